@@ -1,0 +1,22 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Let this checkout be found as the collection that it is, wherever it lies.
+
+Ansible, molecule (.config/molecule/config.yml) and pytest (pyproject.toml) all look in .ansible/collections.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+LINK = (
+    Path(__file__).parent / ".ansible/collections/ansible_collections/streamshift/kafka"
+)
+
+if not LINK.is_symlink():
+    LINK.parent.mkdir(parents=True, exist_ok=True)
+    LINK.symlink_to("../../../..", target_is_directory=True)
+    importlib.invalidate_caches()

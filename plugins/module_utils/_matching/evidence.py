@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""What is known of an entry so far, what is still needed, and what was decided."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+Span = tuple[int, int]  # offsets [start, end)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LogFacts:
+    """The edges and settings of one partition, read before any record.
+
+    end is the last stable offset: what a read_committed consumer calls the end. retention_ms is None when
+    records are kept for ever.
+    """
+
+    log_start: int
+    end: int
+    high_watermark: int
+    log_append_time: bool = False
+    compacted: bool = False
+    retention_ms: int | None = None
+
+
+@dataclasses.dataclass(slots=True)
+class Log:
+    """What was read of one partition of one cluster. Entries of several groups share it; it only grows.
+
+    records holds the visible records by ascending offset; every visible record of a span in `read` is in it.
+    aborted holds records that only a read_uncommitted consumer sees, complete within `read_uncommitted`.
+    lookups maps a timestamp to the first offset whose timestamp is at least that, None when there is none.
+    """
+
+    facts: LogFacts
+    records: list[Record] = dataclasses.field(default_factory=list)
+    read: list[Span] = dataclasses.field(default_factory=list)
+    aborted: list[Record] = dataclasses.field(default_factory=list)
+    read_uncommitted: list[Span] = dataclasses.field(default_factory=list)
+    lookups: dict[int, int | None] = dataclasses.field(default_factory=dict)
+
+    def add(self, span: Span, records: t.Iterable[Record]) -> None:
+        """Take in the visible records of a span, all of them."""
+        self.records = _merged(self.records, records)
+        self.read = united(self.read, span)
+
+    def add_uncommitted(self, span: Span, records: t.Iterable[Record]) -> None:
+        """Take in everything a read_uncommitted consumer sees of a span that was also added as visible."""
+        visible = {record.offset for record in self.between(*span)}
+        self.aborted = _merged(self.aborted, (r for r in records if r.offset not in visible))
+        self.read_uncommitted = united(self.read_uncommitted, span)
+
+    def between(self, start: int, end: int) -> list[Record]:
+        """The known visible records with start <= offset < end, by offset."""
+        low = bisect.bisect_left(self.records, start, key=_offset)
+        return self.records[low : bisect.bisect_left(self.records, end, key=_offset)]
+
+    def covers(self, start: int, end: int) -> bool:
+        """Has every visible record of [start, end) been read?"""
+        start, end = max(start, self.facts.log_start), min(end, self.facts.end)
+        return start >= end or any(low <= start and end <= high for low, high in self.read)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Policy:
+    """The options of kafka_offset_translate that decisions depend on.
+
+    budget is how many records may be read of one partition of one cluster before an entry is given up.
+    now is the clock that retention is judged by, in milliseconds since the epoch.
+    """
+
+    on_expired: str = "count_back"
+    on_no_anchor: str = "by_retention"
+    tail_check: str = "records"
+    with_timestamp: bool = True
+    budget: int = 100_000
+    now: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Question:
+    """Where does a group that stands at `committed` in the source log stand in the destination log?"""
+
+    committed: int
+    source: Log
+    destination: Log
+    policy: Policy = Policy()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Need:
+    """What must be read before the question can be decided. Never empty; spans lie within the logs' edges."""
+
+    source: tuple[Span, ...] = ()
+    source_uncommitted: tuple[Span, ...] = ()
+    source_times: tuple[int, ...] = ()
+    destination: tuple[Span, ...] = ()
+    destination_times: tuple[int, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Anchor:
+    """A source record and its copy."""
+
+    source_offset: int
+    destination_offset: int
+    fingerprint: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer. offset is None exactly when the verdict is blocked.
+
+    repeats: how many consumed records lie behind the offset, at most; None when not counted; 0 when exact.
+    detail: one clause for the user: what was assumed or found, and what to do when blocked.
+    lossless: for a blocked entry, the offset that is known to lose nothing, if one is.
+    matched_by: the parts of a record that the match compared.
+    """
+
+    verdict: Verdict
+    offset: int | None
+    reason: Reason | None = None
+    repeats: int | None = None
+    detail: str = ""
+    before: Anchor | None = None
+    after: Anchor | None = None
+    matched_by: tuple[str, ...] = ()
+    lossless: int | None = None
+
+
+def united(spans: list[Span], new: Span) -> list[Span]:
+    """The same offsets as sorted spans that neither touch nor overlap."""
+    result: list[Span] = []
+    for start, end in sorted([*spans, new]):
+        if start >= end:
+            continue
+        if result and start <= result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
+        else:
+            result.append((start, end))
+    return result
+
+
+def _offset(record: Record) -> int:
+    return record.offset
+
+
+def _merged(known: list[Record], new: t.Iterable[Record]) -> list[Record]:
+    by_offset = {record.offset: record for record in known}
+    by_offset.update((record.offset, record) for record in new)
+    return [by_offset[offset] for offset in sorted(by_offset)]

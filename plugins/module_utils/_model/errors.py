@@ -1,0 +1,92 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""The one exception family of the collection: what failed, where, why, and what to do about it."""
+
+from __future__ import annotations
+
+
+class MigrationError(Exception):
+    """Said to the user as it is, in one line.
+
+    :param what: what failed or is refused, as a clause without a full stop.
+    :param cluster: which cluster, as its connection names itself.
+    :param why: the true reason, as told by the broker or the operating system.
+    :param remedy: what the user can do, as a clause without a full stop.
+
+    The text never holds a secret: callers pass names, never configurations.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        cluster: str | None = None,
+        group: str | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        why: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.what = what
+        self.cluster = cluster
+        self.group = group
+        self.topic = topic
+        self.partition = partition
+        self.why = why
+        self.remedy = remedy
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        where = [
+            text
+            for text in (
+                self.cluster,
+                self.group and f"group {self.group}",
+                self.topic and f"topic {self.topic}",
+                self.partition is not None and f"partition {self.partition}",
+            )
+            if text
+        ]
+        head = ", ".join(where) + ": " if where else ""
+        why = f": {self.why}" if self.why else ""
+        remedy = f". {self.remedy[:1].upper()}{self.remedy[1:]}" if self.remedy else ""
+        return f"{head}{self.what}{why}{remedy}.".replace("\n", " ")
+
+
+class InvalidInput(MigrationError):
+    """An option, a mapping or a selection that cannot be meant."""
+
+
+class InvalidFile(MigrationError):
+    """A snapshot, plan or receipt that is missing, damaged, of another version or for other clusters."""
+
+
+class ConnectionFailed(MigrationError):
+    """No connection to a cluster, with the true reason."""
+
+
+class NotAuthorized(MigrationError):
+    """An ACL is missing; the text names it."""
+
+
+class NotFound(MigrationError):
+    """A group, topic or partition that was asked for by name does not exist."""
+
+
+class GroupBusy(MigrationError):
+    """A group has members, is of a type whose offsets cannot be set, or its commits move."""
+
+
+class BrokerError(MigrationError):
+    """A broker refused or did not answer in time."""
+
+
+class Refused(MigrationError):
+    """The collection will not write: a verdict, a conflict or a changed cluster stands against it."""
+
+
+class Locked(MigrationError):
+    """Another run works in the same migration directory."""

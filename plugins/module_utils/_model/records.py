@@ -1,0 +1,37 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""Where records are, and what is kept of one once it was read."""
+
+from __future__ import annotations
+
+import typing as t
+
+NO_TIMESTAMP = -1
+
+
+class TopicPartition(t.NamedTuple):
+    """A key by value, unlike confluent-kafka's class, whose equality hides the offset."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class Record(t.NamedTuple):
+    """What matching needs of a record; the bytes themselves are dropped as soon as they are hashed.
+
+    timestamp is in milliseconds since the epoch, NO_TIMESTAMP when the record has none.
+    digest is the fingerprint of everything that is matched on, bare the same without the headers
+    (equal to digest where there are none): 16 bytes each.
+    """
+
+    offset: int
+    timestamp: int
+    digest: bytes
+    bare: bytes
+    log_append_time: bool = False

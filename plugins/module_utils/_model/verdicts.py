@@ -1,0 +1,42 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""What a plan can say of an entry, and why."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Verdict(str, enum.Enum):
+    """How much is proved of a destination offset."""
+
+    EXACT = "exact"  # no unconsumed record lost, no consumed one repeated
+    SAFE = "safe"  # none lost; repeats is an upper bound, or null when it could not be counted
+    BLOCKED = "blocked"  # nothing proved, nothing written
+    REQUESTED = "requested"  # an offset that was asked for
+    UNCOMMITTED = "uncommitted"  # no commit at the source: left alone
+
+
+class Reason(str, enum.Enum):
+    """Why a verdict is not exact, or what an exact one rests on."""
+
+    # safe
+    CAUGHT_UP = "caught_up"
+    EXPIRED = "expired"
+    TAIL_NOT_COUNTED = "tail_not_counted"
+    EQUAL_RECORDS = "equal_records"
+    COPIED_AGAIN = "copied_again"
+    ORDER_DIFFERS = "order_differs"
+    SOURCE_LOST_RECORDS = "source_lost_records"
+    # blocked
+    OPEN_TRANSACTION = "open_transaction"
+    BEYOND_END = "beyond_end"
+    TOPIC_MISSING = "topic_missing"
+    PARTITION_COUNT_DIFFERS = "partition_count_differs"
+    DESTINATION_BEHIND = "destination_behind"
+    SEARCH_BUDGET_SPENT = "search_budget_spent"
+    POLICY_FAIL = "policy_fail"
+    OFFSETS_DIFFER = "offsets_differ"
