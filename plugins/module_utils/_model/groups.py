@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Consumer groups as a cluster shows them."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+
+class CommittedOffset(t.NamedTuple):
+    """What a group has committed for one partition: the next offset to consume.
+
+    metadata is kept character for character; leader_epoch is None when the commit carries none.
+    """
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int | None = None
+
+
+Commits = dict[TopicPartition, CommittedOffset]
+
+
+class GroupListing(t.NamedTuple):
+    """A group as the brokers list it. type is classic, consumer, share, streams, or unknown on brokers that do not tell."""
+
+    group: str
+    state: str
+    type: str
+    protocol_type: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupReading:
+    """One group at one moment. exists is False for a group that no broker knows; its other fields are then empty."""
+
+    group: str
+    exists: bool
+    state: str
+    type: str
+    protocol_type: str
+    offsets: Commits
