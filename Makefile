@@ -1,0 +1,50 @@
+# One word for each job. Everything lands in .venv, .cache and .ansible, which git ignores.
+
+PYTHON := .venv/bin/python
+PYTEST := $(PYTHON) -m pytest
+# How many test processes. Each starts its own brokers.
+WORKERS ?= 2
+
+# Molecule, ansible-lint and the tests call Ansible's programs by name.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export PYTHONPATH := $(CURDIR)/.ansible/collections:$(CURDIR)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup java demo check test lint format bench lock clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+setup: .venv/.complete java  ## the virtual environment, its packages, Java and Maven (all other commands do it when needed)
+
+.venv/.complete: requirements-dev.lock tools/venv.sh
+	@tools/venv.sh
+	@touch $@
+
+java:
+	@tools/java.sh
+
+demo: setup  ## two clusters, a company's data, MirrorMaker 2 and the migration; KEEP=1 leaves it running
+	@$(PYTHON) demo/run.py
+
+check: .venv/.complete  ## every check and test that needs no broker
+	@$(PYTEST) -n $(WORKERS) tests/unit tests/quality
+
+test: setup  ## everything: check, real brokers, molecule
+	@$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder tests
+
+lint: .venv/.complete  ## formatting, types, import rules, YAML and Ansible's conventions
+	@$(PYTEST) tests/quality/test_lint.py
+
+format: .venv/.complete  ## let ruff put the Python files in order
+	@$(PYTHON) -m ruff check --fix . ; $(PYTHON) -m ruff format .
+
+bench: setup  ## print how fast it is, side by side with plain reading
+	@$(PYTHON) tests/benchmark/run.py
+
+lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allows (on Python 3.11)
+	@tools/lock.sh
+
+clean:  ## remove what builds and tests have left (the virtual environment and downloaded jars stay)
+	@rm -rf .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache dist htmlcov *.tar.gz
+	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './.ansible/*' -prune -exec rm -rf {} +

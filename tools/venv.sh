@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Make .venv with the locked packages, and let Ansible find this checkout as the collection that it is.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# The newest Python that the lock was tried with; a version manager's shim may be there without its Python.
+find_python() {
+    local name
+    for name in python3.13 python3.12 python3.11 python3; do
+        if "$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$name"
+            return
+        fi
+    done
+    return 1
+}
+
+if ! [[ -x .venv/bin/python ]]; then
+    if ! python=$(find_python); then
+        # Debian's Python comes without the module that makes virtual environments.
+        if [[ $(id -u) -eq 0 ]] && command -v apt-get >/dev/null; then
+            apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv >/dev/null
+        fi
+        if ! python=$(find_python); then
+            echo "Please install Python 3.11 or newer with its venv module (Debian, Ubuntu: python3-venv)." >&2
+            exit 1
+        fi
+    fi
+    echo "Making .venv with $("$python" --version)"
+    "$python" -m venv .venv
+fi
+echo "Installing the locked packages"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+.venv/bin/python conftest.py
