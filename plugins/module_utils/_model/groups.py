@@ -27,7 +27,7 @@ Commits = dict[TopicPartition, CommittedOffset]
 
 
 class GroupListing(t.NamedTuple):
-    """A group as the brokers list it. type is classic, consumer, share, streams, or unknown on brokers that do not tell."""
+    """A group as the brokers list it. type: classic, consumer, share, streams; unknown where brokers do not tell."""
 
     group: str
     state: str

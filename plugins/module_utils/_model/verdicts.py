@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 
 
-class Verdict(str, enum.Enum):
+class Verdict(enum.StrEnum):
     """How much is proved of a destination offset."""
 
     EXACT = "exact"  # no unconsumed record lost, no consumed one repeated
@@ -20,7 +20,7 @@ class Verdict(str, enum.Enum):
     UNCOMMITTED = "uncommitted"  # no commit at the source: left alone
 
 
-class Reason(str, enum.Enum):
+class Reason(enum.StrEnum):
     """Why a verdict is not exact, or what an exact one rests on."""
 
     # safe

@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The common shape of the collection's files: JSON with a format name and version, one entry a line.
+
+    {"format": "streamshift.kafka/plan", "version": 1, ..., "entries": [
+    {...},
+    {...}
+    ]}
+
+Equal content gives equal bytes, so a second run leaves a file untouched, and `git diff` shows single entries.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+
+Json = dict[str, t.Any]
+VERSION = 1
+_PREFIX = "streamshift.kafka/"
+_T = t.TypeVar("_T")
+
+
+def dumps(kind: str, head: Json, entries: t.Iterable[Json]) -> str:
+    """Write a document of a kind (snapshot, plan, receipt): head's members in order, then the entries in order."""
+    members = {"format": _PREFIX + kind, "version": VERSION, **head}
+    start = json.dumps(members, ensure_ascii=False)[:-1]
+    rows = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+    return f'{start}, "entries": [\n{rows}\n]}}\n' if rows else f'{start}, "entries": []}}\n'
+
+
+def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
+    """Read a document of a kind: its head and its entries.
+
+    Raises InvalidFile when the text is not JSON, of another kind, or of a version that this release cannot read.
+    """
+    try:
+        document = json.loads(text)
+    except ValueError as exc:
+        raise InvalidFile(
+            f"the {kind} file {path} is damaged",
+            why=f"it is not JSON ({exc})",
+            remedy=f"remove it, and let the {kind} be made again, or restore it from a backup",
+        ) from exc
+    found = document.get("format") if isinstance(document, dict) else None
+    if found != _PREFIX + kind:
+        raise InvalidFile(
+            f"{path} is not a {kind} file",
+            why=f"its format is {found!r}, not {_PREFIX + kind!r}",
+            remedy=f"check the path, or remove the file and let the {kind} be made again",
+        )
+    if document.get("version") != VERSION:
+        raise InvalidFile(
+            f"the {kind} file {path} has version {document.get('version')!r}, and this release reads version {VERSION}",
+            remedy=f"make the {kind} again with this release, or use the release that wrote it",
+        )
+    entries = document.get("entries")
+    if not isinstance(entries, list):
+        raise damaged(kind, path, "it has no list of entries")
+    return document, entries
+
+
+def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T]) -> _T:
+    """Build one object from JSON, turning whatever is missing or of a wrong type into InvalidFile."""
+    try:
+        return build(row)
+    except (KeyError, TypeError, ValueError, AttributeError) as exc:
+        raise damaged(kind, path, f"{type(exc).__name__} {exc} in {json.dumps(row, ensure_ascii=False)[:200]}") from exc
+
+
+def damaged(kind: str, path: str, why: str) -> InvalidFile:
+    """The error for a file that has the right format name, but not its members."""
+    return InvalidFile(f"the {kind} file {path} is damaged", why=why, remedy=f"let the {kind} be made again")
+
+
+def text_of(value: t.Any) -> str:
+    """A JSON string, or TypeError."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def offset_of(value: t.Any) -> int:
+    """A JSON integer >= 0, or TypeError: a masked or rounded offset must never be committed."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TypeError(f"{value!r} is not an offset")
+    return value

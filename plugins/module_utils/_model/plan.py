@@ -1,0 +1,215 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The plan file: where groups must stand at the destination, and why that is right."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+KIND = "plan"
+
+
+class SourcePosition(t.NamedTuple):
+    """Where a source group stands; offset is None where it has no commit."""
+
+    group: str
+    partition: TopicPartition
+    offset: int | None
+
+
+class Copied(t.NamedTuple):
+    """A source record and its copy, as found by the match."""
+
+    source: int
+    destination: int
+    fingerprint: str
+
+
+class Evidence(t.NamedTuple):
+    """before: the last consumed record's copy before the offset; after: the first unconsumed one at or after it."""
+
+    before: Copied | None = None
+    after: Copied | None = None
+    matched_by: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlanEntry:
+    """One destination group, topic and partition. offset is None for blocked and uncommitted entries.
+
+    lossless is, for a blocked entry, an offset that is known to lose nothing, when one is known. expected is
+    what the destination group had committed when the plan was made, None for nothing.
+    """
+
+    group: str
+    partition: TopicPartition
+    offset: int | None
+    verdict: Verdict
+    source: tuple[SourcePosition, ...]
+    metadata: str = ""
+    leader_epoch: int | None = None
+    reason: Reason | None = None
+    repeats: int | None = None
+    detail: str = ""
+    lossless: int | None = None
+    evidence: Evidence = Evidence()
+    expected: CommittedOffset | None = None
+
+    @property
+    def key(self) -> tuple[str, TopicPartition]:
+        """What makes the entry unique in its plan."""
+        return self.group, self.partition
+
+    @property
+    def target(self) -> CommittedOffset | None:
+        """What is to be committed; None for an entry that nothing is written for."""
+        if self.offset is None:
+            return None
+        return CommittedOffset(self.offset, self.metadata, self.leader_epoch)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """snapshot is the digest of the snapshot that the plan was made from."""
+
+    source_id: str
+    destination_id: str
+    snapshot: str
+    entries: tuple[PlanEntry, ...]
+
+    def by_key(self) -> dict[tuple[str, TopicPartition], PlanEntry]:
+        """The entries by destination group and partition."""
+        return {entry.key: entry for entry in self.entries}
+
+
+def to_json(plan: Plan) -> str:
+    """The text of a plan file."""
+    return documents.dumps(
+        KIND,
+        {
+            "source": {"cluster_id": plan.source_id},
+            "destination": {"cluster_id": plan.destination_id},
+            "snapshot": plan.snapshot,
+        },
+        (_row(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key)),
+    )
+
+
+def from_json(text: str, path: str) -> Plan:
+    """Read a plan file, or raise InvalidFile."""
+    head, rows = documents.loads(KIND, text, path)
+    source, destination, snapshot = documents.parse(
+        KIND,
+        path,
+        {key: head.get(key) for key in ("source", "destination", "snapshot")},
+        lambda it: (
+            documents.text_of(it["source"]["cluster_id"]),
+            documents.text_of(it["destination"]["cluster_id"]),
+            documents.text_of(it["snapshot"]),
+        ),
+    )
+    entries = tuple(documents.parse(KIND, path, row, _entry) for row in rows)
+    twice = [key for key, count in collections.Counter(entry.key for entry in entries).items() if count > 1]
+    if twice:
+        group, partition = twice[0]
+        raise documents.damaged(KIND, path, f"group {group} has two entries for {partition}")
+    return Plan(source, destination, snapshot, entries)
+
+
+def committed_row(committed: CommittedOffset | None) -> documents.Json | None:
+    """A commit as plans and receipts hold it: offset, metadata, leader_epoch, or null for none."""
+    return None if committed is None else committed._asdict()
+
+
+def committed_from(row: t.Any) -> CommittedOffset | None:
+    """The reverse of committed_row; raises TypeError or KeyError for what is not one."""
+    if row is None:
+        return None
+    epoch = row.get("leader_epoch")
+    return CommittedOffset(
+        documents.offset_of(row["offset"]),
+        documents.text_of(row["metadata"]),
+        epoch if epoch is None else documents.offset_of(epoch),
+    )
+
+
+def _row(entry: PlanEntry) -> documents.Json:
+    return {
+        "group": entry.group,
+        "topic": entry.partition.topic,
+        "partition": entry.partition.partition,
+        "offset": entry.offset,
+        "metadata": entry.metadata,
+        "leader_epoch": entry.leader_epoch,
+        "verdict": entry.verdict.value,
+        "reason": entry.reason and entry.reason.value,
+        "repeats": entry.repeats,
+        "detail": entry.detail,
+        "lossless": entry.lossless,
+        "source": [
+            {"group": at.group, "topic": at.partition.topic, "partition": at.partition.partition, "offset": at.offset}
+            for at in entry.source
+        ],
+        "evidence": {
+            "before": entry.evidence.before and entry.evidence.before._asdict(),
+            "after": entry.evidence.after and entry.evidence.after._asdict(),
+            "matched_by": list(entry.evidence.matched_by),
+        },
+        "expected": committed_row(entry.expected),
+    }
+
+
+def _entry(row: t.Any) -> PlanEntry:
+    verdict = Verdict(row["verdict"])
+    offset = _optional(row["offset"])
+    if (offset is None) != (verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED)):
+        raise ValueError(f"offset {offset} does not go with verdict {verdict.value}")
+    return PlanEntry(
+        group=documents.text_of(row["group"]),
+        partition=TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"])),
+        offset=offset,
+        verdict=verdict,
+        source=tuple(
+            SourcePosition(
+                documents.text_of(at["group"]),
+                TopicPartition(documents.text_of(at["topic"]), documents.offset_of(at["partition"])),
+                _optional(at["offset"]),
+            )
+            for at in row["source"]
+        ),
+        metadata=documents.text_of(row["metadata"]),
+        leader_epoch=_optional(row.get("leader_epoch")),
+        reason=row["reason"] and Reason(row["reason"]),
+        repeats=_optional(row["repeats"]),
+        detail=documents.text_of(row.get("detail", "")),
+        lossless=_optional(row.get("lossless")),
+        evidence=Evidence(
+            _copied(row["evidence"]["before"]),
+            _copied(row["evidence"]["after"]),
+            tuple(documents.text_of(part) for part in row["evidence"]["matched_by"]),
+        ),
+        expected=committed_from(row["expected"]),
+    )
+
+
+def _optional(value: t.Any) -> int | None:
+    return None if value is None else documents.offset_of(value)
+
+
+def _copied(row: t.Any) -> Copied | None:
+    if row is None:
+        return None
+    return Copied(
+        documents.offset_of(row["source"]),
+        documents.offset_of(row["destination"]),
+        documents.text_of(row["fingerprint"]),
+    )

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which groups and topics a task is about."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+
+# Internal ones, the stock tools' own, Kafka Connect's, this collection's and MirrorMaker 2's.
+DEFAULT_EXCLUDED_GROUPS = ("__.*", "console-consumer-.*", "connect-.*", "streamshift-.*", ".*-mm2")
+DEFAULT_EXCLUDED_TOPICS = (
+    "__.*",
+    "streamshift-.*",
+    "mm2-.*",
+    "heartbeats",
+    r".*[.-]heartbeats",
+    r".*[.-]checkpoints[.-]internal",
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Selection:
+    """Names and patterns as the user gave them; an exclude list of None means the default one."""
+
+    groups: tuple[str, ...] = ()
+    group_patterns: tuple[str, ...] = ()
+    exclude_group_patterns: tuple[str, ...] | None = None
+    topics: tuple[str, ...] = ()
+    topic_patterns: tuple[str, ...] = ()
+    exclude_topic_patterns: tuple[str, ...] | None = None
+
+    def check(self) -> None:
+        """Raise InvalidInput for a selection of nothing, an empty name or a pattern that is no regular expression."""
+        if not self.groups and not self.group_patterns:
+            raise InvalidInput("no group is selected", remedy="set groups or group_patterns")
+        if "" in self.groups or "" in self.topics:
+            raise InvalidInput("a group or topic name is empty", remedy="remove it from groups or topics")
+        for option in ("group_patterns", "exclude_group_patterns", "topic_patterns", "exclude_topic_patterns"):
+            for pattern in getattr(self, option) or ():
+                compiled(pattern, option)
+
+    def select_groups(self, existing: t.Iterable[str]) -> Selected:
+        """The named groups, whether they exist or not, and the existing ones that the patterns add."""
+        excluded = DEFAULT_EXCLUDED_GROUPS if self.exclude_group_patterns is None else self.exclude_group_patterns
+        return _select(existing, self.groups, self.group_patterns, excluded)
+
+    def select_topics(self, existing: t.Iterable[str]) -> Selected:
+        """The same for topics; without any topic selection every existing one that is not excluded."""
+        excluded = DEFAULT_EXCLUDED_TOPICS if self.exclude_topic_patterns is None else self.exclude_topic_patterns
+        patterns = self.topic_patterns if self.topics or self.topic_patterns else (".*",)
+        return _select(existing, self.topics, patterns, excluded)
+
+
+class Selected(t.NamedTuple):
+    """names: what is selected, sorted. left_out: what a pattern matched and an exclude pattern took away, sorted."""
+
+    names: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def compiled(pattern: str, option: str) -> re.Pattern[str]:
+    """Compile a user's regular expression, or raise InvalidInput that names the option."""
+    try:
+        return re.compile(pattern)
+    except re.error as exc:
+        raise InvalidInput(
+            f"{option} holds {pattern!r}, which is no regular expression", why=str(exc), remedy="correct the pattern"
+        ) from exc
+
+
+def matches(name: str, patterns: t.Iterable[str]) -> bool:
+    """Does any pattern match the whole name?"""
+    return any(re.fullmatch(pattern, name) for pattern in patterns)
+
+
+def _select(
+    existing: t.Iterable[str], names: tuple[str, ...], patterns: tuple[str, ...], excluded: tuple[str, ...]
+) -> Selected:
+    matched = {name for name in existing if matches(name, patterns)} - set(names)
+    left_out = {name for name in matched if matches(name, excluded)}
+    return Selected(tuple(sorted({*names, *(matched - left_out)})), tuple(sorted(left_out)))

@@ -1,0 +1,141 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The snapshot file: what groups had committed at the source."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import hashlib
+import io
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+KIND = "snapshot"
+
+
+class SnapshotGroup(t.NamedTuple):
+    """A group and its type, as Kafka calls it: classic, consumer, streams; unknown on old brokers."""
+
+    name: str
+    type: str
+
+
+class SnapshotEntry(t.NamedTuple):
+    """What one group has committed for one partition."""
+
+    group: str
+    partition: TopicPartition
+    committed: CommittedOffset
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Snapshot:
+    """cluster_id is None where the file does not tell (CSV)."""
+
+    cluster_id: str | None
+    groups: tuple[SnapshotGroup, ...]
+    entries: tuple[SnapshotEntry, ...]
+
+    def digest(self) -> str:
+        """A name for exactly this content, the same for the same content."""
+        return hashlib.sha256(to_json(self).encode()).hexdigest()[:32]
+
+
+def to_json(snapshot: Snapshot) -> str:
+    """The text of a snapshot file."""
+    groups = [{"name": group.name, "type": group.type} for group in sorted(snapshot.groups)]
+    return documents.dumps(
+        KIND,
+        {"cluster_id": snapshot.cluster_id, "groups": groups},
+        (
+            {
+                "group": entry.group,
+                "topic": entry.partition.topic,
+                "partition": entry.partition.partition,
+                "offset": entry.committed.offset,
+                "leader_epoch": entry.committed.leader_epoch,
+                "metadata": entry.committed.metadata,
+            }
+            for entry in sorted(snapshot.entries, key=lambda entry: entry[:2])
+        ),
+    )
+
+
+def from_json(text: str, path: str) -> Snapshot:
+    """Read a snapshot file, or raise InvalidFile."""
+    head, rows = documents.loads(KIND, text, path)
+    groups = documents.parse(KIND, path, head.get("groups"), _groups)
+    entries = tuple(documents.parse(KIND, path, row, _entry) for row in rows)
+    cluster_id = head.get("cluster_id")
+    return Snapshot(cluster_id if cluster_id is None else str(cluster_id), groups, entries)
+
+
+def to_csv(snapshot: Snapshot) -> str:
+    """What `kafka-consumer-groups --reset-offsets --from-file` reads: no header, 3 columns for one group, else 4.
+
+    Metadata, leader epochs and groups without commits are not in it.
+    """
+    one_group = len(snapshot.groups) == 1
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for group, partition, committed in sorted(snapshot.entries, key=lambda entry: entry[:2]):
+        writer.writerow([*([] if one_group else [group]), *partition, committed.offset])
+    return out.getvalue()
+
+
+def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
+    """Read the stock tool's format; a file of three columns needs the name of its group. InvalidFile otherwise."""
+    entries = []
+    for number, row in enumerate(csv.reader(io.StringIO(text)), 1):
+        if not row:
+            continue
+        if len(row) == 3 and group is None:
+            raise InvalidFile(
+                f"{path} has three columns (topic, partition, offset), which do not say whose offsets they are",
+                remedy="use a JSON snapshot, or a file with four columns (group, topic, partition, offset)",
+            )
+        try:
+            name, topic, partition, offset = [group, *row] if len(row) == 3 else row
+            entry = SnapshotEntry(
+                str(name), TopicPartition(str(topic), int(str(partition))), CommittedOffset(int(str(offset)))
+            )
+        except ValueError as exc:
+            raise InvalidFile(
+                f"line {number} of {path} is not topic, partition, offset with or without a group before them",
+                why=str(exc),
+                remedy="correct the line",
+            ) from exc
+        if entry.partition.partition < 0 or entry.committed.offset < 0 or not entry.group or not entry.partition.topic:
+            raise InvalidFile(f"line {number} of {path} holds a negative number or an empty name", remedy="correct it")
+        entries.append(entry)
+    names = sorted({entry.group for entry in entries})
+    return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(sorted(entries)))
+
+
+def read(text: str, path: str) -> Snapshot:
+    """Read a snapshot in either format: JSON begins with a brace."""
+    return from_json(text, path) if text.lstrip()[:1] == "{" or not text.strip() else from_csv(text, path)
+
+
+def _groups(rows: t.Any) -> tuple[SnapshotGroup, ...]:
+    return tuple(SnapshotGroup(documents.text_of(row["name"]), documents.text_of(row["type"])) for row in rows)
+
+
+def _entry(row: t.Any) -> SnapshotEntry:
+    epoch = row["leader_epoch"]
+    return SnapshotEntry(
+        documents.text_of(row["group"]),
+        TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"])),
+        CommittedOffset(
+            documents.offset_of(row["offset"]),
+            documents.text_of(row["metadata"]),
+            epoch if epoch is None else documents.offset_of(epoch),
+        ),
+    )
