@@ -46,5 +46,5 @@ lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allow
 	@tools/lock.sh
 
 clean:  ## remove what builds and tests have left (the virtual environment and downloaded jars stay)
-	@rm -rf .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache dist htmlcov *.tar.gz
+	@rm -rf .cache .*_cache .hypothesis dist htmlcov *.tar.gz
 	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './.ansible/*' -prune -exec rm -rf {} +

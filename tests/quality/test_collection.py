@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The collection as its users get it: the package, its documentation, its changelog."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+RUNTIME = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())
+MODULES = RUNTIME["action_groups"]["kafka"]
+ROLES = sorted(folder.name for folder in (ROOT / "roles").iterdir() if folder.is_dir())
+
+
+@pytest.fixture(scope="module")
+def package(run_tool, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("package")
+    run_tool("ansible-galaxy", "collection", "build", "--output-path", folder, ROOT)
+    (package,) = folder.glob("streamshift-kafka-*.tar.gz")
+    return package
+
+
+@pytest.fixture(scope="module")
+def installed(run_tool, package, tmp_path_factory):
+    """Where the package is installed, alone: what the checkout has and the package lacks is missing here."""
+    folder = tmp_path_factory.mktemp("installed")
+    run_tool("ansible-galaxy", "collection", "install", "--offline", "--collections-path", folder, package, cwd=folder)
+    return folder
+
+
+def test_package_holds_what_git_knows_and_no_more(package, known_files):
+    with tarfile.open(package) as archive:
+        names = {name.removeprefix("./") for name in archive.getnames() if archive.getmember(name).isfile()}
+    made = {"MANIFEST.json", "FILES.json"}
+    assert names - made <= {str(file) for file in known_files}
+    required = {"README.md", "LICENSE", "CHANGELOG.md", "requirements.txt", "meta/runtime.yml"}
+    assert required | made <= names
+    assert package.stat().st_size < 20_000_000  # Galaxy's limit
+
+
+def test_every_module_is_in_the_action_group():
+    assert sorted(MODULES) == sorted(file.stem for file in (ROOT / "plugins/modules").glob("[!_]*.py"))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_documentation_of_the_installed_module(run_tool, installed, module):
+    text = run_tool(
+        "ansible-doc", f"streamshift.kafka.{module}", cwd=installed, ANSIBLE_COLLECTIONS_PATH=str(installed)
+    )
+    assert "EXAMPLES" in text and "RETURN VALUES" in text
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_documentation_of_the_installed_role(run_tool, installed, role):
+    name = f"streamshift.kafka.{role}"
+    text = run_tool("ansible-doc", "--type", "role", name, cwd=installed, ANSIBLE_COLLECTIONS_PATH=str(installed))
+    assert "ENTRY POINT" in text and "OPTIONS" in text
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_defaults_of_a_role_are_those_of_its_documentation(role):
+    folder = ROOT / "roles" / role
+    entry_points = yaml.safe_load((folder / "meta/argument_specs.yml").read_text())["argument_specs"]
+    documented = {
+        name: option["default"]
+        for entry_point in entry_points.values()
+        for name, option in entry_point.get("options", {}).items()
+        if "default" in option
+    }
+    assert documented == yaml.safe_load((folder / "defaults/main.yml").read_text())
+
+
+def test_plugin_documentation_and_its_references(run_tool):
+    run_tool("antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "self", ".")
+
+
+def test_changelog_and_its_fragments(run_tool):
+    run_tool("antsibull-changelog", "lint")

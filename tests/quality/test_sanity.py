@@ -1,0 +1,49 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""ansible-test sanity, without containers."""
+
+from __future__ import annotations
+
+import fcntl
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# ansible-test keeps its virtual environments in the home directory: here they are kept for the next run, and go with
+# make clean.
+HOME = ROOT / ".cache/ansible-test"
+
+# ansible-test downloads get-pip.py before it makes a virtual environment. This stands in for it: pip comes with Python.
+GET_PIP = """\
+import subprocess
+import sys
+
+wanted = [argument for argument in sys.argv[1:] if argument not in ("--no-setuptools", "--no-wheel")]
+subprocess.check_call([sys.executable, "-m", "ensurepip", "--default-pip"], stdout=subprocess.DEVNULL)
+subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", *wanted])
+"""
+
+
+@pytest.fixture
+def home():
+    """A home for ansible-test, with the user's settings and downloads of pip; one run at a time works in it."""
+    cache = HOME / ".ansible/test/cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    for release in ("24_2", "25_2"):  # ansible-core 2.19; 2.20 and newer
+        (cache / f"get_pip_{release}.py").write_text(GET_PIP)
+    for name in (".config", ".cache"):
+        if not (HOME / name).is_symlink() and (Path.home() / name).is_dir():
+            (HOME / name).symlink_to(Path.home() / name)
+    with open(HOME / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield HOME
+
+
+@pytest.mark.timeout(600)
+def test_sanity(run_tool, home, checkout):
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    run_tool("ansible-test", "sanity", "--color", "no", "--python", python, cwd=checkout, HOME=str(home))

@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What files say: who owns them, what is private, and that the names and commands in the documentation exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+OWNERS = (
+    "# Copyright (c) 2026 The streamshift.kafka authors",
+    "# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)",
+    "# SPDX-License-Identifier: GPL-3.0-or-later",
+)
+# Hosts that a text may point to. Package registries and machines of our own are not among them.
+HOSTS = re.compile(
+    r"(127\.0\.0\.1|localhost|(.+\.)?example(\.(com|net|org))?|www\.gnu\.org|www\.w3\.org|semver\.org|json-schema\.org"
+    r"|docs\.ansible\.com|github\.com|(kafka|maven|cwiki|issues)\.apache\.org|docs\.confluent\.io|docs\.aws\.amazon\.com)"
+)
+MACHINE_PATHS = re.compile(r"(?<![\w.])/(?:root|home/\w+|Users/\w+|work)/")
+
+
+def lines_of(file: Path) -> list[str]:
+    return (ROOT / file).read_text(encoding="utf-8").splitlines()
+
+
+def documents(files: list[Path]) -> list[Path]:
+    return [file for file in files if file.suffix == ".md" and file.name != "CHANGELOG.md"]
+
+
+def test_programs_name_their_owners(known_files):
+    programs = [file for file in known_files if file.suffix in {".py", ".sh"} and (ROOT / file).stat().st_size]
+    without = [file for file in programs if not set(OWNERS) <= set(lines_of(file)[:6])]
+    assert not without
+
+
+def test_private_plugin_files_say_so(known_files):
+    private = [
+        file
+        for file in known_files
+        if file.parts[0] == "plugins"
+        and file.suffix == ".py"
+        and file.name != "__init__.py"
+        and any(part.startswith("_") for part in file.parts)
+    ]
+    assert private
+    assert not [file for file in private if not any("PRIVATE" in line for line in lines_of(file)[:6])]
+
+
+def test_init_files_are_empty(known_files):
+    assert not [file for file in known_files if file.name == "__init__.py" and (ROOT / file).stat().st_size]
+
+
+def test_commands_in_the_documentation_exist(known_files):
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    commands = {
+        command
+        for file in documents(known_files)
+        for command in re.findall(r"\bmake ([a-z]+)\b(?=[`\s=A-Z]|$)", code_of(file))
+    }
+    assert {"demo", "test"} <= commands <= targets
+
+
+def code_of(file: Path) -> str:
+    """The text between back-ticks, inline or as a block."""
+    return "\n".join(re.findall(r"```.*?```|`[^`\n]+`", (ROOT / file).read_text(encoding="utf-8"), re.DOTALL))
+
+
+def test_names_in_the_documentation_exist(known_files):
+    names = {
+        name for file in documents(known_files) for name in re.findall(r"streamshift\.kafka\.([a-z]\w+)", code_of(file))
+    }
+    missing = [
+        name
+        for name in sorted(names)
+        if not any(
+            (ROOT / place).exists()
+            for place in (
+                f"plugins/modules/{name}.py",
+                f"plugins/lookup/{name}.py",
+                f"roles/{name}",
+                f"playbooks/{name}.yml",
+            )
+        )
+    ]
+    assert names and not missing
+
+
+def test_links_in_the_documentation_lead_somewhere(known_files):
+    dead = [
+        f"{file}: {link}"
+        for file in documents(known_files)
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / file).read_text(encoding="utf-8"))
+        if not (ROOT / file.parent / link).exists()
+    ]
+    assert not dead
+
+
+def test_texts_point_to_no_machine(known_files):
+    found = []
+    for file in known_files:
+        for number, line in enumerate(lines_of(file) if is_text(file) else [], 1):
+            hosts = re.findall(r"https?://([\w.-]+)", line)
+            if MACHINE_PATHS.search(line) or any(not HOSTS.fullmatch(host) for host in hosts):
+                found.append(f"{file}:{number}: {line.strip()}")
+    assert not found
+
+
+def is_text(file: Path) -> bool:
+    return file.name != "LICENSE" and b"\0" not in (ROOT / file).read_bytes()[:1000]
