@@ -1,0 +1,196 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Real Kafka clusters on 127.0.0.1 for tests and demonstrations: started in seconds, stopped without a trace.
+
+    kafka_sandbox.py start NAME --work FOLDER [--version 4.3.0] [--nodes 3] [--secured] [--port N] [--set KEY=VALUE]
+    kafka_sandbox.py describe [NAME] --work FOLDER
+    kafka_sandbox.py stop [NAME] --work FOLDER
+    kafka_sandbox.py apply started|stopped --work FOLDER [--check] < clusters.json
+
+All print JSON. Without a name, describe and stop mean every cluster of the folder. apply reads a list of objects
+that hold the arguments of start() and starts or stops those clusters together; with --check it only tells what it
+would do. FOLDER/NAME/cluster.json tells all about a cluster, even its throw-away passwords, which are not printed.
+
+Needs Python >= 3.11 alone, Java >= 17, Maven the first time a version is used, and openssl for secured clusters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import sys
+import typing as t
+from pathlib import Path
+
+import sandbox_launch
+import sandbox_processes
+from sandbox_cluster import STATE, Cluster, Wanted, read_cluster
+from sandbox_java import VERSIONS, SandboxError
+
+__all__ = ["Cluster", "SandboxError", "describe", "names", "start", "stop"]
+
+Answer = t.TypeVar("Answer")
+
+
+def start(
+    name: str,
+    work: str | Path,
+    version: str = VERSIONS[0],
+    nodes: int = 1,
+    secured: bool = False,
+    ports: t.Sequence[int] | None = None,
+    settings: t.Mapping[str, t.Any] | None = None,
+    users: t.Mapping[str, str] | None = None,
+    memory: str = Wanted.memory,
+) -> Cluster:
+    """Have a cluster run, and return when it answers.
+
+    ports are the plaintext ports of the nodes, chosen if not given. settings are added to the brokers' own.
+    A secured cluster has the users admin (may do everything) and migrator (may do nothing until an ACL says so),
+    with passwords made up; users are further ones, or other passwords. memory is each broker's largest heap.
+
+    One that runs already is left as it is; a broker of it that has died is started again with its data. Raises
+    SandboxError when the cluster does not come up; then nothing of it is left running.
+    """
+    text = {key: str(value) for key, value in (settings or {}).items()}
+    wanted = Wanted(name, version, nodes, secured, ports or (), text, users or {}, memory)
+    folder = _folder(name, work)
+    with _hold(folder):
+        known = read_cluster(folder)
+        if known is None or not known.cluster_id:
+            sandbox_processes.end(known.processes() if known else [])
+            return sandbox_launch.create(folder, wanted)
+        if other := wanted.differing(known):
+            raise SandboxError(f"{name} exists already, with other {', '.join(other)}. Stop it first")
+        return sandbox_launch.launch(known, memory)
+
+
+def stop(name: str, work: str | Path) -> bool:
+    """Have no such cluster: its processes, its data and its folder are gone. Returns whether there was one."""
+    folder = _folder(name, work)
+    if not folder.is_dir():
+        return False
+    with _hold(folder):
+        known = read_cluster(folder)
+        sandbox_processes.end(known.processes() if known else [])
+        shutil.rmtree(folder, ignore_errors=True)
+        _lock_file(folder).unlink()
+    return True
+
+
+def describe(name: str, work: str | Path) -> Cluster | None:
+    """The cluster, or None when there is none, or not all of it runs."""
+    known = read_cluster(_folder(name, work))
+    return known if known and known.running else None
+
+
+def names(work: str | Path) -> list[str]:
+    """The clusters of a folder, running or not."""
+    return sorted(file.parent.name for file in Path(work).expanduser().resolve().glob(f"*/{STATE}"))
+
+
+def apply(clusters: list[dict[str, t.Any]], state: str, work: str | Path, check: bool) -> dict[str, t.Any]:
+    """Start or stop many together; stopping an empty list means all of the folder. With check nothing is done.
+
+    Returns changed, running (by name, what Cluster.shown() tells) and the names of missing: those that are not
+    running, which in check mode is what would be started.
+    """
+    if state == "stopped":
+        chosen = [each["name"] for each in clusters] or names(work)
+        existing = [name for name in chosen if _folder(name, work).is_dir()]
+        if not check:
+            _together(lambda name: stop(name, work), existing)
+        return {"changed": bool(existing), "running": {}, "missing": chosen}
+    if check:
+        found = [describe(Wanted(**each).name, work) for each in clusters]
+    else:
+        found = _together(lambda each: start(work=work, **each), clusters)
+    running = {cluster.name: cluster.shown() for cluster in found if cluster}
+    missing = [each["name"] for each in clusters if each["name"] not in running]
+    changed = bool(missing) or any(cluster.changed for cluster in found if cluster)
+    return {"changed": changed, "running": running, "missing": missing}
+
+
+def _together(do: t.Callable[[t.Any], Answer], each: t.Sequence[t.Any]) -> list[Answer]:
+    with concurrent.futures.ThreadPoolExecutor(max_workers=8) as pool:
+        return list(pool.map(do, each))
+
+
+def _folder(name: str, work: str | Path) -> Path:
+    return Path(work).expanduser().resolve() / Wanted(name).name
+
+
+@contextlib.contextmanager
+def _hold(folder: Path) -> t.Iterator[None]:
+    """Let one at a time start or stop a cluster. The lock ends with the process that holds it."""
+    file = _lock_file(folder)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with file.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # stop() removes the file: who has waited for it meanwhile holds a lock that nobody else can see.
+            if file.exists() and os.path.samestat(os.fstat(lock.fileno()), file.stat()):
+                yield
+                return
+
+
+def _lock_file(folder: Path) -> Path:
+    return folder.parent / f".{folder.name}.lock"
+
+
+def _arguments(words: t.Sequence[str] | None) -> argparse.Namespace:
+    summary, _, details = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(description=summary, epilog=details, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("command", choices=["start", "stop", "describe", "apply"])
+    parser.add_argument("name", nargs="?", help="of the cluster; for apply: started or stopped")
+    parser.add_argument("--work", required=True, type=Path, help="the folder of the clusters")
+    parser.add_argument("--version", default=VERSIONS[0], choices=VERSIONS)
+    parser.add_argument("--nodes", default=1, type=int, choices=[1, 3])
+    parser.add_argument("--secured", action="store_true", help="with SASL_SSL and SSL listeners and an authorizer")
+    parser.add_argument("--port", dest="ports", action="append", type=int, help="of a node, in order")
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="for brokers")
+    parser.add_argument("--memory", default=Wanted.memory, help="the largest heap of a broker (%(default)s)")
+    parser.add_argument("--check", action="store_true", help="for apply: only tell what would be done")
+    given = parser.parse_args(words)
+    if given.command == "start" and not given.name:
+        parser.error("start needs the name of a cluster")
+    if given.command == "apply" and given.name not in ("started", "stopped"):
+        parser.error("apply needs a state: started or stopped")
+    return given
+
+
+def _run(given: argparse.Namespace) -> t.Any:
+    if given.command == "apply":
+        return apply(json.load(sys.stdin), given.name, given.work, given.check)
+    if given.command == "start":
+        settings = dict(setting.partition("=")[::2] for setting in given.settings)
+        options = (given.version, given.nodes, given.secured, given.ports, settings)
+        return start(given.name, given.work, *options, memory=given.memory).shown()
+    chosen = [given.name] if given.name else names(given.work)
+    if given.command == "stop":
+        return {name: stop(name, given.work) for name in chosen}
+    found = {name: describe(name, given.work) for name in chosen}
+    return {name: cluster and cluster.shown() for name, cluster in found.items()}
+
+
+def main(words: t.Sequence[str] | None = None) -> int:
+    """Run a command; 0, or 1 with the reason on standard error."""
+    given = _arguments(words)
+    try:
+        json.dump(_run(given), sys.stdout, indent=2)
+    except SandboxError as failed:
+        print(failed, file=sys.stderr)
+        return 1
+    print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Java, and the jars of one Kafka version: fetched once by Maven, then taken from a cache.
+
+The cache is ~/.cache/streamshift-kafka, or the folder that STREAMSHIFT_CACHE names; it may be deleted at any time.
+It also keeps what the Java machine has learnt while starting a version (a class data sharing archive): a broker
+then starts in 0.8 s instead of 2 s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import typing as t
+from pathlib import Path
+
+VERSIONS = ("4.3.0", "3.9.1", "2.8.2")
+OLDEST_JAVA = 17
+MAVEN_SECONDS = 900
+COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+# Kafka 4 comes without a logging back-end, and would say nothing; a broker of 2.8 or 3.9 brings its own.
+LOGGING = "<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>"
+PROJECT = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>streamshift</groupId><artifactId>kafka-sandbox</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{version}</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>connect-mirror</artifactId><version>{version}</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{version}</version></dependency>
+    {logging}
+  </dependencies>
+</project>
+"""
+ARCHIVE = ".jsa"
+# A broker of 2.8 or 3.9 reads this file; one of 4.x is told by properties.
+LOG4J_1_FILE = "log4j.properties"
+LOG4J_1 = """\
+log4j.rootLogger=WARN, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%d{HH:mm:ss,SSS} %p %m (%c)%n
+"""
+
+
+class SandboxError(Exception):
+    """Said to the user as it is: what failed, why, and what to do."""
+
+
+def cache_folder() -> Path:
+    """Where jars are kept."""
+    named = os.environ.get("STREAMSHIFT_CACHE")
+    return Path(named).expanduser().resolve() if named else Path.home() / ".cache" / "streamshift-kafka"
+
+
+@functools.cache
+def java() -> str:
+    """The path of a Java that can run every supported broker. Raises SandboxError when there is none."""
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    remedy = f"Install Java {OLDEST_JAVA} or newer, for example: apt-get install openjdk-{OLDEST_JAVA}-jre-headless"
+    if found is None or not os.access(found, os.X_OK):
+        raise SandboxError(f"Kafka needs Java {OLDEST_JAVA} or newer, and none was found. {remedy}")
+    said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    if version is None or int(version[1]) < OLDEST_JAVA:
+        raise SandboxError(f"Kafka needs Java {OLDEST_JAVA} or newer, and {found} is {said.splitlines()[:1]}. {remedy}")
+    return found
+
+
+def jars(version: str) -> Path:
+    """The folder with the jars of a version: broker, ZooKeeper where it still has one, Connect, MirrorMaker 2, tools.
+
+    Runs Maven when the cache has none.
+    """
+    folder = cache_folder() / version
+    if not folder.is_dir():
+        with locked(f"{version}-jars"):
+            if not folder.is_dir():
+                _fetch(version, folder)
+    return folder
+
+
+def command(version: str, main: str, *arguments: str, memory: str, learn_into: Path | None = None) -> list[str]:
+    """The command line that runs a main class of a version, made for a quick start and a small process.
+
+    With learn_into the process leaves a class archive in that folder when it ends: keep_archives() adds it to the
+    cache. Without, an archive from the cache is used if there is one.
+    """
+    known = archive(version, main)
+    if learn_into:
+        sharing = [f"-XX:ArchiveClassesAtExit={learn_into / known.name}"]
+    else:
+        sharing = [f"-XX:SharedArchiveFile={known}"] if known.exists() else []
+    return [
+        java(),
+        f"-Xmx{memory}",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:-UsePerfData",
+        "-Xlog:disable",
+        "-Xlog:all=error:stderr",
+        *sharing,
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+        "-Dorg.slf4j.simpleLogger.log.org.reflections=error",
+        f"-Dlog4j.configuration=file:{jars(version) / LOG4J_1_FILE}",
+        "-cp",
+        f"{jars(version)}/*",
+        main,
+        *arguments,
+    ]
+
+
+def archive(version: str, main: str) -> Path:
+    """Where the class archive of a main class lies. It fits one Java only, so the name tells which."""
+    machine = Path(java()).resolve()
+    return cache_folder() / version / f"{main.rsplit('.', 1)[-1]}-{machine.stat().st_mtime_ns}{ARCHIVE}"
+
+
+def keep_archives(version: str, folder: Path) -> None:
+    """Move the class archives of processes that have ended into the cache."""
+    for made in folder.glob(f"*{ARCHIVE}"):
+        scratch = cache_folder() / version / f".{made.name}-{os.getpid()}"
+        shutil.move(made, scratch)
+        scratch.replace(cache_folder() / version / made.name)  # at once, whoever reads it meanwhile
+
+
+@contextlib.contextmanager
+def locked(name: str) -> t.Iterator[None]:
+    """Let one process at a time change a part of the cache. The lock ends with the process that holds it."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    with (cache_folder() / f".{name}.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch(version: str, folder: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise SandboxError(
+            f"Kafka {version} is not in {folder.parent} yet, and Maven, which fetches it, was not found. "
+            "Install it, for example: apt-get install maven"
+        )
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{version}-") as scratch:
+        project, target = Path(scratch) / "pom.xml", Path(scratch) / "jars"
+        project.write_text(PROJECT.format(version=version, logging=LOGGING if version.startswith("4") else ""))
+        try:
+            done = subprocess.run(
+                [maven, "-q", "-B", "-f", str(project), COPY_DEPENDENCIES, f"-DoutputDirectory={target}"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=MAVEN_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as slow:
+            raise SandboxError(f"Maven did not fetch Kafka {version} within {MAVEN_SECONDS} s") from slow
+        if done.returncode:
+            why = [line for line in done.stdout.splitlines() if "ERROR" in line][:3] or done.stdout.splitlines()[-3:]
+            raise SandboxError(f"Maven could not fetch Kafka {version}: {' '.join(why)}")
+        (target / LOG4J_1_FILE).write_text(LOG4J_1)
+        target.rename(folder)
