@@ -1,0 +1,247 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Set and remove what groups have committed. Errors come back as values: what to do about them is the caller's choice.
+
+Every error text begins with Kafka's own name of it, such as UNKNOWN_MEMBER_ID.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from kafka import errors
+from kafka.admin import KafkaAdminClient
+from kafka.protocol.admin import DeleteGroupsRequest
+from kafka.protocol.consumer import OffsetCommitRequest, OffsetDeleteRequest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+    attempt,
+    error_name,
+    exchange,
+    is_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import coordinators
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    ConnectionFailed,
+    InvalidInput,
+    MigrationError,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import Commits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+Errors = dict[TopicPartition, str]
+Codes = dict[TopicPartition, int]
+
+# The coordinator writes what one request commits as one batch, which message.max.bytes (1 MB by default) limits.
+BATCH_BYTES = 400_000
+BUSY = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "STALE_MEMBER_EPOCH")
+BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP", "GROUP_SUBSCRIBED_TO_TOPIC")
+_GROUP = TopicPartition("", -1)  # where the error of a whole group is kept
+_EXPLAINED = {
+    **dict.fromkeys(BUSY, "the group has members"),
+    "NON_EMPTY_GROUP": "the group has members",
+    "GROUP_SUBSCRIBED_TO_TOPIC": "a member of the group is subscribed to the topic",
+    "GROUP_ID_NOT_FOUND": "it is no consumer group",
+    "OFFSET_METADATA_TOO_LARGE": "the metadata is longer than the broker's offset.metadata.max.bytes",
+    "UNKNOWN_TOPIC_OR_PARTITION": "there is no such partition",
+    "TOPIC_AUTHORIZATION_FAILED": "needs ACL TOPIC READ on {topic}",
+    "GROUP_AUTHORIZATION_FAILED": "needs ACL GROUP {operation} on {group}",
+}
+
+
+def commit_offsets(connection: Connection, wanted: t.Mapping[str, Commits]) -> dict[str, Errors]:
+    """Commit for many groups at once; every group is in the answer, with the partitions that were not stored.
+
+    Metadata is written character for character, a leader epoch of None as none. The broker refuses a group that has
+    members as a whole: is_busy() tells. What one group is refused does not touch the others.
+    Raises InvalidInput, before anything is sent, for what a broker would store although it makes no sense.
+    """
+    for group, commits in wanted.items():
+        _check(connection, group, commits)
+
+    def send(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
+        where = coordinators(client, connection, groups)
+        batches = [(group, batch) for group in groups for batch in _batches(wanted[group])]
+        answers = exchange(client, [(_commit_request(group, batch), where[group]) for group, batch in batches])
+        codes: dict[str, Codes] = {group: {} for group in groups}
+        for (group, batch), answer in zip(batches, answers, strict=True):
+            codes[group].update(_codes(batch, answer))
+        return codes
+
+    return _until_settled({group: list(commits) for group, commits in wanted.items()}, "READ", connection, send)
+
+
+def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[TopicPartition]]) -> dict[str, Errors]:
+    """Remove single commits of many groups; every group is in the answer, with the partitions where that failed.
+
+    Needs ACL GROUP DELETE. A group or a commit that is not there is what was wanted.
+    """
+
+    def send(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
+        where = coordinators(client, connection, groups)
+        answers = exchange(client, [(_delete_request(group, wanted[group]), where[group]) for group in groups])
+        return {group: _codes(wanted[group], answer) for group, answer in zip(groups, answers, strict=True)}
+
+    return _until_settled({group: list(each) for group, each in wanted.items()}, "DELETE", connection, send)
+
+
+def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str, str]:
+    """Remove whole groups; the answer has only those that could not be. A group that is not there is what was wanted."""
+
+    def send(client: KafkaAdminClient, names: t.Sequence[str]) -> dict[str, Codes]:
+        where = coordinators(client, connection, names)
+        answers = exchange(client, [(DeleteGroupsRequest(groups_names=[name]), where[name]) for name in names])
+        return {row.group_id: {_GROUP: _unless_gone(row.error_code)} for answer in answers for row in answer.results}
+
+    failed = _until_settled({group: [_GROUP] for group in sorted(set(groups))}, "DELETE", connection, send)
+    return {group: each[_GROUP] for group, each in failed.items() if each}
+
+
+def is_busy(failed: Errors) -> bool:
+    """Was a group refused because somebody is in it?"""
+    return any(text.startswith(BUSY + BUSY_FOR_REMOVAL) for text in failed.values())
+
+
+def _check(connection: Connection, group: str, commits: Commits) -> None:
+    if not group:
+        raise InvalidInput(
+            "a group has no name, and the broker would create one", cluster=str(connection), remedy="name the group"
+        )
+    for (topic, partition), commit in commits.items():
+        if commit.offset < 0:
+            raise InvalidInput(
+                f"offset {commit.offset} cannot be committed, though the broker would store it",
+                cluster=str(connection),
+                group=group,
+                topic=topic,
+                partition=partition,
+                remedy="give an offset of 0 or more",
+            )
+
+
+def _until_settled(
+    wanted: t.Mapping[str, t.Sequence[TopicPartition]],
+    operation: str,
+    connection: Connection,
+    send: t.Callable[[KafkaAdminClient, t.Sequence[str]], dict[str, Codes]],
+) -> dict[str, Errors]:
+    """Send for the groups that are left until none of their errors is one that passes by itself, or time is up."""
+    settled: dict[str, Errors] = {group: {} for group, partitions in wanted.items() if not partitions}
+    sent = False
+
+    def once(client: KafkaAdminClient) -> None:
+        nonlocal sent
+        left = [group for group in wanted if group not in settled]
+        if not left:
+            return
+        sent = True
+        passing = []
+        for group, codes in send(client, left).items():
+            if any(_passes(code) for code in codes.values()):
+                passing.append(group)
+            else:
+                settled[group] = _explained(group, codes, operation)
+        if passing:
+            raise errors.CoordinatorNotAvailableError(f"for {', '.join(passing)}")
+
+    try:
+        attempt(connection, once)
+    except (BrokerError, ConnectionFailed) as exc:
+        if not sent:
+            raise
+        _give_up(wanted, settled, exc)
+    return {group: settled[group] for group in wanted}
+
+
+def _give_up(
+    wanted: t.Mapping[str, t.Sequence[TopicPartition]], settled: dict[str, Errors], exc: MigrationError
+) -> None:
+    """Others may have been stored already, so the error is said of the groups that it is about, and not raised."""
+    for group, partitions in wanted.items():
+        settled.setdefault(
+            group, dict.fromkeys(partitions, f"REQUEST_TIMED_OUT: it may have been stored or not ({exc})")
+        )
+
+
+def _passes(code: int) -> bool:
+    error = errors.for_code(code)
+    # A partition may be unknown to a broker for a moment; but here nearly always it does not exist.
+    return error is not errors.UnknownTopicOrPartitionError and is_retriable(error)
+
+
+def _explained(group: str, codes: Codes, operation: str) -> Errors:
+    failed = {}
+    for where, code in codes.items():
+        if code:
+            name = error_name(errors.for_code(code))
+            text = _EXPLAINED.get(name, "").format(topic=where.topic, group=group, operation=operation)
+            failed[where] = f"{name}: {text}" if text else name
+    return failed
+
+
+def _codes(asked: t.Iterable[TopicPartition], answer: t.Any) -> Codes:
+    """Every partition that was asked for with its error code; one that the answer leaves out counts as failed."""
+    whole = _unless_gone(getattr(answer, "error_code", 0))
+    gone = getattr(answer, "error_code", 0) != whole
+    found = {
+        TopicPartition(topic.name, each.partition_index): each.error_code
+        for topic in answer.topics
+        for each in topic.partitions
+    }
+    return {where: 0 if gone else whole or found.get(where, errors.UnknownError.errno) for where in asked}
+
+
+def _unless_gone(code: int) -> int:
+    return 0 if code == errors.GroupIdNotFoundError.errno else code
+
+
+def _commit_request(group: str, commits: Commits) -> OffsetCommitRequest:
+    """As an administrator: no member, no generation. A broker accepts that only for a group without members."""
+    topic_of = OffsetCommitRequest.OffsetCommitRequestTopic
+    topics: dict[str, list[t.Any]] = {}
+    for (topic, partition), commit in commits.items():
+        topics.setdefault(topic, []).append(
+            topic_of.OffsetCommitRequestPartition(
+                partition_index=partition,
+                committed_offset=commit.offset,
+                committed_leader_epoch=-1 if commit.leader_epoch is None else commit.leader_epoch,
+                committed_metadata=commit.metadata,
+            )
+        )
+    return OffsetCommitRequest(
+        group_id=group,
+        generation_id_or_member_epoch=-1,
+        member_id="",
+        group_instance_id=None,
+        retention_time_ms=-1,
+        topics=[topic_of(name=name, partitions=partitions) for name, partitions in topics.items()],
+        max_version=8,
+    )
+
+
+def _delete_request(group: str, partitions: t.Iterable[TopicPartition]) -> OffsetDeleteRequest:
+    topic_of = OffsetDeleteRequest.OffsetDeleteRequestTopic
+    topics: dict[str, list[t.Any]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(topic_of.OffsetDeleteRequestPartition(partition_index=partition))
+    return OffsetDeleteRequest(
+        group_id=group, topics=[topic_of(name=name, partitions=each) for name, each in topics.items()]
+    )
+
+
+def _batches(commits: Commits) -> t.Iterator[Commits]:
+    batch: Commits = {}
+    size = 0
+    for where, commit in commits.items():
+        more = 100 + len(where.topic) + len(commit.metadata.encode())
+        if batch and size + more > BATCH_BYTES:
+            yield batch
+            batch, size = {}, 0
+        batch[where] = commit
+        size += more
+    if batch:
+        yield batch

@@ -1,0 +1,216 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which groups there are, and what they have committed."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from kafka import errors
+from kafka.admin import KafkaAdminClient
+from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
+from kafka.protocol.consumer import OffsetFetchRequest
+from kafka.protocol.metadata import FindCoordinatorRequest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+    attempt,
+    exchange,
+    raise_if_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import (
+    Commits,
+    CommittedOffset,
+    GroupListing,
+    GroupReading,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+SETTLE_SECONDS = 2.0
+GROUPS_PER_REQUEST = 200
+GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
+
+
+def list_groups(connection: Connection) -> list[GroupListing]:
+    """Every group that the user may describe, of every type, by name.
+
+    While a coordinator moves, neither the old nor the new broker lists its groups: two lists, SETTLE_SECONDS apart,
+    are united, and the later one is believed about states.
+    """
+
+    def read(client: KafkaAdminClient) -> dict[str, GroupListing]:
+        return _listed(client)
+
+    first = attempt(connection, read)
+    time.sleep(SETTLE_SECONDS)
+    found = first | attempt(connection, read)
+    return [found[group] for group in sorted(found)]
+
+
+def read_groups(connection: Connection, groups: t.Sequence[str], stable: bool = True) -> dict[str, GroupReading]:
+    """State, type and committed offsets of these groups, hundreds in one go.
+
+    stable: wait while a transaction that commits offsets is open, instead of reading the value before it.
+    A group that no broker knows comes back with exists=False. Offsets of topics that the user may not describe are
+    left out by the broker, without a word: missing_acls() tells. Raises NotAuthorized naming the groups that are denied.
+    """
+    wanted = sorted(set(groups))
+
+    def read(client: KafkaAdminClient) -> dict[str, GroupReading]:
+        if not wanted:
+            return {}
+        listed = _listed(client)
+        where = coordinators(client, connection, wanted)
+        offsets = _committed(client, connection, where, stable)
+        # Only a list shows what a KIP-848, share or streams group is; only a description that a group is not there.
+        # Brokers before 2.6 list no states.
+        doubtful = [group for group in wanted if group not in listed or not listed[group].state]
+        described = _described(client, {group: where[group] for group in doubtful})
+        readings = {}
+        for group in wanted:
+            one = listed.get(group)
+            if one is None:
+                if offsets[group] or described[group].group_state != "Dead":
+                    raise errors.CoordinatorLoadInProgressError(f"{group} is there, but was not listed")
+                readings[group] = GroupReading(group, False, "", "", "", {})
+            else:
+                state = one.state or described[group].group_state
+                readings[group] = GroupReading(group, True, state, one.type, one.protocol_type, offsets[group])
+        return readings
+
+    return attempt(connection, read)
+
+
+def coordinators(client: KafkaAdminClient, connection: Connection, groups: t.Sequence[str]) -> dict[str, int]:
+    """The broker of each group. Raises NotAuthorized naming the groups that are denied."""
+    found = find_coordinators(client, groups)
+    _raise_for(connection, {group: code for group, (_node, code) in found.items()})
+    return {group: node for group, (node, _code) in found.items()}
+
+
+def find_coordinators(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, tuple[int, int]]:
+    """(broker, error code) for each group; unlike the library's call it neither caches nor asks one by one."""
+    if _version(client, FindCoordinatorRequest) >= 4:
+        asked = [
+            FindCoordinatorRequest(coordinator_keys=list(chunk), key_type=GROUP_KEY, min_version=4)
+            for chunk in _chunks(groups)
+        ]
+        answers = exchange(client, [(each, None) for each in asked])
+        return {row.key: (row.node_id, row.error_code) for answer in answers for row in answer.coordinators}
+    asked = [FindCoordinatorRequest(key=group, key_type=GROUP_KEY, max_version=3) for group in groups]
+    answers = exchange(client, [(each, None) for each in asked])
+    return {group: (row.node_id, row.error_code) for group, row in zip(groups, answers, strict=True)}
+
+
+def _listed(client: KafkaAdminClient) -> dict[str, GroupListing]:
+    manager = client._manager
+    manager.run(lambda: manager.cluster.request_update())  # a broker that was down a moment ago is asked as well
+    nodes = [broker.node_id for broker in manager.cluster.brokers()]
+    found = {}
+    for answer in exchange(client, [(ListGroupsRequest(), node) for node in nodes]):
+        error = errors.for_code(answer.error_code)
+        if error is not errors.NoError:
+            raise error()
+        for row in answer.groups:
+            state, kind = getattr(row, "group_state", None), getattr(row, "group_type", None)
+            found[row.group_id] = GroupListing(
+                row.group_id, state or "", (kind or "unknown").lower(), row.protocol_type
+            )
+    return found
+
+
+def _committed(
+    client: KafkaAdminClient, connection: Connection, where: t.Mapping[str, int], stable: bool
+) -> dict[str, Commits]:
+    """Requests of our own, since the library's public call knows neither require_stable nor errors of one group."""
+    if _version(client, OffsetFetchRequest) >= 8:
+        asked = [
+            (
+                OffsetFetchRequest(
+                    groups=[OffsetFetchRequest.OffsetFetchRequestGroup(group_id=each, topics=None) for each in chunk],
+                    require_stable=stable,
+                    min_version=8,
+                    max_version=8,
+                ),
+                node,
+            )
+            for node, groups in by_node(where).items()
+            for chunk in _chunks(groups)
+        ]
+        found = [(row.group_id, row) for answer in exchange(client, asked) for row in answer.groups]
+    else:
+        asked = [
+            (
+                OffsetFetchRequest(
+                    group_id=group, topics=None, require_stable=stable, min_version=7 if stable else 2, max_version=7
+                ),
+                node,
+            )
+            for group, node in where.items()
+        ]
+        found = list(zip(where, exchange(client, asked), strict=True))
+    _raise_for(connection, {group: row.error_code for group, row in found})
+    return {group: _commits(row) for group, row in found}
+
+
+def _commits(row: t.Any) -> Commits:
+    commits = {}
+    for topic in row.topics:
+        for each in topic.partitions:
+            error = errors.for_code(each.error_code)
+            if error is not errors.NoError:
+                raise error(f"{topic.name}-{each.partition_index}")
+            if each.committed_offset >= 0:
+                epoch = getattr(each, "committed_leader_epoch", -1)
+                commits[TopicPartition(topic.name, each.partition_index)] = CommittedOffset(
+                    each.committed_offset, each.metadata or "", epoch if epoch >= 0 else None
+                )
+    return commits
+
+
+def _described(client: KafkaAdminClient, where: t.Mapping[str, int]) -> dict[str, t.Any]:
+    asked = [(DescribeGroupsRequest(groups=list(groups)), node) for node, groups in by_node(where).items()]
+    found = {row.group_id: row for answer in exchange(client, asked) for row in answer.groups}
+    for row in found.values():
+        error = errors.for_code(row.error_code)
+        if error not in (errors.NoError, errors.GroupIdNotFoundError):
+            raise error(row.group_id)
+    return found
+
+
+def _raise_for(connection: Connection, codes: t.Mapping[str, int]) -> None:
+    denied = []
+    for group, code in codes.items():
+        error = errors.for_code(code)
+        raise_if_retriable(error)
+        if error is errors.GroupAuthorizationFailedError:
+            denied.append(group)
+        elif error not in (errors.NoError, errors.GroupIdNotFoundError):
+            raise error(group)
+    if denied:
+        raise NotAuthorized(
+            f"needs ACL GROUP DESCRIBE on {', '.join(sorted(denied))}",
+            cluster=str(connection),
+            remedy="grant it to the user of this cluster",
+        )
+
+
+def by_node(where: t.Mapping[str, int]) -> dict[int, list[str]]:
+    nodes: dict[int, list[str]] = {}
+    for group, node in where.items():
+        nodes.setdefault(node, []).append(group)
+    return nodes
+
+
+def _chunks(groups: t.Sequence[str]) -> t.Iterator[t.Sequence[str]]:
+    for start in range(0, len(groups), GROUPS_PER_REQUEST):
+        yield groups[start : start + GROUPS_PER_REQUEST]
+
+
+def _version(client: KafkaAdminClient, request: type[t.Any]) -> int:
+    versions: t.Any = client._manager.broker_version_data  # known as soon as a client is connected
+    return int(versions.api_version(request))

@@ -1,0 +1,96 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which ACLs are missing, named before anything is written."""
+
+from __future__ import annotations
+
+import typing as t
+
+from kafka import errors
+from kafka.admin import KafkaAdminClient
+from kafka.protocol.admin import DescribeGroupsRequest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+    attempt,
+    exchange,
+    raise_if_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import by_node, find_coordinators
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import metadata
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+
+# Codes in authorized_operations: those of org.apache.kafka.common.acl.AclOperation.
+OPERATIONS = {"READ": 3, "WRITE": 4, "DELETE": 6, "DESCRIBE": 8, "DESCRIBE_CONFIGS": 10}
+
+
+def missing_acls(
+    connection: Connection,
+    *,
+    reads_groups: t.Collection[str] = (),
+    commits_groups: t.Collection[str] = (),
+    reads_topics: t.Collection[str] = (),
+    commits_topics: t.Collection[str] = (),
+    deletes_groups: t.Collection[str] = (),
+) -> list[str]:
+    """Every ACL that the user of this cluster lacks, sorted, such as "GROUP READ on billing".
+
+    reads_groups: DESCRIBE. commits_groups: READ. deletes_groups, which removes single commits too: DELETE.
+    reads_topics, their records and settings: READ and DESCRIBE_CONFIGS. commits_topics, those that groups commit for:
+    READ. Without an authorizer nothing is missing. Groups and topics that do not exist are asked about as well.
+    """
+    groups = _needs((reads_groups, "DESCRIBE"), (commits_groups, "READ"), (deletes_groups, "DELETE"))
+    topics = _needs((reads_topics, "READ"), (reads_topics, "DESCRIBE_CONFIGS"), (commits_topics, "READ"))
+
+    def read(client: KafkaAdminClient) -> list[str]:
+        rights = {("GROUP", name): each for name, each in _group_rights(client, sorted(groups)).items()}
+        rights |= {("TOPIC", name): each for name, each in _topic_rights(client, sorted(topics)).items()}
+        needs = {("GROUP", name): each for name, each in groups.items()}
+        needs |= {("TOPIC", name): each for name, each in topics.items()}
+        return sorted(
+            f"{kind} {operation} on {name}"
+            for (kind, name), operations in needs.items()
+            for operation in operations
+            if OPERATIONS[operation] not in rights[(kind, name)]
+        )
+
+    return attempt(connection, read) if groups or topics else []
+
+
+def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:
+    needs: dict[str, set[str]] = {}
+    for names, operation in pairs:
+        for name in names:
+            needs.setdefault(name, set()).add(operation)
+    return needs
+
+
+def _group_rights(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, set[int]]:
+    """What the user may do with each group. Without DESCRIBE nothing, for every other right implies that.
+
+    Version 5 of the request tells the rights on groups of every type and on ones that do not exist; version 6 answers
+    with an error, and no rights, for what it does not call a classic group.
+    """
+    rights: dict[str, set[int]] = {group: set() for group in groups}
+    found = find_coordinators(client, groups)
+    for _node, code in found.values():
+        raise_if_retriable(errors.for_code(code))
+    where = {group: node for group, (node, code) in found.items() if not code}
+    asked = [
+        (DescribeGroupsRequest(groups=names, include_authorized_operations=True, min_version=3, max_version=5), node)
+        for node, names in by_node(where).items()
+    ]
+    for answer in exchange(client, asked):
+        for row in answer.groups:
+            raise_if_retriable(errors.for_code(row.error_code))
+            rights[row.group_id] = set(row.authorized_operations or ())
+    return rights
+
+
+def _topic_rights(client: KafkaAdminClient, topics: t.Sequence[str]) -> dict[str, set[int]]:
+    if not topics:
+        return {}
+    return {
+        row.name: set(row.topic_authorized_operations or ()) for row in metadata(client, topics, rights=True).topics
+    }

@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Where logs begin and end, and where in them a time is: for ten thousand partitions in one call."""
+
+from __future__ import annotations
+
+import typing as t
+
+from kafka import errors
+from kafka.admin import KafkaAdminClient
+from kafka.protocol.consumer import ListOffsetsRequest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import metadata, raise_for_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+# Special timestamps and isolation levels of the ListOffsets request.
+LATEST, EARLIEST = -1, -2
+UNCOMMITTED, COMMITTED = 0, 1
+
+Query = tuple[TopicPartition, int, int]  # partition, timestamp, isolation level
+
+
+class Bounds(t.NamedTuple):
+    """Offsets of one log. end is the last stable offset: what a read_committed consumer calls the end."""
+
+    log_start: int
+    end: int
+    high_watermark: int
+
+
+def partition_bounds(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, Bounds]:
+    """The bounds of every partition, all read at about the same moment.
+
+    Raises NotFound or NotAuthorized naming the topics and partitions concerned.
+    """
+    kinds = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))
+    wanted = sorted(set(partitions))
+    found = _look_up(connection, [(each, time, level) for time, level in kinds for each in wanted])
+    return {each: Bounds(*(found[(each, time, level)] for time, level in kinds)) for each in wanted}
+
+
+def lookup_times(connection: Connection, times: t.Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
+    """The offset of the first record in the log whose timestamp (ms since the epoch) is at least the asked one.
+
+    Later records may be older. None: there is no such record. Raises as partition_bounds() does.
+    """
+    found = lookup_all_times(connection, times.items())
+    return {each: found[(each, time)] for each, time in times.items()}
+
+
+def lookup_all_times(
+    connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]
+) -> dict[tuple[TopicPartition, int], int | None]:
+    """As lookup_times(), for any number of times in the same partition."""
+    asked = sorted(set(wanted))
+    for where, time in asked:
+        if time < 0:
+            raise ValueError(f"{where}: {time} is no time")
+    found = _look_up(connection, [(each, time, UNCOMMITTED) for each, time in asked])
+    answers = {(each, time): found[(each, time, UNCOMMITTED)] for each, time in asked}
+    return {question: offset if offset >= 0 else None for question, offset in answers.items()}
+
+
+def _look_up(connection: Connection, queries: t.Sequence[Query]) -> dict[Query, int]:
+    topics = sorted({where.topic for where, _time, _level in queries})
+
+    def read(client: KafkaAdminClient) -> dict[Query, int]:
+        leaders = _leaders(client, connection, topics, {where for where, _time, _level in queries})
+        rounds = _rounds(queries, leaders)
+        answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
+        found: dict[Query, int] = {}
+        codes: dict[str, int] = {}
+        for (_leader, level, batch), answer in zip(rounds, answers, strict=True):
+            for topic in answer.topics:
+                for each in topic.partitions:
+                    where = TopicPartition(topic.name, each.partition_index)
+                    if each.error_code:
+                        codes[topic.name] = each.error_code
+                    found[(where, batch[where], level)] = each.offset
+        raise_for_topics(connection, codes, "DESCRIBE")
+        if len(found) < len(set(queries)):
+            raise errors.RequestTimedOutError("an answer left partitions out")
+        return found
+
+    return attempt(connection, read) if queries else {}
+
+
+def _leaders(
+    client: KafkaAdminClient, connection: Connection, topics: t.Sequence[str], wanted: t.Collection[TopicPartition]
+) -> dict[TopicPartition, int]:
+    answer = metadata(client, topics)
+    raise_for_topics(connection, {topic.name: topic.error_code for topic in answer.topics}, "DESCRIBE")
+    leaders = {
+        TopicPartition(topic.name, each.partition_index): each.leader_id
+        for topic in answer.topics
+        for each in topic.partitions
+    }
+    missing = sorted(set(wanted) - set(leaders))
+    if missing:
+        raise NotFound(
+            f"no such partition: {', '.join(map(str, missing[:10]))}{' and more' if missing[10:] else ''}",
+            cluster=str(connection),
+            remedy="compare the partition counts of the topics",
+        )
+    if any(leaders[each] < 0 for each in wanted):
+        raise errors.LeaderNotAvailableError(f"{next(each for each in wanted if leaders[each] < 0)}")
+    return leaders
+
+
+def _rounds(
+    queries: t.Sequence[Query], leaders: t.Mapping[TopicPartition, int]
+) -> list[tuple[int, int, dict[TopicPartition, int]]]:
+    """(leader, isolation level, timestamp by partition): a request may name a partition only once."""
+    rounds: dict[tuple[int, int], list[dict[TopicPartition, int]]] = {}
+    depth: dict[tuple[TopicPartition, int], int] = {}
+    for where, time, level in dict.fromkeys(queries):
+        batches = rounds.setdefault((leaders[where], level), [])
+        number = _next_number(depth, where, level)
+        while len(batches) <= number:
+            batches.append({})
+        batches[number][where] = time
+    return [(leader, level, batch) for (leader, level), batches in rounds.items() for batch in batches]
+
+
+def _next_number(depth: dict[tuple[TopicPartition, int], int], where: TopicPartition, level: int) -> int:
+    number = depth.get((where, level), 0)
+    depth[(where, level)] = number + 1
+    return number
+
+
+def _request(level: int, times: t.Mapping[TopicPartition, int]) -> ListOffsetsRequest:
+    topic_of = ListOffsetsRequest.ListOffsetsTopic
+    topics: dict[str, list[t.Any]] = {}
+    for (topic, partition), time in times.items():
+        topics.setdefault(topic, []).append(topic_of.ListOffsetsPartition(partition_index=partition, timestamp=time))
+    return ListOffsetsRequest(
+        isolation_level=level,
+        topics=[topic_of(name=name, partitions=partitions) for name, partitions in topics.items()],
+        min_version=2,  # the first that knows isolation levels
+    )

@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Why a connection failed, in the words of someone who has to cure it."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed
+
+
+class _Row(t.NamedTuple):
+    """A reason whose text holds `mark`: what to say instead of it (None: the text itself), and what to do."""
+
+    mark: str
+    why: str | None
+    remedy: str
+    hopeless: bool = True
+
+
+_PROTOCOL = "set security_protocol to what the listener speaks"
+_LOGIN = "check the user name, the password and sasl_mechanism"
+_ROWS = (
+    _Row("saslauthenticationfailed", None, _LOGIN),
+    _Row("unsupportedsaslmechanism", "the broker does not offer this sasl_mechanism", "set one that it offers"),
+    _Row("illegalsaslstate", "the listener does not log anybody in (no SASL)", _PROTOCOL),
+    _Row("hostname mismatch", None, "use the names in the broker's certificate, or set ssl_check_hostname to false"),
+    _Row("ip address mismatch", None, "use the names in the broker's certificate, or set ssl_check_hostname to false"),
+    _Row(
+        "certificate_verify_failed",
+        None,
+        "set ssl_cafile or ssl_ca to the authority that signed the brokers' certificates",
+    ),
+    _Row(
+        "alert_bad_certificate",
+        "the broker wants a client certificate, or another one",
+        "set ssl_certfile and ssl_keyfile",
+    ),
+    _Row(
+        "alert_certificate_required",
+        "the broker wants a client certificate",
+        "set ssl_certfile and ssl_keyfile",
+    ),
+    _Row(
+        "alert_certificate_unknown",
+        "the broker does not know the authority of the client certificate",
+        "set ssl_certfile and ssl_keyfile to ones that it knows",
+    ),
+    _Row(
+        "alert_unknown_ca",
+        "the broker does not know the authority of the client certificate",
+        "set ssl_certfile and ssl_keyfile to ones that it knows",
+    ),
+    _Row("unexpected_eof", "the listener does not speak TLS", _PROTOCOL),
+    _Row("wrong_version_number", "the listener does not speak TLS", _PROTOCOL),
+    _Row("frame length: 3525", "the listener speaks TLS, the client does not", _PROTOCOL),  # 0x1503: a TLS alert
+    _Row("[ssl:", None, "check the TLS options and the listener"),
+    _Row(
+        "incompatiblebroker",
+        "this listener answers no clients (is it a controller's?)",
+        "name the brokers' client listeners",
+    ),
+    _Row("failed to get a token", None, "check the oauth options or aws_region, and the credentials"),
+    _Row("econnrefused", "connection refused", "check that a broker listens there", hopeless=False),
+    _Row("connection refused", "connection refused", "check that a broker listens there", hopeless=False),
+    _Row("dns", "the host name cannot be resolved", "check the names in bootstrap_servers", hopeless=False),
+    _Row(
+        "socket disconnected",
+        "the listener closed the connection at once",
+        "check that it is a Kafka listener, and that security_protocol is what it speaks",
+        hopeless=False,
+    ),
+    _Row("timed out", "no answer", "check addresses, firewalls and security_protocol", hopeless=False),
+    _Row("timeout", "no answer", "check addresses, firewalls and security_protocol", hopeless=False),
+)
+
+
+def hopeless(reason: BaseException) -> bool:
+    """Would the next try fail likewise?"""
+    row = _row(reason)
+    return row is not None and row.hopeless
+
+
+def refusal(connection: Connection, reasons: t.Sequence[BaseException]) -> ConnectionFailed:
+    """The most telling of the reasons, in the order in which they came, as an error."""
+    rows = [(_row(reason), reason) for reason in reasons]
+    # Rows stand in order of how much they tell; the last one of all is the library's own "Unable to bootstrap".
+    rank = {row: number for number, row in enumerate(_ROWS)}
+    row, reason = min(rows, key=lambda each: rank[each[0]] if each[0] else len(_ROWS))
+    if row is None:
+        return ConnectionFailed("cannot connect", cluster=str(connection), why=_text(reason))
+    return ConnectionFailed("cannot connect", cluster=str(connection), why=row.why or _text(reason), remedy=row.remedy)
+
+
+def _row(reason: BaseException) -> _Row | None:
+    text = f"{type(reason).__name__} {reason}".lower()
+    return next((row for row in _ROWS if row.mark in text), None)
+
+
+def _text(reason: BaseException) -> str:
+    """Without the class names, error numbers and places in OpenSSL's source that libraries put around the reason."""
+    text = str(reason)
+    text = re.sub(r"\s*\(_ssl\.c:\d+\)", "", text)
+    text = re.sub(r"^(\[Error \d+\] )?(\w+Error: )*", "", text)
+    text = re.sub(r"^Handshake failed: ", "", text)
+    return text.strip() or type(reason).__name__

@@ -1,0 +1,111 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""kafka-python's options for encryption and login, from a connection."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import tempfile
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.tokens import token_provider
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, refuse_store
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+
+
+def security_options(connection: Connection) -> dict[str, t.Any]:
+    """Keyword arguments for KafkaAdminClient. Raises InvalidInput for certificate files that cannot be used."""
+    options: dict[str, t.Any] = {"security_protocol": connection.security_protocol}
+    if connection.uses_tls:
+        options["ssl_context"] = tls_context(connection)
+    if connection.uses_sasl:
+        options["sasl_mechanism"] = connection.sasl_mechanism
+        if connection.sasl_mechanism == "OAUTHBEARER":
+            options["sasl_oauth_token_provider"] = token_provider(connection)
+        else:
+            options["sasl_plain_username"] = connection.sasl_username
+            options["sasl_plain_password"] = connection.sasl_password
+    return options
+
+
+def tls_context(connection: Connection) -> ssl.SSLContext:
+    """Built here, because the library would ask for an encrypted key's passphrase on the terminal."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.check_hostname = connection.ssl_check_hostname
+    for option in ("ssl_cafile", "ssl_certfile", "ssl_keyfile"):
+        path = getattr(connection, option)
+        if path and not os.path.isdir(path):
+            _check_file(connection, option, path)
+    _load_authorities(connection, context)
+    if connection.ssl_certfile:
+        _load_certificate(connection, context, connection.ssl_certfile, connection.ssl_keyfile)
+    elif connection.ssl_cert:
+        # OpenSSL's Python binding takes certificates from files only: one that nobody else can read, and briefly.
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
+            file.write("\n".join(text for text in (connection.ssl_key, connection.ssl_cert) if text) + "\n")
+            file.flush()
+            _load_certificate(connection, context, file.name, None)
+    return context
+
+
+def _load_authorities(connection: Connection, context: ssl.SSLContext) -> None:
+    try:
+        if connection.ssl_ca:
+            context.load_verify_locations(cadata=connection.ssl_ca)
+        elif connection.ssl_cafile and os.path.isdir(connection.ssl_cafile):
+            context.load_verify_locations(capath=connection.ssl_cafile)
+        elif connection.ssl_cafile:
+            context.load_verify_locations(connection.ssl_cafile)
+        else:
+            context.load_default_certs()
+    except (ssl.SSLError, ValueError) as exc:
+        option = "ssl_ca" if connection.ssl_ca else f"ssl_cafile {connection.ssl_cafile}"
+        raise InvalidInput(
+            f"{option} holds no certificate that can be used",
+            cluster=connection.name,
+            why=_reason(exc),
+            remedy="give the authority's certificate as PEM",
+        ) from exc
+
+
+def _load_certificate(connection: Connection, context: ssl.SSLContext, certificate: str, key: str | None) -> None:
+    asked = []
+
+    def passphrase() -> str:
+        asked.append(True)
+        return connection.ssl_key_password or ""
+
+    try:
+        context.load_cert_chain(certificate, key, password=passphrase)
+    except (ssl.SSLError, ValueError) as exc:
+        which = "ssl_cert and ssl_key" if connection.ssl_cert else f"{certificate} and {key or 'the key in it'}"
+        if asked:
+            what = "the private key is encrypted, and " + (
+                "ssl_key_password does not open it" if connection.ssl_key_password else "ssl_key_password is not set"
+            )
+            raise InvalidInput(what, cluster=connection.name, remedy="set the key's passphrase") from exc
+        raise InvalidInput(
+            f"{which} cannot be used",
+            cluster=connection.name,
+            why=_reason(exc),
+            remedy="give a certificate and the key that belongs to it as PEM",
+        ) from exc
+
+
+def _check_file(connection: Connection, option: str, path: str) -> None:
+    try:
+        with open(path, "rb") as file:
+            head = file.read(4)
+    except OSError as exc:
+        raise InvalidInput(
+            f"{option} {path} cannot be read", cluster=connection.name, why=exc.strerror, remedy="correct the path"
+        ) from exc
+    refuse_store(head, connection, option, path)
+
+
+def _reason(exc: ssl.SSLError | ValueError) -> str:
+    return str(getattr(exc, "reason", None) or exc).replace("_", " ").lower()

@@ -1,0 +1,97 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Access tokens for OAUTHBEARER: from an OAuth 2.0 token endpoint, or signed for Amazon MSK."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import time
+import typing as t
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from kafka.net.sasl.oauth import AbstractTokenProvider
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
+
+EARLY_SECONDS = 30.0  # a token is renewed that long before it expires
+TIMEOUT_SECONDS = 10.0
+
+
+class _Provider(AbstractTokenProvider):
+    """Keeps a token until shortly before it expires."""
+
+    def __init__(self, fetch: t.Callable[[], tuple[str, float]]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._fetch = fetch
+        self._token, self._expires = "", 0.0
+
+    def token(self) -> str:
+        if time.time() > self._expires - EARLY_SECONDS:
+            self._token, self._expires = self._fetch()
+        return self._token
+
+
+def token_provider(connection: Connection) -> AbstractTokenProvider:
+    """What kafka-python asks for tokens. A first token is got here, so that its failure is told as what it is."""
+    provider = _Provider(lambda: _signed(connection) if connection.aws_region else _granted(connection))
+    provider.token()
+    return provider
+
+
+def _signed(connection: Connection) -> tuple[str, float]:
+    """A token for MSK IAM and its expiry in seconds since the epoch; the signer tells milliseconds."""
+    try:
+        from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as exc:
+        raise InvalidInput(
+            "aws_region needs the Python package aws-msk-iam-sasl-signer-python",
+            cluster=connection.name,
+            remedy="install it where this module runs",
+        ) from exc
+    from botocore.exceptions import BotoCoreError  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    try:
+        token, expires_ms = MSKAuthTokenProvider.generate_auth_token(connection.aws_region)
+    except BotoCoreError as exc:
+        raise _failed(connection, str(exc), "check the AWS credentials of this machine") from exc
+    return token, expires_ms / 1000
+
+
+def _granted(connection: Connection) -> tuple[str, float]:
+    """The client credentials grant of RFC 6749, section 4.4, with the secret in the Authorization header (2.3.1)."""
+    quoted = [
+        urllib.parse.quote(each or "", safe="") for each in (connection.oauth_client_id, connection.oauth_client_secret)
+    ]
+    form = {"grant_type": "client_credentials"} | ({"scope": connection.oauth_scope} if connection.oauth_scope else {})
+    request = urllib.request.Request(
+        connection.oauth_token_url or "",
+        data=urllib.parse.urlencode(form).encode(),
+        headers={
+            "Authorization": "Basic " + base64.b64encode(":".join(quoted).encode()).decode(),
+            "Accept": "application/json",
+        },
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS, context=_https_context(connection)) as response:
+            answer = json.load(response)
+        return str(answer["access_token"]), time.time() + float(answer.get("expires_in", 300))
+    except (OSError, ValueError, KeyError, TypeError) as exc:
+        why = f"{connection.oauth_token_url}: {getattr(exc, 'reason', None) or type(exc).__name__}"
+        raise _failed(connection, why, "check oauth_token_url, oauth_client_id and oauth_client_secret") from exc
+
+
+def _https_context(connection: Connection) -> ssl.SSLContext:
+    """librdkafka's properties for the authority of the token endpoint hold here too."""
+    config = connection.client_config
+    return ssl.create_default_context(cafile=config.get("https.ca.location"), cadata=config.get("https.ca.pem"))
+
+
+def _failed(connection: Connection, why: str, remedy: str) -> ConnectionFailed:
+    return ConnectionFailed("cannot get an access token", cluster=str(connection), why=why, remedy=remedy)

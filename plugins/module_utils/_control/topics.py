@@ -1,0 +1,148 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The cluster's id, its topics, and those of their settings that decide what offsets and timestamps mean."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from kafka import errors
+from kafka.admin import KafkaAdminClient
+from kafka.protocol.admin import DescribeConfigsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+    attempt,
+    error_name,
+    exchange,
+    raise_if_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, NotFound
+
+TOPIC_RESOURCE = 2  # the resource type of DescribeConfigs
+TOPICS_PER_REQUEST = 1000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """partitions is 0 when error, Kafka's name of what is wrong with the topic, is not None."""
+
+    partitions: int
+    error: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """log_append_time: the broker stamps records. retention_ms is None when records are not deleted by age."""
+
+    log_append_time: bool
+    compacted: bool
+    retention_ms: int | None
+
+
+def cluster_id(connection: Connection) -> str:
+    """The id that a cluster keeps for life."""
+    return str(attempt(connection, lambda client: metadata(client, []).cluster_id))
+
+
+def list_topics(connection: Connection) -> list[str]:
+    """Every topic that the user may describe, internal ones included, by name."""
+
+    def read(client: KafkaAdminClient) -> list[str]:
+        return sorted(topic.name for topic in metadata(client, None).topics)
+
+    return attempt(connection, read)
+
+
+def describe_topics(connection: Connection, names: t.Collection[str]) -> dict[str, TopicDescription]:
+    """Each of these topics; one that does not exist or is denied has an error instead of partitions."""
+
+    def read(client: KafkaAdminClient) -> dict[str, TopicDescription]:
+        found = {}
+        for topic in metadata(client, sorted(set(names))).topics:
+            error = errors.for_code(topic.error_code)
+            if error is errors.NoError:
+                found[topic.name] = TopicDescription(len(topic.partitions))
+            elif error is errors.UnknownTopicOrPartitionError:
+                found[topic.name] = TopicDescription(0, error_name(error))
+            else:
+                raise_if_retriable(error)
+                found[topic.name] = TopicDescription(0, error_name(error))
+        return found
+
+    return attempt(connection, read) if names else {}
+
+
+def topic_settings(connection: Connection, topics: t.Collection[str]) -> dict[str, TopicSettings]:
+    """message.timestamp.type, cleanup.policy and retention.ms of each topic, the brokers' defaults included.
+
+    Raises NotAuthorized naming the topics without ACL TOPIC DESCRIBE_CONFIGS, for a guess would not be safe,
+    and NotFound.
+    """
+    names = sorted(set(topics))
+    settings = ["message.timestamp.type", "cleanup.policy", "retention.ms"]
+
+    def read(client: KafkaAdminClient) -> dict[str, TopicSettings]:
+        resource = DescribeConfigsRequest.DescribeConfigsResource
+        asked = [
+            DescribeConfigsRequest(
+                resources=[
+                    resource(resource_type=TOPIC_RESOURCE, resource_name=name, configuration_keys=settings)
+                    for name in names[start : start + TOPICS_PER_REQUEST]
+                ]
+            )
+            for start in range(0, len(names), TOPICS_PER_REQUEST)
+        ]
+        rows = [row for answer in exchange(client, [(each, None) for each in asked]) for row in answer.results]
+        raise_for_topics(connection, {row.resource_name: row.error_code for row in rows}, "DESCRIBE_CONFIGS")
+        return {row.resource_name: _settings({each.name: each.value for each in row.configs}) for row in rows}
+
+    return attempt(connection, read) if names else {}
+
+
+def metadata(client: KafkaAdminClient, topics: t.Sequence[str] | None, rights: bool = False) -> t.Any:
+    """The answer to a metadata request for these topics, None for all; with the user's rights on each if wanted."""
+    topic_of = MetadataRequest.MetadataRequestTopic
+    request = MetadataRequest(
+        topics=None if topics is None else [topic_of(name=name) for name in topics],
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=rights,
+    )
+    return exchange(client, [(request, None)])[0]
+
+
+def raise_for_topics(connection: Connection, codes: t.Mapping[str, int], operation: str) -> None:
+    """Raise NotAuthorized or NotFound that names every topic concerned, or the error that lets attempt() retry."""
+    denied, missing = [], []
+    for topic, code in codes.items():
+        error = errors.for_code(code)
+        if error is errors.TopicAuthorizationFailedError:
+            denied.append(topic)
+        elif error is errors.UnknownTopicOrPartitionError:
+            missing.append(topic)
+        elif error is not errors.NoError:
+            raise error(topic)
+    if denied:
+        raise NotAuthorized(
+            f"needs ACL TOPIC {operation} on {', '.join(sorted(denied))}",
+            cluster=str(connection),
+            remedy="grant it to the user of this cluster",
+        )
+    if missing:
+        raise NotFound(
+            f"no such topic: {', '.join(sorted(missing))}", cluster=str(connection), remedy="create it, or leave it out"
+        )
+
+
+def _settings(values: t.Mapping[str, str | None]) -> TopicSettings:
+    policy = (values.get("cleanup.policy") or "delete").replace(" ", "").split(",")
+    retention = int(values.get("retention.ms") or -1)
+    return TopicSettings(
+        log_append_time=values.get("message.timestamp.type") == "LogAppendTime",
+        compacted="compact" in policy,
+        retention_ms=retention if retention >= 0 and "delete" in policy else None,
+    )

@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which further librdkafka properties a user may set: none that hold a secret, none that an option or a rule sets."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+
+# property -> the option that says the same. Names: librdkafka's CONFIGURATION.md, and Java's where users know those.
+OPTIONS = {
+    "bootstrap.servers": "bootstrap_servers",
+    "metadata.broker.list": "bootstrap_servers",
+    "security.protocol": "security_protocol",
+    "sasl.mechanism": "sasl_mechanism",
+    "sasl.mechanisms": "sasl_mechanism",
+    "sasl.username": "sasl_username",
+    "sasl.password": "sasl_password",
+    "sasl.jaas.config": "sasl_username and sasl_password",
+    "sasl.oauthbearer.method": "oauth_token_url or aws_region",
+    "sasl.oauthbearer.config": "oauth_token_url or aws_region",
+    "sasl.oauthbearer.client.id": "oauth_client_id",
+    "sasl.oauthbearer.client.secret": "oauth_client_secret",
+    "sasl.oauthbearer.scope": "oauth_scope",
+    "sasl.oauthbearer.token.endpoint.url": "oauth_token_url",
+    "ssl.ca.location": "ssl_cafile",
+    "ssl.ca.pem": "ssl_ca",
+    "ssl.truststore.location": "ssl_cafile",
+    "ssl.truststore.password": "ssl_cafile",
+    "ssl.certificate.location": "ssl_certfile",
+    "ssl.certificate.pem": "ssl_cert",
+    "ssl.key.location": "ssl_keyfile",
+    "ssl.key.pem": "ssl_key",
+    "ssl.key.password": "ssl_key_password",
+    "ssl.keystore.location": "ssl_certfile and ssl_keyfile",
+    "ssl.keystore.password": "ssl_key_password",
+    "ssl.endpoint.identification.algorithm": "ssl_check_hostname",
+    "request.timeout.ms": "request_timeout",
+    "socket.timeout.ms": "request_timeout",
+}
+# What a record is found by, and what makes a read exact, is no matter of taste.
+OWNED = frozenset({
+    "allow.auto.create.topics", "auto.offset.reset", "check.crcs", "client.id", "debug", "enable.auto.commit",
+    "enable.auto.offset.store", "enable.idempotence", "enable.partition.eof", "enable.ssl.certificate.verification",
+    "fetch.message.max.bytes", "fetch.queue.backoff.ms", "group.id", "group.instance.id", "group.protocol",
+    "isolation.level", "log_level", "max.partition.fetch.bytes", "queued.min.messages", "transactional.id",
+})  # fmt: skip
+SECRET_WORDS = ("password", "passphrase", "secret", "private.key", "key.pem", "assertion")
+
+
+def checked_client_config(config: t.Any, cluster: str) -> dict[str, str]:
+    """The properties as text, or InvalidInput that names the one which is refused; never its value."""
+    if not isinstance(config, t.Mapping):
+        raise InvalidInput("client_config is not a dictionary", cluster=cluster, remedy="give property: value pairs")
+    checked = {}
+    for key, value in config.items():
+        name = str(key).strip()
+        if name in OPTIONS:
+            raise InvalidInput(
+                f"client_config holds {name}, which an option of its own sets",
+                cluster=cluster,
+                remedy=f"use {OPTIONS[name]}",
+            )
+        if name.startswith("sasl.kerberos."):
+            raise InvalidInput("Kerberos (GSSAPI) is not supported", cluster=cluster, remedy=f"remove {name}")
+        if any(word in name for word in SECRET_WORDS):
+            raise InvalidInput(
+                f"client_config holds {name}, and secrets are not masked there",
+                cluster=cluster,
+                remedy="use the cluster's own options for authentication",
+            )
+        if name in OWNED or name.endswith("_cb"):
+            raise InvalidInput(
+                f"client_config holds {name}, which the collection sets itself", cluster=cluster, remedy="remove it"
+            )
+        if not isinstance(value, str | int | float):
+            raise InvalidInput(
+                f"client_config has a {type(value).__name__} as value of {name}",
+                cluster=cluster,
+                remedy="give text, a number, true or false",
+            )
+        checked[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return checked

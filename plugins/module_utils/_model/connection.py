@@ -1,0 +1,247 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""How to reach a cluster: one set of options for both clients, refused here when it cannot be meant."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import checked_client_config
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+ALIASES = {
+    "sasl_plain_username": "sasl_username",
+    "sasl_plain_password": "sasl_password",
+    "ssl_password": "ssl_key_password",
+}
+OAUTH_OPTIONS = ("oauth_token_url", "oauth_client_id", "oauth_client_secret")
+SSL_OPTIONS = ("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_ca", "ssl_cert", "ssl_key", "ssl_key_password")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
+class Connection:
+    """A cluster as the user describes it. Neither str() nor repr() tells a secret.
+
+    name says which cluster it is: "source cluster", "destination cluster" or "cluster".
+    request_timeout is how many seconds a broker may take to answer one request.
+    ssl_cafile, ssl_certfile and ssl_keyfile are paths; ssl_ca, ssl_cert and ssl_key are the PEM text itself.
+    The key may stand in the certificate's file or text; then ssl_keyfile or ssl_key is None.
+    """
+
+    name: str
+    bootstrap_servers: tuple[str, ...]
+    security_protocol: str = "PLAINTEXT"
+    sasl_mechanism: str | None = None
+    sasl_username: str | None = None
+    sasl_password: str | None = None
+    ssl_cafile: str | None = None
+    ssl_certfile: str | None = None
+    ssl_keyfile: str | None = None
+    ssl_ca: str | None = None
+    ssl_cert: str | None = None
+    ssl_key: str | None = None
+    ssl_key_password: str | None = None
+    ssl_check_hostname: bool = True
+    oauth_token_url: str | None = None
+    oauth_client_id: str | None = None
+    oauth_client_secret: str | None = None
+    oauth_scope: str | None = None
+    aws_region: str | None = None
+    request_timeout: float = 30.0
+    client_config: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.name} {','.join(self.bootstrap_servers)}"
+
+    def __repr__(self) -> str:
+        return f"<Connection to {self}>"
+
+    @property
+    def uses_tls(self) -> bool:
+        return self.security_protocol in ("SSL", "SASL_SSL")
+
+    @property
+    def uses_sasl(self) -> bool:
+        return self.security_protocol in ("SASL_PLAINTEXT", "SASL_SSL")
+
+
+def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Connection:
+    """Build the connection of a cluster's suboptions, or raise InvalidInput. Nothing is opened, no file is read."""
+    known = {field.name for field in dataclasses.fields(Connection)} - {"name"}
+    given: dict[str, t.Any] = {}
+    for key, value in options.items():
+        if key not in known and key not in ALIASES:
+            raise InvalidInput(f"{key} is no option of a cluster", cluster=name, remedy="remove it")
+        if value is not None and value != "":
+            given.setdefault(ALIASES.get(key, key), value)
+    servers = _servers(given.pop("bootstrap_servers", ()), name)
+    protocol = str(given.pop("security_protocol", "PLAINTEXT")).upper()
+    mechanism = given.pop("sasl_mechanism", None)
+    timeout = given.pop("request_timeout", 30.0)
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0:
+        raise InvalidInput(f"request_timeout is {timeout!r}", cluster=name, remedy="give seconds, more than 0")
+    connection = Connection(
+        name=name,
+        bootstrap_servers=servers,
+        security_protocol=protocol,
+        sasl_mechanism=str(mechanism).upper() if mechanism is not None else None,
+        request_timeout=float(timeout),
+        client_config=checked_client_config(given.pop("client_config", {}), name),
+        **given,
+    )
+    _check_protocol(connection)
+    _check_sasl(connection)
+    _check_tls(connection)
+    return connection
+
+
+def _servers(value: t.Any, name: str) -> tuple[str, ...]:
+    servers = tuple(str(each).strip() for each in (value.split(",") if isinstance(value, str) else value))
+    if not any(servers):
+        raise InvalidInput("bootstrap_servers is empty", cluster=name, remedy="name at least one broker as host:port")
+    for server in servers:
+        if "://" in server:
+            raise InvalidInput(
+                f"bootstrap server {server!r} has a protocol in front",
+                cluster=name,
+                remedy="give host:port, and the protocol as security_protocol",
+            )
+        found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/]+):([0-9]{1,5})", server)
+        if not found or not 0 < int(found[2]) < 65536:
+            raise InvalidInput(
+                f"bootstrap server {server!r} is not of the form host:port",
+                cluster=name,
+                remedy="write it like broker1:9092 or [::1]:9092",
+            )
+    return servers
+
+
+def _check_protocol(connection: Connection) -> None:
+    if connection.security_protocol not in PROTOCOLS:
+        raise _refusal(
+            connection, f"security_protocol is {connection.security_protocol!r}", f"use one of {', '.join(PROTOCOLS)}"
+        )
+    if not connection.uses_tls:
+        given = [option for option in SSL_OPTIONS if getattr(connection, option)]
+        if given:
+            raise _refusal(
+                connection,
+                f"{given[0]} is given, but {connection.security_protocol} does not encrypt",
+                "set security_protocol to SSL or SASL_SSL, or remove it",
+            )
+
+
+def _check_sasl(connection: Connection) -> None:
+    mechanism = connection.sasl_mechanism
+    if mechanism in ("GSSAPI", "KERBEROS"):
+        raise _refusal(
+            connection,
+            "Kerberos (GSSAPI) is not supported",
+            "let the brokers offer SCRAM-SHA-512, OAUTHBEARER or a listener with client certificates for the migration",
+        )
+    if mechanism == "AWS_MSK_IAM":
+        raise _refusal(
+            connection,
+            "AWS_MSK_IAM is the name of a Java login module",
+            "set sasl_mechanism to OAUTHBEARER and aws_region to the cluster's region",
+        )
+    if mechanism is not None and mechanism not in (*PASSWORD_MECHANISMS, "OAUTHBEARER"):
+        raise _refusal(
+            connection,
+            f"sasl_mechanism is {mechanism!r}",
+            f"use one of {', '.join((*PASSWORD_MECHANISMS, 'OAUTHBEARER'))}",
+        )
+    if not connection.uses_sasl:
+        for option in ("sasl_mechanism", "sasl_username", "sasl_password", *OAUTH_OPTIONS, "oauth_scope", "aws_region"):
+            if getattr(connection, option):
+                raise _refusal(
+                    connection,
+                    f"{option} is given, but {connection.security_protocol} does not log in",
+                    "set security_protocol to SASL_SSL or SASL_PLAINTEXT, or remove it",
+                )
+        return
+    if mechanism is None:
+        raise _refusal(
+            connection,
+            f"{connection.security_protocol} needs sasl_mechanism",
+            f"use one of {', '.join((*PASSWORD_MECHANISMS, 'OAUTHBEARER'))}",
+        )
+    if mechanism in PASSWORD_MECHANISMS:
+        _require(connection, ("sasl_username", "sasl_password"), mechanism)
+    elif connection.aws_region:
+        given = [option for option in OAUTH_OPTIONS if getattr(connection, option)]
+        if given:
+            raise _refusal(connection, f"aws_region and {given[0]} are both given", "give one way to get tokens")
+    else:
+        _require(connection, OAUTH_OPTIONS, "OAUTHBEARER (without aws_region)")
+
+
+def _check_tls(connection: Connection) -> None:
+    for file_option, text_option in (
+        ("ssl_cafile", "ssl_ca"),
+        ("ssl_certfile", "ssl_cert"),
+        ("ssl_keyfile", "ssl_key"),
+    ):
+        file, text = getattr(connection, file_option), getattr(connection, text_option)
+        if file and text:
+            raise _refusal(connection, f"{file_option} and {text_option} are both given", "give one of them")
+        if file:
+            _check_suffix(connection, file_option, file)
+        if text and "-----BEGIN " not in text:
+            raise _refusal(
+                connection, f"{text_option} holds no PEM text", f"give the text itself, or a path as {file_option}"
+            )
+    for key, certificate in (("ssl_keyfile", "ssl_certfile"), ("ssl_key", "ssl_cert")):
+        if getattr(connection, key) and not getattr(connection, certificate):
+            raise _refusal(connection, f"{key} is given without {certificate}", f"set {certificate}")
+    if connection.ssl_cert and not connection.ssl_key and "PRIVATE KEY-----" not in connection.ssl_cert:
+        raise _refusal(connection, "ssl_cert comes without a private key", "set ssl_key")
+
+
+def refuse_store(head: bytes, connection: Connection, option: str, path: str) -> None:
+    """Raise InvalidInput when a file's first bytes are those of a Java or PKCS#12 store.
+
+    Magic numbers: sun.security.provider.JavaKeyStore (FEEDFEED), com.sun.crypto.provider.JceKeyStore (CECECECE);
+    a PKCS#12 file is a DER sequence (RFC 7292).
+    """
+    if head[:4] in (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"):
+        raise _store(connection, option, path, "Java key store")
+    if head[:2] in (b"\x30\x82", b"\x30\x80"):
+        raise _store(connection, option, path, "PKCS#12 store or a certificate in DER form")
+
+
+def _check_suffix(connection: Connection, option: str, path: str) -> None:
+    suffix = path.lower().rpartition(".")[2]
+    if suffix in ("jks", "jceks"):
+        raise _store(connection, option, path, "Java key store")
+    if suffix in ("p12", "pfx"):
+        raise _store(connection, option, path, "PKCS#12 store")
+
+
+def _store(connection: Connection, option: str, path: str, kind: str) -> InvalidInput:
+    commands = (
+        "keytool -importkeystore -srckeystore STORE -destkeystore STORE.p12 -deststoretype PKCS12, then "
+        if "Java" in kind
+        else ""
+    )
+    return _refusal(
+        connection,
+        f"{option} {path} is a {kind}, and PEM is needed",
+        f"convert it: {commands}openssl pkcs12 -in STORE.p12 -out STORE.pem (add -nokeys for a trust store)",
+    )
+
+
+def _require(connection: Connection, options: t.Sequence[str], why: str) -> None:
+    missing = [option for option in options if not getattr(connection, option)]
+    if missing:
+        raise _refusal(connection, f"{why} needs {' and '.join(missing)}", f"set {' and '.join(missing)}")
+
+
+def _refusal(connection: Connection, what: str, remedy: str) -> InvalidInput:
+    return InvalidInput(what, cluster=connection.name, remedy=remedy)

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The rule by which nobody is in a group."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import GroupReading
+
+_FOREIGN = {
+    "share": "is a share group, which has no single position in a partition",
+    "streams": "is a Kafka Streams group, whose offsets mean nothing without its other topics",
+}
+
+
+def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
+    """Why offsets of a group cannot be set, as a clause about it, or None when nobody is in it.
+
+    The readings lie some seconds apart: a consumer with assign() is never a member, and shows as moving commits only.
+    """
+    for reading in (before, after):
+        if reading.exists:
+            problem = _of_kind(reading) or _of_state(reading)
+            if problem:
+                return problem
+    moved = sorted(
+        where
+        for where in before.offsets.keys() | after.offsets.keys()
+        if before.offsets.get(where) != after.offsets.get(where)
+    )
+    if not moved:
+        return None
+    first = moved[0]
+    was, now = before.offsets.get(first), after.offsets.get(first)
+    return (
+        f"has commits that move ({first} from {was.offset if was else 'none'} to {now.offset if now else 'none'}"
+        f"{f', and {len(moved) - 1} more' if moved[1:] else ''}): "
+        "a consumer that uses assign(), or a tool that syncs groups, such as MirrorMaker 2, writes them"
+    )
+
+
+def _of_kind(reading: GroupReading) -> str | None:
+    if reading.type in _FOREIGN:
+        return _FOREIGN[reading.type]
+    if reading.type not in ("classic", "consumer", "unknown"):
+        return f"is of the unknown type {reading.type}"
+    if reading.protocol_type == "connect":
+        return "belongs to Kafka Connect workers and is no consumer group"
+    if reading.protocol_type not in ("", "consumer"):
+        return f"speaks the protocol {reading.protocol_type} and is no consumer group"
+    return None
+
+
+def _of_state(reading: GroupReading) -> str | None:
+    """What is not surely without members counts as busy, states of later brokers included."""
+    if reading.state in ("Empty", "Dead"):
+        return None
+    return f"has members (its state is {reading.state or 'not told'})"
