@@ -15,7 +15,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 RUNTIME = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())
 MODULES = RUNTIME["action_groups"]["kafka"]
-ROLES = sorted(folder.name for folder in (ROOT / "roles").iterdir() if folder.is_dir())
+ROLES = sorted(folder.name for folder in (ROOT / "roles").glob("[!.]*"))
 
 
 @pytest.fixture(scope="module")
