@@ -72,7 +72,9 @@ def launch(cluster: Cluster, memory: str, learn_into: Path | None = None) -> Clu
             begin(f"broker-{node}", BROKER, memory)
         for node, address in enumerate(cluster.bootstrap_servers, 1):
             port = int(address.rpartition(":")[2])
-            cluster_id = _wait(cluster, f"broker-{node}", functools.partial(_joined, port, cluster.nodes))
+            cluster_id = _wait(
+                cluster, f"broker-{node}", functools.partial(_joined, Path(cluster.folder), port, cluster.nodes)
+            )
     except BaseException:  # also Ctrl-C: nothing may stay behind
         sandbox_processes.end(started)
         raise
@@ -136,10 +138,12 @@ def _choose_ports(wanted: Wanted) -> list[Ports]:
     return chosen
 
 
-def _joined(port: int, nodes: int) -> str | None:
+def _joined(folder: Path, port: int, nodes: int) -> str | None:
     """The cluster's id as soon as the broker knows that all nodes are there."""
     answer = sandbox_processes.ask_metadata(port)
-    return answer.cluster_id if answer and answer.brokers == nodes else None
+    # Whoever answers may be a stranger that took the port first: its cluster has another id.
+    ours = answer and answer.cluster_id == sandbox_settings.stored_cluster_id(folder)
+    return answer.cluster_id if answer and ours and answer.brokers == nodes else None
 
 
 def _wait(cluster: Cluster, program: str, ready: t.Callable[[], Answer | None]) -> Answer:

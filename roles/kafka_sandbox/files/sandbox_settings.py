@@ -119,8 +119,17 @@ def log_folder(folder: Path, node: int) -> Path:
 
 def zookeeper_port(configuration: Path) -> int:
     """The port in a file that write() made of zookeeper()."""
-    lines = dict(line.split("=", 1) for line in configuration.read_text().splitlines())
-    return int(lines["clientPort"])
+    return int(_read(configuration)["clientPort"])
+
+
+def stored_cluster_id(folder: Path) -> str | None:
+    """The id that the first broker has in its log folder; None before it has one."""
+    file = log_folder(folder, 1) / "meta.properties"
+    return _read(file).get("cluster.id") if file.exists() else None
+
+
+def _read(file: Path) -> Settings:
+    return dict(line.split("=", 1) for line in file.read_text().splitlines() if "=" in line)
 
 
 def write(file: Path, settings: Settings) -> None:
