@@ -61,7 +61,7 @@ class PlanEntry:
     repeats: int | None = None
     detail: str = ""
     lossless: int | None = None
-    evidence: Evidence = Evidence()
+    evidence: Evidence = dataclasses.field(default_factory=Evidence)
     expected: CommittedOffset | None = None
 
     @property

@@ -76,9 +76,7 @@ def to_json(receipt: Receipt) -> str:
 def from_json(text: str, path: str) -> Receipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    cluster_id = documents.parse(
-        KIND, path, head.get("destination"), lambda row: documents.text_of(row["cluster_id"])
-    )
+    cluster_id = documents.parse(KIND, path, head.get("destination"), lambda row: documents.text_of(row["cluster_id"]))
     entries = tuple(documents.parse(KIND, path, row, _entry) for row in rows)
     twice = [key for key, count in collections.Counter(entry.key for entry in entries).items() if count > 1]
     if twice:

@@ -119,9 +119,9 @@ def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
     return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(sorted(entries)))
 
 
-def read(text: str, path: str) -> Snapshot:
-    """Read a snapshot in either format: JSON begins with a brace."""
-    return from_json(text, path) if text.lstrip()[:1] == "{" or not text.strip() else from_csv(text, path)
+def read(text: str, path: str, group: str | None = None) -> Snapshot:
+    """Read a snapshot in either format: JSON begins with a brace. group: whose a CSV file of three columns is."""
+    return from_json(text, path) if text.lstrip()[:1] == "{" or not text.strip() else from_csv(text, path, group)
 
 
 def _groups(rows: t.Any) -> tuple[SnapshotGroup, ...]:

@@ -1,0 +1,282 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: the destination's groups stand where the plan says, or where they stood before."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import conflicts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import Target, Writes
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, GroupBusy, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import (
+    CommittedOffset,
+    GroupReading,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+
+Save = t.Callable[[Receipt], None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """The options of kafka_offset_commit; idle_wait in seconds."""
+
+    on_blocked: str = "fail"
+    on_rewind: str = "fail"
+    on_advance: str = "advance"
+    on_active_group: str = "fail"
+    idle_wait: float = 5.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was, or in check mode would be, done.
+
+    before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
+    left_out: one line for each entry or group that a policy or an earlier migration leaves alone.
+    receipt: what the receipt file holds afterwards, None when there is none.
+    """
+
+    before: dict[Key, Target]
+    after: dict[Key, Target]
+    set: dict[Key, Target]
+    left_out: list[str]
+    receipt: Receipt | None
+
+
+def commit(
+    plan: Plan,
+    receipt: Receipt | None,
+    destination: Connection,
+    options: Options,
+    save: Save | None,
+    snapshot: Snapshot | None = None,
+) -> Outcome:
+    """Commit the plan's offsets and read them back.
+
+    :param save: writes the receipt; called before the first write and after the last. None predicts only.
+    :param snapshot: what the source has committed now; the plan must have been made from exactly this.
+    Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
+    """
+    cluster = str(destination)
+    if snapshot is not None and snapshot.digest() != plan.snapshot:
+        raise Refused(
+            "the source's groups have moved since the plan was made",
+            why=f"the plan was made from snapshot {plan.snapshot}, and this one is {snapshot.digest()}",
+            remedy="plan again",
+        )
+    known = _receipt_of(receipt, _same_cluster(plan.destination_id, "plan", destination))
+    entries, left_out = conflicts.without_blocked(plan.entries, options.on_blocked, cluster)
+    entries = [entry for entry in entries if entry.target is not None]
+    readings = _read(destination, {entry.group for entry in entries})
+    current = _commits(readings)
+    writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
+    _check_bounds(destination, writes.set)
+    writes, busy = _idle(destination, writes, readings, options)
+    concerned = [entry.key for entry in entries]
+    outcome = _outcome(concerned, current, writes, [*left_out, *writes.kept, *busy], receipt)
+    if not writes.set or save is None:
+        return outcome
+    prepared = known.merged(conflicts.receipt_entries(writes, current, known))
+    save(prepared)
+    _write(destination, writes.set)
+    done, wrong = _read_back(destination, writes.set)
+    finished = prepared.merged(
+        entry._replace(after=done.get(entry.key)) for entry in prepared.entries if entry.key in writes.set
+    )
+    save(finished)
+    _raise_if(wrong, cluster, "the commit", "run the same again: what is right is left alone, the rest is written")
+    return dataclasses.replace(outcome, receipt=finished)
+
+
+def roll_back(receipt: Receipt, destination: Connection, options: Options, save: Save | None) -> Outcome:
+    """Put back what stood there before, removing commits and groups that were not there. As commit() otherwise."""
+    cluster = str(destination)
+    _same_cluster(receipt.cluster_id, "receipt", destination)
+    readings = _read(destination, {entry.group for entry in receipt.entries})
+    current = _commits(readings)
+    writes = conflicts.rollback_writes(receipt, current, options.on_rewind, options.on_advance, cluster)
+    writes, busy = _idle(destination, writes, readings, options)
+    concerned = [entry.key for entry in receipt.entries]
+    outcome = _outcome(concerned, current, writes, [*writes.kept, *busy], receipt)
+    if save is None:
+        return outcome
+    _write(destination, writes.set)
+    done, wrong = _read_back(destination, writes.set)
+    _raise_if(wrong, cluster, "the rollback", "run the same again: what is back already is left alone")
+    finished = receipt.merged(
+        entry._replace(written=None, after=None)
+        for entry in receipt.entries
+        if entry.key in writes.set or current.get(entry.key) == entry.before
+    )
+    if finished != receipt:
+        save(finished)
+    _remove_empty_groups(destination, writes.set, done)
+    return dataclasses.replace(outcome, receipt=finished)
+
+
+def _same_cluster(expected: str, file: str, destination: Connection) -> str:
+    found = cluster_id(destination)
+    if found != expected:
+        raise Refused(
+            f"the {file} was made for cluster {expected}, and this is cluster {found}",
+            cluster=str(destination),
+            remedy=f"connect to the cluster of the {file}, or make the {file} again for this one",
+        )
+    return found
+
+
+def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
+    if receipt is None:
+        return Receipt(cluster_id)
+    if receipt.cluster_id != cluster_id:
+        raise Refused(
+            f"the receipt is of cluster {receipt.cluster_id}, and this is cluster {cluster_id}",
+            remedy="use another receipt file for another cluster: it is the rollback of what was written there",
+        )
+    return receipt
+
+
+def _read(destination: Connection, names: t.Collection[str]) -> dict[str, GroupReading]:
+    return groups.read_groups(destination, sorted(names)) if names else {}
+
+
+def _commits(readings: t.Mapping[str, GroupReading]) -> dict[Key, CommittedOffset]:
+    return {
+        (name, partition): committed
+        for name, reading in readings.items()
+        for partition, committed in reading.offsets.items()
+    }
+
+
+def _idle(
+    destination: Connection, writes: Writes, first: t.Mapping[str, GroupReading], options: Options
+) -> tuple[Writes, list[str]]:
+    """The writes of groups in which nobody is, and one line for each group that a policy leaves out.
+
+    Two readings, idle_wait apart and once for all groups together, for consumers that use assign() never show as
+    members: only their commits move.
+    """
+    names = sorted({group for group, _partition in writes.set})
+    if not names:
+        return writes, []
+    problems = {name: problem for name in names if (problem := idle_problem(first[name], first[name]))}
+    quiet = [name for name in names if name not in problems]
+    if quiet and not (problems and options.on_active_group == "fail"):
+        time.sleep(options.idle_wait)
+        second = _read(destination, quiet)
+        problems |= {name: problem for name in quiet if (problem := idle_problem(first[name], second[name]))}
+    if problems and options.on_active_group == "fail":
+        name, problem = next(iter(sorted(problems.items())))
+        raise GroupBusy(
+            f"{problem}" + (f" ({len(problems)} groups are in use: {', '.join(sorted(problems))})" if problems else ""),
+            cluster=str(destination),
+            group=name,
+            remedy="stop what uses it and wait for the session timeout, or leave it out by on_active_group: skip_group",
+        )
+    lines = [f"{name}: {problem}: left out (on_active_group: skip_group)" for name, problem in sorted(problems.items())]
+    return Writes({key: target for key, target in writes.set.items() if key[0] not in problems}, writes.kept), lines
+
+
+def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
+    """A broker takes any offset; a consumer outside the log falls back to its reset policy, and loses or repeats."""
+    partitions = {partition for _group, partition in targets}
+    bounds = positions.partition_bounds(destination, sorted(partitions)) if partitions else {}
+    for (group, partition), target in sorted(targets.items()):
+        its = bounds[partition]
+        if target is not None and not its.log_start <= target.offset <= its.high_watermark:
+            raise Refused(
+                f"offset {target.offset} is not between the log's start {its.log_start} and its end {its.high_watermark}",
+                cluster=str(destination),
+                group=group,
+                topic=partition.topic,
+                partition=partition.partition,
+                remedy="translate again: records have expired or were deleted since the plan was made",
+            )
+
+
+def _write(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
+    to_set: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+    to_remove: dict[str, list[TopicPartition]] = {}
+    for (group, partition), target in sorted(targets.items()):
+        if target is None:
+            to_remove.setdefault(group, []).append(partition)
+        else:
+            to_set.setdefault(group, {})[partition] = target
+    errors = commits.commit_offsets(destination, to_set) if to_set else {}
+    errors |= commits.delete_offsets(destination, to_remove) if to_remove else {}
+    first = next(((group, its) for group, its in sorted(errors.items()) if its), None)
+    if first is not None:
+        group, its = first
+        partition, why = next(iter(sorted(its.items())))
+        count = sum(len(each) for each in errors.values())
+        raise BrokerError(
+            f"{count} of {len(targets)} commits were refused",
+            cluster=str(destination),
+            group=group,
+            topic=partition.topic,
+            partition=partition.partition,
+            why=why,
+            remedy="remove the cause and run the same again: what was written stays, the receipt knows it",
+        )
+
+
+def _read_back(
+    destination: Connection, targets: t.Mapping[Key, Target]
+) -> tuple[dict[Key, CommittedOffset], list[str]]:
+    done = _commits(_read(destination, {group for group, _partition in targets}))
+    wrong = [
+        f"{group} {partition}: wanted {conflicts.text(target)}, read back {conflicts.text(done.get((group, partition)))}"
+        for (group, partition), target in sorted(targets.items())
+        if not conflicts.same(done.get((group, partition)), target)
+    ]
+    return done, wrong
+
+
+def _raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
+    if wrong:
+        raise BrokerError(
+            f"{what} reads back otherwise in {len(wrong)} places, first {wrong[0]}",
+            cluster=cluster,
+            why="somebody else commits to this group at the same time",
+            remedy=f"stop them and {remedy}",
+        )
+
+
+def _remove_empty_groups(
+    destination: Connection, targets: t.Mapping[Key, Target], done: t.Mapping[Key, CommittedOffset]
+) -> None:
+    """A group that holds nothing after its commits were taken back was not there before."""
+    alive = {group for group, _partition in done}
+    empty = sorted({group for (group, _partition), target in targets.items() if target is None} - alive)
+    if not empty:
+        return
+    errors = commits.delete_groups(destination, empty)
+    for group, why in sorted(errors.items()):
+        raise BrokerError(
+            "the group is empty again, but cannot be removed", cluster=str(destination), group=group, why=why
+        )
+
+
+def _outcome(
+    concerned: t.Iterable[Key],
+    current: t.Mapping[Key, CommittedOffset],
+    writes: Writes,
+    left_out: list[str],
+    receipt: Receipt | None,
+) -> Outcome:
+    before = {key: current.get(key) for key in sorted(concerned)}
+    after = {key: writes.set.get(key, found) for key, found in before.items()}
+    return Outcome(before, after, writes.set, left_out, receipt)

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a commit does with every entry of a plan, given what stands at the destination. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+Target = CommittedOffset | None
+Commits = t.Mapping[Key, CommittedOffset]
+
+
+class Writes(t.NamedTuple):
+    """set: what is written, None where a commit is removed. kept: one line for each entry left alone on purpose."""
+
+    set: dict[Key, Target]
+    kept: list[str]
+
+
+def without_blocked(entries: t.Iterable[PlanEntry], on_blocked: str, cluster: str) -> tuple[list[PlanEntry], list[str]]:
+    """The entries that may be written, and one line for each that is left out.
+
+    on_blocked: fail raises Refused for any blocked entry; skip_group leaves out its group, skip_partition itself.
+    """
+    entries = list(entries)
+    blocked = [entry for entry in entries if entry.verdict is Verdict.BLOCKED]
+    if blocked and on_blocked == "fail":
+        first = blocked[0]
+        raise Refused(
+            f"{len(blocked)} of {len(entries)} entries of the plan are blocked, first {_name(first)} "
+            f"({first.reason and first.reason.value}: {first.detail})",
+            cluster=cluster,
+            remedy="remove the cause and translate again, or leave them out by on_blocked: skip_group or skip_partition",
+        )
+    groups = {entry.group for entry in blocked} if on_blocked == "skip_group" else set()
+    skipped = [f"{_name(entry)}: blocked, {entry.reason and entry.reason.value}: left out" for entry in blocked]
+    skipped += [f"{group}: left out as a whole (on_blocked: skip_group)" for group in sorted(groups)]
+    return [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED], skipped
+
+
+def commit_writes(
+    entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt, on_rewind: str, on_advance: str, cluster: str
+) -> Writes:
+    """What to commit so that every entry stands where the plan says.
+
+    Nothing for an entry that stands there, or that was migrated and has consumed since (the receipt tells).
+    Raises Refused when the destination's commit is not what the plan expects, or a policy says fail.
+    """
+    writes = Writes({}, [])
+    receipts = receipt.by_key()
+    for entry in entries:
+        target, found = entry.target, current.get(entry.key)
+        if target is None or same(found, target):
+            continue
+        earlier = receipts.get(entry.key)
+        if earlier is not None and earlier.written == target and earlier.explains(found):
+            writes.kept.append(f"{_name(entry)}: migrated earlier, has consumed since: left at {text(found)}")
+            continue
+        if found != entry.expected and not (earlier is not None and same(found, earlier.written)):
+            raise Refused(
+                f"the destination's commit has changed since the plan was made: expected {text(entry.expected)}, "
+                f"found {text(found)}",
+                cluster=cluster,
+                group=entry.group,
+                topic=entry.partition.topic,
+                partition=entry.partition.partition,
+                remedy="find out who commits there, then translate again",
+            )
+        if _allowed(entry.key, found, target, on_rewind, on_advance, cluster, writes.kept):
+            writes.set[entry.key] = target
+    return writes
+
+
+def rollback_writes(receipt: Receipt, current: Commits, on_rewind: str, on_advance: str, cluster: str) -> Writes:
+    """What to commit or remove so that every entry of the receipt stands where it stood before.
+
+    A group that has consumed since the migration is moved by on_rewind, or by on_advance when it stood further before.
+    """
+    writes = Writes({}, [])
+    for entry in receipt.entries:
+        found = current.get(entry.key)
+        if entry.written is None or found == entry.before:
+            continue
+        if same(found, entry.written) or _allowed(
+            entry.key, found, entry.before, on_rewind, on_advance, cluster, writes.kept
+        ):
+            writes.set[entry.key] = entry.before
+    return writes
+
+
+def receipt_entries(writes: Writes, current: Commits, receipt: Receipt) -> list[ReceiptEntry]:
+    """The receipt's entries before a commit: the earliest `before` of what is still written, nothing read back."""
+    known = receipt.by_key()
+    result = []
+    for key, target in writes.set.items():
+        earlier = known.get(key)
+        before = earlier.before if earlier is not None and earlier.written is not None else current.get(key)
+        result.append(ReceiptEntry(*key, before=before, written=target, after=None))
+    return result
+
+
+def same(found: CommittedOffset | None, wanted: CommittedOffset | None) -> bool:
+    """Is this commit the wanted one? A leader epoch counts only where one is wanted."""
+    if found is None or wanted is None:
+        return found is wanted
+    if wanted.leader_epoch is None:
+        found = found._replace(leader_epoch=None)
+    return found == wanted
+
+
+def text(committed: CommittedOffset | None) -> str:
+    """A commit for a message or a diff."""
+    if committed is None:
+        return "none"
+    return f"{committed.offset} {committed.metadata!r}" if committed.metadata else str(committed.offset)
+
+
+def _allowed(
+    key: Key, found: Target, target: Target, on_rewind: str, on_advance: str, cluster: str, kept: list[str]
+) -> bool:
+    if found is None:
+        return True
+    rewind = target is None or target.offset < found.offset
+    option, policy = ("on_rewind", on_rewind) if rewind else ("on_advance", on_advance)
+    if policy in ("rewind", "advance"):
+        return True
+    group, partition = key
+    move = f"{'rewind' if rewind else 'advance'} from {text(found)} to {text(target)}"
+    if policy == "keep":
+        kept.append(f"{group} {partition}: no {move} ({option}: keep)")
+        return False
+    raise Refused(
+        f"the group stands elsewhere, and this would be a {move}",
+        cluster=cluster,
+        group=group,
+        topic=partition.topic,
+        partition=partition.partition,
+        remedy=f"set {option} to {'rewind' if rewind else 'advance'} to allow it, or to keep to leave such entries alone",
+    )
+
+
+def _name(entry: PlanEntry) -> str:
+    return f"{entry.group} {entry.partition}"

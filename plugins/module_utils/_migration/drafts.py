@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""From a snapshot to entries of a plan: names are mapped, and what can be said without records is said."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+
+class Draft(t.NamedTuple):
+    """A commit of the source and the destination's group and partition that it belongs to. committed is None without."""
+
+    group: str
+    partition: TopicPartition
+    source_group: str
+    source_partition: TopicPartition
+    committed: CommittedOffset | None
+
+    @property
+    def key(self) -> tuple[str, TopicPartition]:
+        """What makes it unique in the plan."""
+        return self.group, self.partition
+
+    def entry(self, verdict: Verdict, offset: int | None = None, **more: t.Any) -> PlanEntry:
+        """The plan's entry for this draft; metadata is carried unchanged."""
+        position = SourcePosition(
+            self.source_group, self.source_partition, None if self.committed is None else self.committed.offset
+        )
+        metadata = self.committed.metadata if self.committed and offset is not None else ""
+        return PlanEntry(self.group, self.partition, offset, verdict, (position,), metadata=metadata, **more)
+
+
+def from_snapshot(snapshot: Snapshot, mapping: Mapping) -> list[Draft]:
+    """One draft for each commit. Raises InvalidInput when two commits map to one destination group and partition."""
+    drafts: dict[tuple[str, TopicPartition], Draft] = {}
+    for group, partition, committed in snapshot.entries:
+        draft = Draft(
+            mapping.group(group, partition.topic),
+            TopicPartition(mapping.topic(partition.topic), partition.partition),
+            group,
+            partition,
+            committed,
+        )
+        other = drafts.setdefault(draft.key, draft)
+        if other is not draft:
+            raise InvalidInput(
+                f"two sources map to one destination: {other.source_group} {other.source_partition} and "
+                f"{group} {partition} both become {draft.group} {draft.partition}",
+                remedy="correct topic_map or group_map",
+            )
+    return list(drafts.values())
+
+
+def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> list[Draft]:
+    """Add the partitions without a commit of every topic that a group has committed some partition of.
+
+    partitions: how many the source's topics have, by name; missing topics are not in it.
+    """
+    known = {draft.key for draft in drafts}
+    result = list(drafts)
+    for draft in {(draft.group, draft.partition.topic): draft for draft in drafts}.values():
+        for partition in range(partitions.get(draft.source_partition.topic, 0)):
+            key = draft.group, draft.partition._replace(partition=partition)
+            if key not in known:
+                known.add(key)
+                source = draft.source_partition._replace(partition=partition)
+                result.append(Draft(*key, draft.source_group, source, None))
+    return result
+
+
+def without_records(
+    draft: Draft, source_partitions: t.Mapping[str, int], destination_partitions: t.Mapping[str, int]
+) -> PlanEntry | None:
+    """The entry that topics alone decide, or None: a missing topic or partition, or partition counts that differ."""
+    here = source_partitions.get(draft.source_partition.topic)
+    there = destination_partitions.get(draft.partition.topic)
+    if here is None or there is None:
+        name, side = (
+            (draft.source_partition.topic, "source") if here is None else (draft.partition.topic, "destination")
+        )
+        detail = f"topic {name} does not exist at the {side}: create and fill it, map it, or exclude it"
+        return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
+    if here != there:
+        detail = (
+            f"{draft.source_partition.topic} has {here} partitions at the source, and {draft.partition.topic} {there} "
+            "at the destination: records cannot be matched partition by partition"
+        )
+        return draft.entry(Verdict.BLOCKED, reason=Reason.PARTITION_COUNT_DIFFERS, detail=detail)
+    if draft.source_partition.partition >= here:
+        detail = f"{draft.source_partition} does not exist at the source, which has {here} partitions of this topic"
+        return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
+    return None

@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: name everything that stands in a migration's way, before any record is read."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, permissions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+
+class Found(t.NamedTuple):
+    """cluster_ids: of the clusters that answered, by source and destination. problems: one line for each."""
+
+    cluster_ids: dict[str, str]
+    problems: list[str]
+
+
+def look(source: Connection, destination: Connection, selection: Selection, mapping: Mapping, commits: bool) -> Found:
+    """Connect to both clusters, and ask for every right that the migration needs.
+
+    :param commits: whether the destination's groups will be written, and not only read.
+    """
+    selection.check()
+    ids: dict[str, str] = {}
+    problems: list[str] = []
+    sides = {"source": source, "destination": destination}
+    with concurrent.futures.ThreadPoolExecutor(len(sides)) as pool:
+        answers = {side: pool.submit(cluster_id, connection) for side, connection in sides.items()}
+    for side, answer in answers.items():
+        try:
+            ids[side] = answer.result()
+        except ConnectionFailed as exc:
+            problems.append(str(exc))
+    if problems:
+        return Found(ids, problems)
+    pairs, missing = _selected(source, selection)
+    problems += missing
+    # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
+    topics = {topic for _group, topic in pairs} | set(selection.topics)
+    problems += _missing(source, reads_groups={group for group, _topic in pairs}, reads_topics=topics)
+    mapped = {(mapping.group(group, topic), mapping.topic(topic)) for group, topic in pairs}
+    here = {group for group, _topic in mapped}
+    there = {topic for _group, topic in mapped}
+    needs = {"commits_groups": here, "commits_topics": there} if commits else {}
+    problems += _missing(destination, reads_groups=here, reads_topics=there, **needs)
+    return Found(ids, problems)
+
+
+def _selected(source: Connection, selection: Selection) -> tuple[set[tuple[str, str]], list[str]]:
+    """The (group, topic) pairs that the selection means, and what already failed on the way to them."""
+    try:
+        listed = [listing.group for listing in groups.list_groups(source)] if selection.group_patterns else []
+        names = selection.select_groups(listed).names
+        readings = groups.read_groups(source, names) if names else {}
+    except NotAuthorized as exc:
+        return set(), [str(exc)]
+    topics = selection.select_topics({tp.topic for reading in readings.values() for tp in reading.offsets}).names
+    return {
+        (name, partition.topic)
+        for name, reading in readings.items()
+        for partition in reading.offsets
+        if partition.topic in topics
+    }, []
+
+
+def _missing(connection: Connection, **needs: t.Collection[str]) -> list[str]:
+    return [f"{connection}: missing ACL {each}" for each in permissions.missing_acls(connection, **needs)]

@@ -1,0 +1,122 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Serve the rule with evidence: decide all questions, read what they still need, and decide again."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Decision,
+    Log,
+    LogFacts,
+    Need,
+    Policy,
+    Question,
+    Span,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import ranges
+
+
+@dataclasses.dataclass(slots=True)
+class Side:
+    """One cluster and what was read of it.
+
+    parts are what fingerprints are made of; with leave_headers_out a record also matches without its headers.
+    """
+
+    connection: Connection
+    parts: tuple[str, ...] = ("key", "value", "headers")
+    leave_headers_out: bool = True
+    logs: dict[TopicPartition, Log] = dataclasses.field(default_factory=dict)
+
+    def learn(self, partitions: t.Collection[TopicPartition]) -> None:
+        """Read the edges of partitions, for the first time or again; what was read of their records is kept."""
+        if not partitions:
+            return
+        settings = topics.topic_settings(self.connection, sorted({partition.topic for partition in partitions}))
+        for partition, bounds in positions.partition_bounds(self.connection, sorted(partitions)).items():
+            its = settings[partition.topic]
+            facts = LogFacts(
+                bounds.log_start,
+                bounds.end,
+                bounds.high_watermark,
+                log_append_time=its.log_append_time,
+                compacted=its.compacted,
+                retention_ms=its.retention_ms,
+            )
+            log = self.logs.setdefault(partition, Log(facts))
+            log.facts = facts
+            # What was not there may have come since.
+            log.lookups = {time: offset for time, offset in log.lookups.items() if offset is not None}
+
+    def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
+        """Ask for the first offset at or after each timestamp."""
+        wanted = [(partition, time) for partition, each in times.items() for time in each]
+        for (partition, time), offset in positions.lookup_all_times(self.connection, wanted).items():
+            self.logs[partition].lookups[time] = offset
+
+    def read(self, spans: t.Mapping[TopicPartition, t.Collection[Span]], committed: bool = True) -> None:
+        """Read the records of spans, as a read_committed or read_uncommitted consumer sees them."""
+        if not spans:
+            return
+        wanted = {partition: sorted(set(each)) for partition, each in spans.items()}
+        answers = ranges.read_ranges(self.connection, wanted, committed=committed, parts=self.parts)
+        for partition, found in answers.items():
+            log = self.logs[partition]
+            for start, end, records in found:
+                if not self.leave_headers_out:
+                    records = [record._replace(bare=record.digest) for record in records]
+                (log.add if committed else log.add_uncommitted)((start, end), records)
+
+
+class Case(t.NamedTuple):
+    """A question of one entry: where a group that stands at `committed` belongs."""
+
+    committed: int
+    source: TopicPartition
+    destination: TopicPartition
+
+
+_Key = t.TypeVar("_Key")
+
+
+def settle(cases: t.Mapping[_Key, Case], source: Side, destination: Side, policy: Policy) -> dict[_Key, Decision]:
+    """Decide all cases, reading round by round for all of them together. The sides' logs must be known."""
+    decided: dict[_Key, Decision] = {}
+    while True:
+        needs: list[tuple[Case, Need]] = []
+        for key, case in cases.items():
+            if key in decided:
+                continue
+            question = Question(case.committed, source.logs[case.source], destination.logs[case.destination], policy)
+            answer = decide(question)
+            if isinstance(answer, Decision):
+                decided[key] = answer
+            else:
+                needs.append((case, answer))
+        if not needs:
+            return decided
+        source.look_up(_collected((case.source, need.source_times) for case, need in needs))
+        source.read(_collected((case.source, need.source) for case, need in needs))
+        source.read(_collected((case.source, need.source_uncommitted) for case, need in needs), committed=False)
+        destination.look_up(_collected((case.destination, need.destination_times) for case, need in needs))
+        destination.read(_collected((case.destination, need.destination) for case, need in needs))
+
+
+_Item = t.TypeVar("_Item")
+
+
+def _collected(pairs: t.Iterable[tuple[TopicPartition, t.Iterable[_Item]]]) -> dict[TopicPartition, set[_Item]]:
+    result: dict[TopicPartition, set[_Item]] = collections.defaultdict(set)
+    for partition, items in pairs:
+        result[partition].update(items)
+    return {partition: items for partition, items in result.items() if items}

@@ -1,0 +1,158 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: write down what groups have committed now."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    Snapshot,
+    SnapshotEntry,
+    SnapshotGroup,
+)
+
+_IDLE_STATES = ("", "Empty", "Dead")
+
+
+class Taken(t.NamedTuple):
+    """A snapshot and what the user should know of it; each list is sorted.
+
+    left_out_groups, left_out_topics: matched by a pattern, and by an exclude pattern too.
+    not_consumer_groups: matched by a pattern, but share or Connect groups, which have no offsets to move.
+    active: groups with members, and their state. skipped: those of them that were left out for it.
+    """
+
+    snapshot: Snapshot
+    left_out_groups: tuple[str, ...]
+    left_out_topics: tuple[str, ...]
+    not_consumer_groups: tuple[str, ...]
+    active: dict[str, str]
+    skipped: tuple[str, ...]
+
+    def warnings(self) -> list[str]:
+        """A line for each thing that the user should know and need not stop for."""
+        lines = []
+        excluded = [*self.left_out_groups, *self.left_out_topics]
+        if excluded:
+            lines.append(f"Left out by an exclude pattern: {', '.join(excluded)}.")
+        if self.not_consumer_groups:
+            lines.append(f"Left out, for they hold no committed offsets: {', '.join(self.not_consumer_groups)}.")
+        if self.skipped:
+            lines.append(f"Left out, for they have members: {', '.join(self.skipped)}.")
+        staying = [name for name in self.active if name not in self.skipped]
+        if staying:
+            lines.append(
+                f"Groups still have members, and consume more than is written down: {', '.join(staying)}. "
+                "Stop them before their offsets are committed elsewhere."
+            )
+        streams = [group.name for group in self.snapshot.groups if group.type == "streams"]
+        if streams:
+            lines.append(
+                f"Kafka Streams groups: {', '.join(streams)}. Their input offsets are taken; their changelog and "
+                "repartition topics are not theirs alone to move."
+            )
+        return lines
+
+
+def take(connection: Connection, selection: Selection, on_active_group: str) -> Taken:
+    """Read the selected groups' commits.
+
+    :param on_active_group: fail, skip_group or warn, for groups that have members.
+    Raises NotFound for a group or topic that was asked for by name and is not there, InvalidInput for patterns
+    that match nothing, GroupBusy where on_active_group says so.
+    """
+    selection.check()
+    listed = [listing.group for listing in groups.list_groups(connection)] if selection.group_patterns else []
+    selected = selection.select_groups(listed)
+    if not selected.names:
+        raise InvalidInput(
+            f"no group is matched by group_patterns {list(selection.group_patterns)}",
+            cluster=str(connection),
+            why=_excluded(selected.left_out),
+            remedy="correct the patterns, or name the groups in groups",
+        )
+    readings = groups.read_groups(connection, selected.names)
+    foreign = tuple(name for name in selected.names if not _has_offsets(readings[name]))
+    for name in selected.names:
+        if name in selection.groups:
+            _check_named(readings[name], connection)
+    readings = {name: reading for name, reading in readings.items() if name not in foreign}
+    active = {name: reading.state for name, reading in sorted(readings.items()) if reading.state not in _IDLE_STATES}
+    if active and on_active_group == "fail":
+        raise _active(active, connection)
+    skipped = tuple(active) if on_active_group == "skip_group" else ()
+    readings = {name: reading for name, reading in readings.items() if name not in skipped}
+
+    topics = {partition.topic for reading in readings.values() for partition in reading.offsets}
+    selected_topics = selection.select_topics(topics)
+    missing = sorted(set(selection.topics) - topics)
+    if missing:
+        raise NotFound(
+            f"none of the selected groups has committed anything for topic {', '.join(missing)}",
+            cluster=str(connection),
+            remedy="correct topics, or select a group that consumes it",
+        )
+    if topics and not selected_topics.names:
+        raise InvalidInput(
+            f"no topic of the selected groups is matched by topic_patterns {list(selection.topic_patterns)}",
+            cluster=str(connection),
+            why=_excluded(selected_topics.left_out),
+            remedy="correct the patterns, or name the topics in topics",
+        )
+    snapshot = Snapshot(
+        cluster_id(connection),
+        tuple(SnapshotGroup(name, reading.type) for name, reading in sorted(readings.items())),
+        tuple(
+            SnapshotEntry(name, partition, committed)
+            for name, reading in sorted(readings.items())
+            for partition, committed in sorted(reading.offsets.items())
+            if partition.topic in selected_topics.names
+        ),
+    )
+    return Taken(snapshot, selected.left_out, selected_topics.left_out, foreign, active, skipped)
+
+
+def _has_offsets(reading: GroupReading) -> bool:
+    """Share groups keep their state elsewhere, and Connect's hold no consumer's offsets."""
+    return reading.type != "share" and reading.protocol_type in ("", "consumer")
+
+
+def _check_named(reading: GroupReading, connection: Connection) -> None:
+    if not reading.exists:
+        raise NotFound(
+            "the group does not exist, or GROUP DESCRIBE on it is not allowed",
+            cluster=str(connection),
+            group=reading.group,
+            remedy="correct groups, or grant the ACL",
+        )
+    if not _has_offsets(reading):
+        kind = "share" if reading.type == "share" else reading.protocol_type
+        raise InvalidInput(
+            f"this is a {kind} group, and what it has consumed is not kept as committed offsets",
+            cluster=str(connection),
+            group=reading.group,
+            remedy="take it out of groups",
+        )
+
+
+def _active(active: dict[str, str], connection: Connection) -> GroupBusy:
+    named = ", ".join(f"{name} ({state})" for name, state in active.items())
+    return GroupBusy(
+        f"groups still have members: {named}",
+        cluster=str(connection),
+        why="what they consume from now on would be consumed again at the destination",
+        remedy="stop their consumers and wait for the session timeout, or allow it by on_active_group",
+    )
+
+
+def _excluded(left_out: tuple[str, ...]) -> str:
+    return f"excluded were {', '.join(left_out)}" if left_out else "nothing that is there matches"

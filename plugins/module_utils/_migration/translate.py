@@ -1,0 +1,190 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: find where groups must stand at the destination."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, identical
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, settle
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+_PAUSE = 1.0  # seconds between two looks at a copier that is behind
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """The options of kafka_offset_translate; wait_for_copier in seconds."""
+
+    strategy: str = "records"
+    wait_for_copier: float = 0
+    on_uncommitted: str = "ignore"
+    match_on: tuple[str, ...] = ()
+    policy: Policy = dataclasses.field(default_factory=Policy)
+
+    def sides(self, source: Connection, destination: Connection) -> tuple[Side, Side]:
+        """Both clusters, to be read with what match_on says; by default everything, headers only where they match."""
+        if not self.match_on:
+            return Side(source), Side(destination)
+        parts = tuple(part for part in self.match_on if part != "timestamp")
+        return Side(source, parts, False), Side(destination, parts, False)
+
+
+def translate(
+    snapshot: Snapshot,
+    source: Connection,
+    destination: Connection,
+    mapping: Mapping,
+    options: Options,
+    previous: Plan | None = None,
+    receipt: Receipt | None = None,
+) -> Plan:
+    """Make the plan. A verdict never raises; what raises is a cluster that cannot be read, or is another one.
+
+    previous and receipt: what earlier runs left. An entry of which the decision is the same keeps what it expected
+    to find at the destination, where the receipt explains what is there now.
+    """
+    wanted = drafts.from_snapshot(snapshot, mapping)
+    source_id, destination_id = topics.cluster_id(source), topics.cluster_id(destination)
+    if snapshot.cluster_id not in (None, source_id):
+        raise Refused(
+            f"the snapshot was taken of cluster {snapshot.cluster_id}, and this is cluster {source_id}",
+            cluster=str(source),
+            remedy="take the snapshot again, or connect to the cluster that it was taken of",
+        )
+    source_counts = _partition_counts(source, {draft.source_partition.topic for draft in wanted})
+    destination_counts = _partition_counts(destination, {draft.partition.topic for draft in wanted})
+    entries: dict[tuple[str, TopicPartition], PlanEntry] = {}
+    searched: dict[tuple[str, TopicPartition], Draft] = {}
+    for draft in drafts.with_uncommitted(wanted, source_counts):
+        entry = drafts.without_records(draft, source_counts, destination_counts)
+        if entry is None:
+            searched[draft.key] = draft
+        else:
+            entries[draft.key] = entry
+
+    here, there = options.sides(source, destination)
+    # The destination's end first: what arrives there later must not make the source look behind.
+    there.learn({draft.partition for draft in searched.values()})
+    here.learn({draft.source_partition for draft in searched.values()})
+    for key, draft in list(searched.items()):
+        if draft.committed is None:
+            entries[key] = _uncommitted(draft, there, options.on_uncommitted)
+            del searched[key]
+    if options.strategy == "identical":
+        entries |= identical.entries(searched, here, there, same_cluster=source_id == destination_id)
+    else:
+        entries |= _by_records(searched, here, there, options)
+
+    commits = _commits(destination, {entry.group for entry in entries.values()})
+    known = previous.by_key() if previous else {}
+    receipts = receipt.by_key() if receipt and receipt.cluster_id == destination_id else {}
+    return Plan(
+        source_id,
+        destination_id,
+        snapshot.digest(),
+        tuple(
+            _expecting(entry, commits.get(key), known.get(key), receipts.get(key))
+            for key, entry in sorted(entries.items())
+        ),
+    )
+
+
+def _by_records(
+    searched: t.Mapping[tuple[str, TopicPartition], Draft], here: Side, there: Side, options: Options
+) -> dict[tuple[str, TopicPartition], PlanEntry]:
+    """Settle by the rule; while copies are still to come, and there is time, look again."""
+    cases = {
+        key: Case(draft.committed.offset, draft.source_partition, draft.partition)
+        for key, draft in searched.items()
+        if draft.committed is not None
+    }
+    deadline = time.monotonic() + options.wait_for_copier
+    decisions = settle(cases, here, there, options.policy)
+    while True:
+        behind = {key: case for key, case in cases.items() if decisions[key].reason is Reason.DESTINATION_BEHIND}
+        if not behind or time.monotonic() >= deadline:
+            return {key: _entry(draft, decisions[key]) for key, draft in searched.items()}
+        time.sleep(_PAUSE)
+        there.learn({case.destination for case in behind.values()})
+        here.learn({case.source for case in behind.values()})
+        decisions |= settle(behind, here, there, options.policy)
+
+
+def _entry(draft: Draft, decision: Decision) -> PlanEntry:
+    return draft.entry(
+        decision.verdict,
+        decision.offset,
+        reason=decision.reason,
+        repeats=decision.repeats,
+        detail=decision.detail,
+        lossless=decision.lossless,
+        evidence=Evidence(_copied(decision.before), _copied(decision.after), decision.matched_by),
+    )
+
+
+def _copied(anchor: Anchor | None) -> Copied | None:
+    return None if anchor is None else Copied(anchor.source_offset, anchor.destination_offset, anchor.fingerprint)
+
+
+def _uncommitted(draft: Draft, there: Side, on_uncommitted: str) -> PlanEntry:
+    facts = there.logs[draft.partition].facts
+    if on_uncommitted == "ignore":
+        return draft.entry(Verdict.UNCOMMITTED, detail="no commit at the source: left alone (on_uncommitted: ignore)")
+    offset = facts.log_start if on_uncommitted == "start" else facts.end
+    detail = f"no commit at the source: the destination's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
+    return draft.entry(Verdict.REQUESTED, offset, detail=detail)
+
+
+def _expecting(
+    entry: PlanEntry,
+    current: CommittedOffset | None,
+    previous: PlanEntry | None,
+    receipt: t.Any,
+) -> PlanEntry:
+    """Note what the destination has committed; keep the older note while the decision and its reasons stand."""
+    if previous is not None and dataclasses.replace(entry, expected=previous.expected) == previous:
+        ours = receipt is not None and receipt.written == entry.target and receipt.explains(current)
+        if ours or current == previous.expected:
+            return previous
+    return dataclasses.replace(entry, expected=current)
+
+
+def _commits(connection: Connection, names: t.Collection[str]) -> dict[tuple[str, TopicPartition], CommittedOffset]:
+    if not names:
+        return {}
+    readings = groups.read_groups(connection, sorted(names))
+    return {
+        (name, partition): committed
+        for name, reading in readings.items()
+        for partition, committed in reading.offsets.items()
+    }
+
+
+def _partition_counts(connection: Connection, names: t.Collection[str]) -> dict[str, int]:
+    """How many partitions the topics have; those that do not exist are left out."""
+    if not names:
+        return {}
+    described = topics.describe_topics(connection, sorted(names))
+    denied = sorted(name for name, each in described.items() if each.error == "TOPIC_AUTHORIZATION_FAILED")
+    if denied:
+        raise NotAuthorized(
+            f"needs ACL TOPIC READ on {', '.join(denied)}", cluster=str(connection), remedy="grant it to the user"
+        )
+    return {name: each.partitions for name, each in described.items() if each.error is None}
