@@ -1,0 +1,56 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+  idempotent:
+    description:
+      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
+  action_group:
+    description: Use C(group/streamshift.kafka.kafka) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - streamshift.kafka.kafka
+"""
+
+    # Use together with the standard fragment.
+    FILES = r"""
+options: {}
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Check mode returns exactly what the run returns, and writes nothing.
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+"""
+
+    # Use together with the standard fragment.
+    INFO_MODULE = r"""
+options: {}
+attributes:
+  check_mode:
+    support: full
+    details:
+      - This action does not modify state.
+  diff_mode:
+    support: N/A
+    details:
+      - This action does not modify state.
+  idempotent:
+    support: full
+    details:
+      - This action does not modify state.
+"""

@@ -1,0 +1,92 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The migration's files on disk: read whole, written atomically with mode 0600, one run at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
+
+
+def read(path: str) -> str | None:
+    """The text of a file, None where there is none. Raises InvalidFile when it is there and cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as exc:
+        raise InvalidFile(f"{path} cannot be read", why=str(exc), remedy="check the path and its permissions") from exc
+
+
+def read_required(path: str, kind: str, made_by: str) -> str:
+    """The text of a file that an earlier step has made, or InvalidFile that names the step."""
+    text = read(path)
+    if text is None:
+        raise InvalidFile(f"there is no {kind} file {path}", remedy=f"make it with {made_by}, or correct the path")
+    return text
+
+
+def check_writable(path: str) -> None:
+    """Raise InvalidInput, also in check mode, when write() could not write this file."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise InvalidInput(f"{path} cannot be written", why=f"{folder} is no directory", remedy="create it")
+    if os.path.isdir(path):
+        raise InvalidInput(f"{path} cannot be written", why="it is a directory", remedy="give the path of a file")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInput(
+            f"{path} cannot be written",
+            why=f"the directory {folder} is not writable for this user",
+            remedy="change its permissions, or use another directory",
+        )
+
+
+def write(path: str, text: str) -> None:
+    """Replace a file at once: after a crash it is the old one or the new one, never a part. Mode 0600."""
+    folder = os.path.dirname(os.path.abspath(path))
+    scratch = ""
+    try:
+        # mkstemp creates with mode 0600.
+        descriptor, scratch = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(scratch, path)
+    except OSError as exc:
+        with contextlib.suppress(OSError):
+            os.unlink(scratch)
+        raise InvalidFile(
+            f"{path} cannot be written", why=str(exc), remedy="free space, or use another directory"
+        ) from exc
+
+
+@contextlib.contextmanager
+def locked(path: str) -> t.Iterator[None]:
+    """Hold the directory of a file for this process alone, or raise Locked at once.
+
+    The lock is on the directory itself: nothing is left behind, also when the process is killed.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as exc:
+        raise InvalidInput(f"{path} cannot be used", why=str(exc), remedy=f"create the directory {folder}") from exc
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            raise Locked(
+                f"another run works in {folder} now", remedy="wait until it has ended, or use another directory"
+            ) from exc
+        yield
+    finally:
+        os.close(descriptor)

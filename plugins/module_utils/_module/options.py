@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The options that modules share, and what becomes of them. Their documentation: plugins/doc_fragments."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import (
+    Mapping,
+    rules_from,
+    topic_prefix_from,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+Spec = dict[str, t.Any]
+
+_CLUSTER: Spec = {
+    "bootstrap_servers": {"type": "list", "elements": "str", "required": True},
+    "security_protocol": {
+        "type": "str",
+        "choices": ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"],
+        "default": "PLAINTEXT",
+    },
+    "sasl_mechanism": {"type": "str"},
+    "sasl_username": {"type": "str", "aliases": ["sasl_plain_username"]},
+    "sasl_password": {"type": "str", "no_log": True, "aliases": ["sasl_plain_password"]},
+    "ssl_cafile": {"type": "path"},
+    "ssl_certfile": {"type": "path"},
+    "ssl_keyfile": {"type": "path"},
+    "ssl_ca": {"type": "str"},
+    "ssl_cert": {"type": "str"},
+    "ssl_key": {"type": "str", "no_log": True},
+    "ssl_key_password": {"type": "str", "no_log": True, "aliases": ["ssl_password"]},
+    "ssl_check_hostname": {"type": "bool", "default": True},
+    "oauth_token_url": {"type": "str", "no_log": False},
+    "oauth_client_id": {"type": "str"},
+    "oauth_client_secret": {"type": "str", "no_log": True},
+    "oauth_scope": {"type": "str"},
+    "aws_region": {"type": "str"},
+    "request_timeout": {"type": "float", "default": 30},
+    "client_config": {"type": "dict"},
+}
+
+_STRINGS: Spec = {"type": "list", "elements": "str"}
+
+
+def _rules(**more: t.Any) -> Spec:
+    options = {"name": {"type": "str"}, "pattern": {"type": "str"}, "to": {"type": "str", "required": True}, **more}
+    return {
+        "type": "list",
+        "elements": "dict",
+        "options": options,
+        "mutually_exclusive": [("name", "pattern")],
+        "required_one_of": [("name", "pattern")],
+    }
+
+
+def cluster_spec(*names: str) -> Spec:
+    """The specs of options that are clusters, all required."""
+    return {name: {"type": "dict", "required": True, "options": _CLUSTER} for name in names}
+
+
+def selection_spec() -> Spec:
+    """The specs of groups, topics and their patterns."""
+    return {
+        "groups": {**_STRINGS, "default": []},
+        "group_patterns": {**_STRINGS, "default": []},
+        "exclude_group_patterns": _STRINGS,
+        "topics": {**_STRINGS, "default": []},
+        "topic_patterns": {**_STRINGS, "default": []},
+        "exclude_topic_patterns": _STRINGS,
+    }
+
+
+def mapping_spec() -> Spec:
+    """The specs of topic_map, group_map and replication_policy."""
+    return {
+        "topic_map": {**_rules(), "default": []},
+        "group_map": {**_rules(topics=_STRINGS), "default": []},
+        "replication_policy": {
+            "type": "dict",
+            "options": {
+                "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
+                "source_alias": {"type": "str"},
+                "separator": {"type": "str", "default": "."},
+            },
+        },
+    }
+
+
+def connection(params: Spec, option: str) -> Connection:
+    """The cluster that an option describes, or InvalidInput."""
+    given = {key: value for key, value in params[option].items() if value is not None}
+    return connection_from(given, option if option == "cluster" else f"{option} cluster")
+
+
+def selection(params: Spec) -> Selection:
+    """The selection that the options describe; Selection.check() tells whether it can be meant."""
+    given: Spec = {key: None if params[key] is None else tuple(params[key]) for key in selection_spec()}
+    return Selection(**given)
+
+
+def mapping(params: Spec) -> Mapping:
+    """The mapping that the options describe, or InvalidInput."""
+    if params["topic_map"] and params["replication_policy"]:
+        raise InvalidInput(
+            "topic_map and replication_policy both name the destination's topics",
+            remedy="give one: a topic_map can say the same as a policy, with a pattern",
+        )
+    return Mapping(
+        rules_from("topic_map", params["topic_map"]),
+        rules_from("group_map", params["group_map"]),
+        topic_prefix_from(params["replication_policy"]),
+    )

@@ -1,0 +1,129 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What modules show: diffs with one line an entry, summaries with one line a group."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+Diff = dict[str, str]
+_T = t.TypeVar("_T")
+
+
+def diff(before: t.Iterable[str], after: t.Iterable[str], before_header: str, after_header: str) -> Diff:
+    """A diff in Ansible's form, of lines without line ends."""
+    return {
+        "before_header": before_header,
+        "after_header": after_header,
+        "before": "".join(f"{line}\n" for line in before),
+        "after": "".join(f"{line}\n" for line in after),
+    }
+
+
+def file_diff(
+    before: str | None, after: str, path: str, lines: t.Callable[[_T], list[str]], read: t.Callable[[str, str], _T]
+) -> Diff:
+    """The diff of a file, shown as its entries; a file that is there but damaged was to be replaced anyway."""
+    try:
+        old = lines(read(before, path)) if before is not None else []
+    except InvalidFile as exc:
+        old = [str(exc)]
+    return diff(old, lines(read(after, path)), path, path)
+
+
+def commit_lines(commits: t.Mapping[tuple[str, t.Any], CommittedOffset | None]) -> list[str]:
+    """`group topic-partition: offset`, with metadata where there is some, and none where nothing is committed."""
+    return [f"{group} {partition}: {text(committed)}" for (group, partition), committed in sorted(commits.items())]
+
+
+def snapshot_lines(snapshot: Snapshot) -> list[str]:
+    """The commits of a snapshot."""
+    return commit_lines({entry[:2]: entry.committed for entry in snapshot.entries})
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """Every entry of a plan: where from, where to, and why that is right."""
+    return [entry_line(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key)]
+
+
+def entry_line(entry: PlanEntry) -> str:
+    """One entry of a plan for people."""
+    source = ", ".join("none" if at.offset is None else str(at.offset) for at in entry.source)
+    offset = "not set" if entry.offset is None else str(entry.offset)
+    return f"{entry.group} {entry.partition}: {source} -> {offset}, {_verdict(entry)}"
+
+
+def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
+    """One entry of a plan as a module's result shows it."""
+    return {
+        "group": entry.group,
+        "topic": entry.partition.topic,
+        "partition": entry.partition.partition,
+        "offset": entry.offset,
+        "verdict": entry.verdict.value,
+        "reason": entry.reason and entry.reason.value,
+        "repeats": entry.repeats,
+        "detail": entry.detail,
+    }
+
+
+def plan_counts(plan: Plan) -> dict[str, int]:
+    """How many entries have each verdict; verdicts without entries are counted as 0."""
+    counts = collections.Counter(entry.verdict.value for entry in plan.entries)
+    return {verdict.value: counts[verdict.value] for verdict in Verdict}
+
+
+def plan_summary(plan: Plan) -> list[str]:
+    """A table as lines: a line a group, then what is not exact, entry by entry, then a line of totals."""
+    groups: dict[str, list[PlanEntry]] = {}
+    for entry in sorted(plan.entries, key=lambda entry: entry.key):
+        groups.setdefault(entry.group, []).append(entry)
+    width = max([len("group"), *(len(name) for name in groups)])
+    verdicts = [verdict.value for verdict in Verdict if any(entry.verdict is verdict for entry in plan.entries)]
+    head = f"{'group':<{width}}  {'partitions':>10}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts)
+    lines = [head + "  at most repeated"]
+    for name, entries in groups.items():
+        counts = collections.Counter(entry.verdict.value for entry in entries)
+        cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
+        lines.append(f"{name:<{width}}  {len(entries):>10}  {cells}  {_repeats(entries):>16}")
+    lines += [f"  {entry_line(entry)}" for entry in plan.entries if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED)]
+    return lines
+
+
+def commit_summary(
+    before: t.Mapping[tuple[str, t.Any], CommittedOffset | None],
+    written: t.Collection[tuple[str, t.Any]],
+    left_out: list[str],
+) -> list[str]:
+    """A table as lines: a line a group, then a line for everything that was left alone on purpose."""
+    partitions = collections.Counter(group for group, _partition in before)
+    writes = collections.Counter(group for group, _partition in written)
+    width = max([len("group"), *(len(name) for name in partitions)])
+    lines = [f"{'group':<{width}}  {'partitions':>10}  {'written':>7}"]
+    lines += [f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in sorted(partitions)]
+    return lines + [f"  {line}" for line in left_out]
+
+
+def _repeats(entries: t.Iterable[PlanEntry]) -> str:
+    repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
+    return "not counted" if None in repeats else str(sum(each for each in repeats if each is not None))
+
+
+def _verdict(entry: PlanEntry) -> str:
+    words = [entry.verdict.value]
+    if entry.reason:
+        words.append(f"({entry.reason.value})")
+    if entry.verdict is Verdict.SAFE:
+        words.append("repeats not counted" if entry.repeats is None else f"repeats at most {entry.repeats}")
+    line = " ".join(words) + (f": {entry.detail}" if entry.detail and entry.verdict is not Verdict.EXACT else "")
+    return line + (f" (offset {entry.lossless} would lose nothing)" if entry.lossless is not None else "")

@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The frame around every module: libraries are checked first, and errors are told in one line."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import sys
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+# Distribution, lowest version, first version that is too new (kafka-python's control plane has private parts that
+# this collection works around; see requirements.txt, which says the same).
+_REQUIREMENTS = (
+    ("confluent-kafka", (2, 10), None),
+    ("kafka-python", (3, 0, 12), (3, 1)),
+    ("xxhash", (3, 0), None),
+)
+
+
+def run(module: AnsibleModule, main: t.Callable[[AnsibleModule], dict[str, t.Any]]) -> t.NoReturn:
+    """Call main(module) for the module's result, and end the module with it."""
+    problems = missing_libraries()
+    if problems:
+        module.fail_json(
+            msg=f"{', '.join(problems)} for {sys.executable}. Install the collection's requirements there "
+            "(pip install -r requirements.txt), or set ansible_python_interpreter to a Python that has them."
+        )
+    try:
+        result = main(module)
+    except MigrationError as exc:
+        where = {key: getattr(exc, key) for key in ("cluster", "group", "topic", "partition")}
+        module.fail_json(msg=str(exc), failure={"kind": type(exc).__name__, **where})
+    module.exit_json(**result)
+
+
+def missing_libraries() -> list[str]:
+    """One clause for each library that is missing, too old or too new."""
+    problems = []
+    for name, lowest, too_new in _REQUIREMENTS:
+        wanted = f"{name} >= {_text(lowest)}" + (f", < {_text(too_new)}" if too_new else "")
+        try:
+            found = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            problems.append(f"{wanted} is missing")
+            continue
+        version = tuple(int(part) for part in re.findall(r"\d+", found)[:3])
+        if version < lowest or (too_new and version >= too_new):
+            problems.append(f"{wanted} is needed, and {found} is installed")
+    return problems
+
+
+def _text(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -1,0 +1,100 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kafka_migration_info
+short_description: Name everything that stands in the way of a migration
+version_added: 0.1.0
+description:
+  - Connects to both clusters, and asks for every right that migrating these groups needs.
+  - No record is read, and nothing is written.
+author:
+  - The streamshift.kafka authors (@streamshift)
+extends_documentation_fragment:
+  - streamshift.kafka._attributes
+  - streamshift.kafka._attributes.info_module
+  - streamshift.kafka._source_destination
+  - streamshift.kafka._selection
+  - streamshift.kafka._mapping
+options:
+  commits:
+    description:
+      - Whether the destination's groups will be written, and not only read.
+    type: bool
+    default: true
+seealso:
+  - module: streamshift.kafka.kafka_group_offsets
+"""
+
+EXAMPLES = r"""
+- name: Look for what is missing
+  streamshift.kafka.kafka_migration_info:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    groups:
+      - billing
+  register: migration
+
+- name: Go on only when nothing is
+  ansible.builtin.assert:
+    that: migration.problems | length == 0
+    fail_msg: "{{ migration.problems }}"
+"""
+
+RETURN = r"""
+cluster_ids:
+  description: The ids of the clusters that answered.
+  returned: success
+  type: dict
+  sample:
+    source: 5L6g3nShT-eMCtK--X86sw
+    destination: vPeOCWypqUOSepEvx0cbog
+problems:
+  description: A line for each thing that is missing; empty when a migration can start.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "source cluster broker1:9092: missing ACL TOPIC READ on orders"
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
+
+
+def look(module: AnsibleModule) -> dict[str, t.Any]:
+    params = module.params
+    found = use_case.look(
+        options.connection(params, "source"),
+        options.connection(params, "destination"),
+        options.selection(params),
+        options.mapping(params),
+        params["commits"],
+    )
+    return {"changed": False, **found._asdict()}
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            **options.cluster_spec("source", "destination"),
+            **options.selection_spec(),
+            **options.mapping_spec(),
+            "commits": {"type": "bool", "default": True},
+        },
+        supports_check_mode=True,
+    )
+    run(module, look)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,317 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kafka_offset_translate
+short_description: Find where consumer groups must stand on another cluster
+version_added: 0.1.0
+description:
+  - The plan file holds, for everything in a snapshot, the destination's offset that neither skips nor repeats a record,
+    found by matching the records themselves; it does not matter which tool has copied them.
+  - The verdict of each entry says what was proved. V(exact) - no unconsumed record is lost, and no consumed one is
+    repeated. V(safe) - none is lost, at most so many are repeated, for this reason. V(blocked) - nothing could be
+    proved, and nothing will be written. V(uncommitted) - the group has no commit for this partition. V(requested) - an
+    option asked for this offset.
+  - A verdict never makes this module fail; M(streamshift.kafka.kafka_offset_commit) applies the policies.
+  - Nothing is written to the clusters.
+author:
+  - The streamshift.kafka authors (@streamshift)
+extends_documentation_fragment:
+  - streamshift.kafka._attributes
+  - streamshift.kafka._attributes.files
+  - streamshift.kafka._source_destination
+  - streamshift.kafka._mapping
+options:
+  snapshot:
+    description:
+      - Path of the snapshot file, as M(streamshift.kafka.kafka_group_offsets) writes it, in either format.
+    type: path
+    required: true
+  snapshot_group:
+    description:
+      - The group that a CSV file of three columns is about.
+    type: str
+  plan:
+    description:
+      - Path of the plan file. Its directory must exist.
+      - A file that says the same already is left untouched.
+    type: path
+    required: true
+  receipt:
+    description:
+      - Path of the receipt file of M(streamshift.kafka.kafka_offset_commit).
+      - Where it explains what the destination's groups have committed since, the plan stays as it is.
+    type: path
+  strategy:
+    description:
+      - V(records) matches the records.
+      - V(identical) keeps the offsets. Inside one cluster that is always right; between two, the records around every
+        commit are compared first, for a copier that keeps offsets.
+    type: str
+    choices: [records, identical]
+    default: records
+  match_on:
+    description:
+      - Which parts of a record make it the same record.
+      - By default everything, and where a copier has added headers, everything but the headers; the plan says which.
+      - For a copier that re-encodes values, leave out V(value).
+    type: list
+    elements: str
+    choices: [key, value, headers, timestamp]
+  wait_for_copier:
+    description:
+      - How many seconds to wait for records that are still to be copied, before entries are V(blocked) with the reason
+        C(destination_behind).
+    type: float
+    default: 0
+  on_uncommitted:
+    description:
+      - What to do for a partition that the group has not committed, of a topic of which it has committed others.
+      - V(ignore) leaves it alone. A consumer with C(auto.offset.reset=latest) would then lose records.
+      - V(start) and V(end) commit the destination's start or end.
+    type: str
+    choices: [ignore, start, end]
+    default: ignore
+  on_expired:
+    description:
+      - What to do for a group that stands before the start of the source's log; the destination may still hold what the
+        source has lost.
+      - V(count_back) counts back from the first record that is on both, assuming that nothing else writes there.
+      - V(start) takes the destination's start.
+      - V(first_visible) takes the first record that is still on both, and says how many are skipped at most.
+      - V(fail) blocks the entry.
+    type: str
+    choices: [count_back, start, first_visible, fail]
+    default: count_back
+  on_no_anchor:
+    description:
+      - What to do for a group at the end of a source partition from which every record has expired.
+      - V(by_retention) takes the first record at the destination that is too young to have expired at the source.
+      - V(start) and V(end) take the destination's start or end. V(fail) blocks the entry.
+    type: str
+    choices: [by_retention, start, end, fail]
+    default: by_retention
+  tail_check:
+    description:
+      - How to rule out that consumed records stand behind the offset a second time, from a copier that was restarted.
+      - V(records) counts them where offsets do not prove it, up to O(search_limit).
+      - V(offsets) compares offsets only, V(none) nothing; what is not proved is then C(safe) with the reason
+        C(tail_not_counted).
+    type: str
+    choices: [records, offsets, none]
+    default: records
+  search_limit:
+    description:
+      - How many records of one partition may be read for one entry, before it is V(blocked) with the reason
+        C(search_budget_spent).
+    type: int
+    default: 100000
+seealso:
+  - module: streamshift.kafka.kafka_group_offsets
+  - module: streamshift.kafka.kafka_offset_commit
+"""
+
+EXAMPLES = r"""
+- name: Find where the groups must stand
+  streamshift.kafka.kafka_offset_translate:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    snapshot: "{{ inventory_dir }}/snapshot.json"
+    plan: "{{ inventory_dir }}/plan.json"
+
+- name: The same for topics that MirrorMaker 2 has prefixed, and for a copier that is still at work
+  streamshift.kafka.kafka_offset_translate:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    snapshot: "{{ inventory_dir }}/snapshot.json"
+    plan: "{{ inventory_dir }}/plan.json"
+    replication_policy:
+      name: default
+      source_alias: onprem
+    wait_for_copier: 60
+
+- name: Plan new names for groups inside one cluster
+  streamshift.kafka.kafka_offset_translate:
+    source: "{{ kafka_cluster }}"
+    destination: "{{ kafka_cluster }}"
+    snapshot: "{{ inventory_dir }}/snapshot.json"
+    plan: "{{ inventory_dir }}/plan.json"
+    strategy: identical
+    group_map:
+      - pattern: "legacy-(.*)"
+        to: "\\1"
+"""
+
+RETURN = r"""
+plan:
+  description: Path of the plan file.
+  returned: success
+  type: str
+  sample: /srv/kafka-migrations/onprem-to-cloud/plan.json
+entries:
+  description: What the plan says, sorted by group, topic and partition.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    group:
+      description: The destination's group.
+      type: str
+      returned: success
+      sample: billing
+    topic:
+      description: The destination's topic.
+      type: str
+      returned: success
+      sample: orders
+    partition:
+      description: The partition.
+      type: int
+      returned: success
+      sample: 3
+    offset:
+      description: Where the group must stand; null when the entry is blocked or uncommitted.
+      type: int
+      returned: success
+      sample: 41877
+    verdict:
+      description: How much is proved.
+      type: str
+      returned: success
+      sample: exact
+    reason:
+      description: Why the verdict is not V(exact).
+      type: str
+      returned: success
+      sample: null
+    repeats:
+      description: How many consumed records are repeated at most; null when they were not counted.
+      type: int
+      returned: success
+      sample: 0
+    detail:
+      description: What was found or assumed, and what to do about it.
+      type: str
+      returned: success
+      sample: ""
+counts:
+  description: How many entries have each verdict.
+  returned: success
+  type: dict
+  sample:
+    blocked: 0
+    exact: 12
+    requested: 0
+    safe: 0
+    uncommitted: 0
+summary:
+  description: A table for people, as lines.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "group    partitions        exact  at most repeated"
+    - "billing          12           12                 0"
+"""
+
+import time
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import translate as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
+
+
+def translate(module: AnsibleModule) -> dict[str, t.Any]:
+    params = module.params
+    path = params["plan"]
+    files.check_writable(path)
+    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    with files.locked(path):
+        before = files.read(path)
+        plan = use_case.translate(
+            snapshot.read(
+                files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets"),
+                params["snapshot"],
+                params["snapshot_group"],
+            ),
+            source,
+            destination,
+            options.mapping(params),
+            _options(params),
+            file.from_json(before, path) if before is not None else None,
+            _receipt(params["receipt"]),
+        )
+        text = file.to_json(plan)
+        if text != before and not module.check_mode:
+            files.write(path, text)
+    return {
+        "changed": text != before,
+        "plan": path,
+        "entries": [results.plan_row(entry) for entry in plan.entries],
+        "counts": results.plan_counts(plan),
+        "summary": results.plan_summary(plan),
+        "diff": results.file_diff(before, text, path, results.plan_lines, file.from_json),
+    }
+
+
+def _options(params: dict[str, t.Any]) -> use_case.Options:
+    match_on = tuple(params["match_on"] or ())
+    policy = Policy(
+        on_expired=params["on_expired"],
+        on_no_anchor=params["on_no_anchor"],
+        tail_check=params["tail_check"],
+        with_timestamp=not match_on or "timestamp" in match_on,
+        budget=params["search_limit"],
+        now=time.time_ns() // 1_000_000,
+    )
+    return use_case.Options(params["strategy"], params["wait_for_copier"], params["on_uncommitted"], match_on, policy)
+
+
+def _receipt(path: str | None) -> receipt.Receipt | None:
+    text = files.read(path) if path else None
+    return receipt.from_json(text, path or "") if text is not None else None
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            **options.cluster_spec("source", "destination"),
+            **options.mapping_spec(),
+            "snapshot": {"type": "path", "required": True},
+            "snapshot_group": {"type": "str"},
+            "plan": {"type": "path", "required": True},
+            "receipt": {"type": "path"},
+            "strategy": {"type": "str", "choices": ["records", "identical"], "default": "records"},
+            "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
+            "wait_for_copier": {"type": "float", "default": 0},
+            "on_uncommitted": {"type": "str", "choices": ["ignore", "start", "end"], "default": "ignore"},
+            "on_expired": {
+                "type": "str",
+                "choices": ["count_back", "start", "first_visible", "fail"],
+                "default": "count_back",
+            },
+            "on_no_anchor": {
+                "type": "str",
+                "choices": ["by_retention", "start", "end", "fail"],
+                "default": "by_retention",
+            },
+            "tail_check": {"type": "str", "choices": ["records", "offsets", "none"], "default": "records"},
+            "search_limit": {"type": "int", "default": 100_000},
+        },
+        supports_check_mode=True,
+    )
+    run(module, translate)
+
+
+if __name__ == "__main__":
+    main()
