@@ -1,0 +1,45 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What tests of every kind share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROGRAMS = Path(sys.executable).parent
+# The virtual environment's programs before any other: molecule and ansible-lint call Ansible's by name.
+PATH = f"{PROGRAMS}:{os.environ['PATH']}"
+
+
+@pytest.fixture(scope="session")
+def run_tool() -> Callable[..., str]:
+    """``run_tool(program, *arguments, cwd=ROOT, **environment)`` gives its output; anything but exit code 0 fails."""
+
+    def run(program: str, *arguments: str | Path, cwd: Path = ROOT, **environment: str) -> str:
+        command = [str(PROGRAMS / program), *map(str, arguments)]
+        if not Path(command[0]).exists():
+            pytest.fail(f"{program} is not installed beside {sys.executable}: run make setup", pytrace=False)
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=os.environ | {"PATH": PATH, "NO_COLOR": "1"} | environment,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if done.returncode:
+            pytest.fail(f"$ {program} {' '.join(command[1:])}\n{done.stdout}", pytrace=False)
+        return done.stdout
+
+    return run
