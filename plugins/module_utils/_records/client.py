@@ -1,0 +1,148 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""librdkafka's configuration from a connection, and a consumer that tells why it cannot connect."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+import typing as t
+
+from confluent_kafka import Consumer, KafkaError, KafkaException
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
+
+GRACE_SECONDS = 1.5  # for another bootstrap server to answer after one gave a final reason
+
+_FINAL_CODES = frozenset({
+    KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED,
+    KafkaError.UNSUPPORTED_SASL_MECHANISM,
+})  # fmt: skip
+_FINAL_TEXTS = ("authentication", "ssl alert", "ssl/tls alert", "handshake failed", "certificate")
+# What is assigned is read exactly, and nothing is ever committed or joined.
+_EXACT = {
+    "group.id": "streamshift-records",
+    "client.id": "streamshift-records",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",  # anything else silently moves to another record
+    "enable.partition.eof": True,
+    "allow.auto.create.topics": False,
+    "check.crcs": True,
+    "enable.metrics.push": False,
+    "log_level": 0,
+}
+
+
+def client_configuration(connection: Connection) -> dict[str, t.Any]:
+    """librdkafka's properties for reaching a cluster. They hold secrets: never print, store or raise them."""
+    config: dict[str, t.Any] = {
+        "bootstrap.servers": ",".join(connection.bootstrap_servers),
+        "security.protocol": connection.security_protocol,
+        "socket.timeout.ms": int(connection.request_timeout * 1000),
+        **connection.client_config,
+    }
+    if connection.uses_tls:
+        config |= _given(
+            {
+                "ssl.ca.location": connection.ssl_cafile,
+                "ssl.ca.pem": connection.ssl_ca,
+                "ssl.certificate.location": connection.ssl_certfile,
+                "ssl.certificate.pem": connection.ssl_cert,
+                # A file or text may hold the key as well.
+                "ssl.key.location": connection.ssl_keyfile or connection.ssl_certfile,
+                "ssl.key.pem": connection.ssl_key or connection.ssl_cert,
+                "ssl.key.password": connection.ssl_key_password,
+            }
+        )
+        config["ssl.endpoint.identification.algorithm"] = "https" if connection.ssl_check_hostname else "none"
+    if connection.uses_sasl:
+        config["sasl.mechanism"] = connection.sasl_mechanism
+        if connection.sasl_mechanism != "OAUTHBEARER":
+            config |= {"sasl.username": connection.sasl_username, "sasl.password": connection.sasl_password}
+        elif connection.aws_region:
+            config["oauth_cb"] = _msk_signer(connection)
+        else:
+            config |= _given(
+                {
+                    "sasl.oauthbearer.method": "oidc",
+                    "sasl.oauthbearer.token.endpoint.url": connection.oauth_token_url,
+                    "sasl.oauthbearer.client.id": connection.oauth_client_id,
+                    "sasl.oauthbearer.client.secret": connection.oauth_client_secret,
+                    "sasl.oauthbearer.scope": connection.oauth_scope,
+                }
+            )
+    return config
+
+
+def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> tuple[Consumer, dict[str, int]]:
+    """A consumer for assign(), and the number of partitions of every topic that its user may describe.
+
+    The caller closes it. Raises ConnectionFailed with the true reason: librdkafka tells it only to those who poll,
+    so the metadata is asked for in a thread of its own.
+    """
+    errors: list[KafkaError] = []
+    try:
+        consumer = Consumer({**_EXACT, **client_configuration(connection), **settings, "error_cb": errors.append})
+    except KafkaException as exc:
+        # librdkafka names the property and the file, and quotes no secret.
+        raise InvalidInput("the client cannot be set up", cluster=str(connection), why=exc.args[0].str()) from exc
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(consumer.list_topics, timeout=connection.request_timeout)
+        given_up = False
+        final_since: float | None = None
+        while not asked.done() and not given_up:
+            consumer.poll(0.02)
+            if final_since is None and any(map(_is_final, errors)):
+                final_since = time.monotonic()
+            given_up = final_since is not None and time.monotonic() - final_since > GRACE_SECONDS
+        if given_up:
+            consumer.close()  # ends the request as well
+            raise connection_failed(connection, errors)
+        try:
+            topics = asked.result().topics.values()
+        except KafkaException as exc:
+            consumer.close()
+            raise connection_failed(connection, [*errors, exc.args[0]]) from exc
+    return consumer, {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}
+
+
+def connection_failed(connection: Connection, errors: t.Sequence[KafkaError]) -> ConnectionFailed:
+    """The most telling of what librdkafka reported: a final reason, else anything but "all brokers are down"."""
+    final = [error for error in errors if _is_final(error)]
+    telling = [error for error in errors if error.code() != KafkaError._ALL_BROKERS_DOWN]
+    best = (final or telling or list(errors))[:1]
+    return ConnectionFailed(
+        "cannot connect",
+        cluster=str(connection),
+        why=best[0].str() if best else "no answer",
+        remedy="check bootstrap_servers, security_protocol, the TLS options and the login",
+    )
+
+
+def _is_final(error: KafkaError) -> bool:
+    return error.code() in _FINAL_CODES or any(text in error.str().lower() for text in _FINAL_TEXTS)
+
+
+def _msk_signer(connection: Connection) -> t.Callable[[str], tuple[str, float]]:
+    try:
+        from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as exc:
+        raise InvalidInput(
+            "aws_region needs the Python package aws-msk-iam-sasl-signer-python",
+            cluster=connection.name,
+            remedy="install it where this runs",
+        ) from exc
+
+    def sign(_config: str) -> tuple[str, float]:
+        token, expires_ms = MSKAuthTokenProvider.generate_auth_token(connection.aws_region)
+        return token, expires_ms / 1000
+
+    return sign
+
+
+def _given(properties: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {name: value for name, value in properties.items() if value is not None}

@@ -1,0 +1,52 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a record is recognised by."""
+
+from __future__ import annotations
+
+import struct
+import typing as t
+
+from xxhash import xxh3_128_digest
+
+Headers = t.Sequence[tuple[str, bytes | None]]
+
+PARTS = ("key", "value", "headers")
+_number = struct.Struct("<i").pack
+_two_numbers = struct.Struct("<ii").pack
+_NULL = _number(-1)
+
+
+def fingerprint(
+    key: bytes | None, value: bytes | None, headers: Headers | None, parts: t.Collection[str] = PARTS
+) -> tuple[bytes, bytes]:
+    """(of everything, of everything but the headers), 16 bytes each; the same twice for a record without headers.
+
+    The fingerprint is XXH3, 128 bits, big-endian, of
+    `number of headers, key, value, name and value of each header in order`,
+    where a number is 4 bytes, signed, little-endian, and every other field is its length as such a number followed by
+    its bytes; names are UTF-8. Null is the length -1 without bytes, so that it differs from empty, and no boundary can
+    shift. No headers and an empty list of headers are the same. parts: what of the record counts; the rest is as null.
+    """
+    if parts is not PARTS:
+        key = key if "key" in parts else None
+        value = value if "value" in parts else None
+        headers = headers if "headers" in parts else None
+    if key is None or value is None:
+        body = _field(key) + _field(value)
+        bare = xxh3_128_digest(_number(0) + body)
+    else:  # nearly all records: one packing less
+        body = b""
+        bare = xxh3_128_digest(_two_numbers(0, len(key)) + key + _number(len(value)) + value)
+    if not headers:
+        return bare, bare
+    framed = [_number(len(headers)), body or _field(key) + _field(value)]
+    for name, content in headers:
+        framed += [_field(name.encode()), _field(content)]
+    return xxh3_128_digest(b"".join(framed)), bare
+
+
+def _field(content: bytes | None) -> bytes:
+    return _NULL if content is None else _number(len(content)) + content

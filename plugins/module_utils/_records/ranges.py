@@ -1,0 +1,290 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Read many small ranges of thousands of partitions with one consumer: a second or two, whatever the topics' size."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import dataclasses
+import time
+import typing as t
+
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError
+from confluent_kafka import TopicPartition as Position
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    MigrationError,
+    NotAuthorized,
+    NotFound,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import (
+    NO_TIMESTAMP,
+    Record,
+    TopicPartition,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import connection_failed, open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS, fingerprint
+
+Span = tuple[int, int]  # offsets [start, end)
+
+NEAR = 64  # records between two spans of a partition that are read along rather than jumped over
+# The first batch of a response may be larger than the limit, the others not (KIP-74): with large batches few partitions
+# answer at a time. Small limits first, for little is fetched in vain; larger ones for what is left when it goes slowly.
+FETCH_SIZES = (64 << 10, 512 << 10, 4 << 20)
+SLOW = 500  # messages a second
+_SETTINGS = {
+    "fetch.wait.max.ms": 10,
+    "fetch.min.bytes": 1,
+    "fetch.error.backoff.ms": 20,
+    # Only together: with the default of 1000 ms a full queue holds every partition back for a second at a time.
+    "fetch.queue.backoff.ms": 5,
+    "queued.min.messages": 1000,
+    "queued.max.messages.kbytes": 16384,
+    "fetch.max.bytes": 16 << 20,
+}
+
+
+class RangeRead(t.NamedTuple):
+    """The records of [start, end), all that the isolation level shows; offsets may have gaps."""
+
+    start: int
+    end: int
+    records: list[Record]
+
+
+@dataclasses.dataclass(slots=True)
+class _Task:
+    """One partition: the merged spans still to be read, the first of them at the moment, and what was found so far."""
+
+    spans: collections.deque[Span]
+    position: int  # the next offset to be read
+    records: list[Record] = dataclasses.field(default_factory=list)
+
+
+def read_ranges(
+    connection: Connection,
+    ranges: t.Mapping[TopicPartition, t.Sequence[Span]],
+    *,
+    committed: bool = True,
+    parts: t.Collection[str] = PARTS,
+    deadline: float = 300.0,
+) -> dict[TopicPartition, list[RangeRead]]:
+    """Every record of every span, answered in the order asked; spans of one partition may overlap.
+
+    committed: what a read_committed consumer sees; else aborted records as well. parts: what fingerprints cover.
+    deadline: seconds for all of it. No span may go beyond the end (with committed: the last stable offset), nor begin
+    before the log does; that is an error naming the partition, for the log was truncated or expired meanwhile.
+    Raises NotFound, NotAuthorized, ConnectionFailed or BrokerError.
+    """
+    tasks = {}
+    for where, spans in ranges.items():
+        merged = _merged(spans)
+        if merged:
+            tasks[where] = _Task(collections.deque(merged), merged[0][0])
+    _read(
+        connection, tasks, committed, PARTS if set(parts) == set(PARTS) else tuple(parts), time.monotonic() + deadline
+    )
+    found = {where: task.records for where, task in tasks.items()}
+    return {where: _as_asked(spans, found.get(where, [])) for where, spans in ranges.items()}
+
+
+def _read(
+    connection: Connection, tasks: dict[TopicPartition, _Task], committed: bool, parts: t.Collection[str], end: float
+) -> None:
+    left = dict(tasks)
+    for number, size in enumerate(FETCH_SIZES):
+        if not left:
+            return
+        last = number == len(FETCH_SIZES) - 1
+        settings = {
+            **_SETTINGS,
+            "fetch.message.max.bytes": size,
+            "isolation.level": "read_committed" if committed else "read_uncommitted",
+        }
+        consumer, counts = open_consumer(connection, settings)
+        try:
+            _check_existence(connection, left, counts)
+            _drain(_Reader(connection, consumer, left, parts), patient=last, end=end)
+        finally:
+            consumer.close()
+
+
+def _drain(reader: _Reader, patient: bool, end: float) -> None:
+    """Read until nothing is left, or until it goes so slowly that larger fetches may help."""
+    started = fresh = time.monotonic()
+    first: float | None = None
+    count = 0
+    reader.begin()
+    while reader.left:
+        got = reader.step()
+        now = time.monotonic()
+        if got:
+            fresh, first, count = now, first or now, count + got
+        working = now - (first or started)
+        if not patient and working > 1.5 and count < working * SLOW:
+            return
+        if now > end or now - fresh > reader.connection.request_timeout:
+            raise reader.stalled(now - fresh)
+
+
+@dataclasses.dataclass(slots=True)
+class _Reader:
+    """One consumer and the tasks that it has not finished."""
+
+    connection: Connection
+    consumer: Consumer
+    left: dict[TopicPartition, _Task]
+    parts: t.Collection[str]
+    complaints: list[KafkaError] = dataclasses.field(default_factory=list)
+
+    def begin(self) -> None:
+        self.consumer.assign([Position(*where, task.position) for where, task in self.left.items()])
+
+    def step(self) -> int:
+        """Take in what has come; -> how many messages that concerned a span."""
+        count = 0
+        ended: dict[TopicPartition, _Task] = {}
+        messages: list[t.Any] = self.consumer.consume(500, 0.05)  # typed, every field of a message may be None
+        for message in messages:
+            where = TopicPartition(message.topic(), message.partition())
+            task = self.left.get(where)
+            if task is None or where in ended:  # no partition's error, or more than was asked for
+                if message.error() is not None and task is None:
+                    self.complaints.append(message.error())
+                continue
+            count += 1
+            if self._take(where, task, message):
+                ended[where] = task
+        if ended:
+            self._go_on(ended)
+        return count
+
+    def _take(self, where: TopicPartition, task: _Task, message: t.Any) -> bool:
+        """Add one message to its task; -> is the span at its end?"""
+        end = task.spans[0][1]
+        offset = message.offset()
+        error = message.error()
+        if error is not None:
+            if error.code() == KafkaError._PARTITION_EOF:
+                if offset < end:
+                    raise self._lost(where, f"the log ends at {offset}, and {end} was expected")
+                return True
+            if error.retriable():
+                return False
+            raise self._refused(where, task, error)
+        if offset < end:
+            task.records.append(_record(message, self.parts))
+        task.position = offset + 1
+        return bool(offset >= end - 1)
+
+    def _go_on(self, ended: dict[TopicPartition, _Task]) -> None:
+        """Unassigning drops what was fetched beyond the span, in C; then on to the next span of the partition."""
+        self.consumer.incremental_unassign([Position(*where) for where in ended])
+        again = []
+        for where, task in ended.items():
+            task.spans.popleft()
+            if task.spans:
+                task.position = task.spans[0][0]
+                again.append(Position(*where, task.position))
+            else:
+                del self.left[where]
+        if again:
+            self.consumer.incremental_assign(again)
+
+    def _refused(self, where: TopicPartition, task: _Task, error: KafkaError) -> MigrationError:
+        code = error.code()
+        if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            return _denied(self.connection, [where.topic])
+        if code in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+            return self._lost(where, f"offset {task.position} is not in the log")
+        return BrokerError("cannot be read", cluster=str(self.connection), why=error.str(), **where._asdict())
+
+    def _lost(self, where: TopicPartition, what: str) -> BrokerError:
+        return BrokerError(
+            what,
+            cluster=str(self.connection),
+            **where._asdict(),
+            remedy="run again, for records have expired or the topic was truncated or recreated meanwhile",
+        )
+
+    def stalled(self, seconds: float) -> MigrationError:
+        where, task = next(iter(self.left.items()))
+        final = connection_failed(self.connection, self.complaints) if self.complaints else None
+        return BrokerError(
+            f"no record and no end of the log at offset {task.position} within {seconds:.0f} s"
+            + (f" ({len(self.left) - 1} more partitions wait)" if len(self.left) > 1 else ""),
+            cluster=str(self.connection),
+            **where._asdict(),
+            why=final.why if final else None,
+            remedy="check the partition's leader; an open transaction holds records back as well",
+        )
+
+
+def _record(message: t.Any, parts: t.Collection[str]) -> Record:
+    kind, timestamp = message.timestamp()
+    digest, bare = fingerprint(message.key(), message.value(), message.headers(), parts)
+    return Record(
+        message.offset(),
+        NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,
+        digest,
+        bare,
+        kind == TIMESTAMP_LOG_APPEND_TIME,
+    )
+
+
+def _merged(spans: t.Iterable[Span]) -> list[Span]:
+    """The spans that are read in one go: sorted, near ones together, empty ones left out."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if start >= end:
+            continue
+        if merged and start < merged[-1][1] + NEAR:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _as_asked(spans: t.Iterable[Span], records: list[Record]) -> list[RangeRead]:
+    answers = []
+    for start, end in spans:
+        low = bisect.bisect_left(records, start, key=_offset)
+        answers.append(RangeRead(start, end, records[low : bisect.bisect_left(records, end, key=_offset)]))
+    return answers
+
+
+def _offset(record: Record) -> int:
+    return record.offset
+
+
+def _check_existence(connection: Connection, tasks: t.Iterable[TopicPartition], counts: t.Mapping[str, int]) -> None:
+    """A consumer of a partition that is not there would wait for ever, without a word."""
+    for where in tasks:
+        if where.topic not in counts:
+            raise NotFound(
+                "the topic does not exist, or ACL TOPIC DESCRIBE is missing",
+                cluster=str(connection),
+                topic=where.topic,
+                remedy="create it, or grant TOPIC READ to the user of this cluster",
+            )
+        if where.partition >= counts[where.topic]:
+            raise NotFound(
+                f"the topic has {counts[where.topic]} partitions",
+                cluster=str(connection),
+                topic=where.topic,
+                partition=where.partition,
+                remedy="leave the partition out",
+            )
+
+
+def _denied(connection: Connection, topics: t.Iterable[str]) -> NotAuthorized:
+    return NotAuthorized(
+        f"needs ACL TOPIC READ on {', '.join(topics)}",
+        cluster=str(connection),
+        remedy="grant it to the user of this cluster",
+    )
