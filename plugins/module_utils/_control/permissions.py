@@ -92,5 +92,5 @@ def _topic_rights(client: KafkaAdminClient, topics: t.Sequence[str]) -> dict[str
     if not topics:
         return {}
     return {
-        row.name: set(row.topic_authorized_operations or ()) for row in metadata(client, topics, rights=True).topics
+        row.name: set(row.authorized_operations or ()) for row in metadata(client, topics, rights=True).topics
     }

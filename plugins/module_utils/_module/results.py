@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import collections
+import os
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import text
@@ -38,7 +39,8 @@ def file_diff(
         old = lines(read(before, path)) if before is not None else []
     except InvalidFile as exc:
         old = [str(exc)]
-    return diff(old, lines(read(after, path)), path, path)
+    name = os.path.basename(path)
+    return diff(old, lines(read(after, path)), f"{name} (before)", f"{name} (after)")
 
 
 def commit_lines(commits: t.Mapping[tuple[str, t.Any], CommittedOffset | None]) -> list[str]:
