@@ -7,10 +7,143 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Need, Question
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import (
+    Context,
+    Known,
+    Matching,
+    read_context,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Anchor,
+    Decision,
+    Need,
+    Question,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import OtherMatching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import place
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import BudgetSpent, NotRead, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut, find_cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tail import check_tail
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+WIDTHS = (8, 64, 512, 4096)  # offsets of context on each side; more when equal records leave a doubt
 
 
 def decide(question: Question) -> Decision | Need:
-    """Decide an entry from what its logs hold, or say what they must hold first. Pure."""
-    return Decision(Verdict.BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, detail="not decided yet")
+    """Decide an entry from what its logs hold, or say what they must hold first. Pure.
+
+    Asked again with that, it comes to a Decision within few rounds.
+    """
+    reader = Reader(question)
+    stamped = question.destination.facts.log_append_time or not question.policy.with_timestamp
+    matching = Matching(timestamp=not stamped, headers=True)
+    try:
+        while True:
+            try:
+                decision = rows.at_the_edges(reader, question) or _decide(reader, question, matching)
+            except OtherMatching as other:
+                matching = other.matching
+                continue
+            break
+    except NotRead:
+        return reader.need()
+    except BudgetSpent as spent:
+        return Decision(
+            Verdict.BLOCKED,
+            None,
+            Reason.SEARCH_BUDGET_SPENT,
+            detail=f"more than {question.policy.budget} records would have to be read",
+            lossless=spent.lossless,
+        )
+    return reader.need() if reader.source.missing_uncommitted else decision
+
+
+def _decide(reader: Reader, question: Question, matching: Matching) -> Decision:
+    source, destination = reader.source, reader.destination
+    source.want(source.end - TAIL, source.end)
+    destination.want(destination.end - TAIL, destination.end)
+    for width in WIDTHS:
+        if not matching.timestamp:
+            width = _whole_logs(reader, question)
+        context = read_context(source, question.committed, width)
+        known = Known(context, matching)
+        if matching.timestamp and known.without_timestamps():
+            raise OtherMatching(matching._replace(timestamp=False))
+        if not context.before and not context.after:
+            return rows.no_anchor(reader, question, matching)
+        cut = find_cut(reader, context, known)
+        if (cut.settled and not cut.repeated_nearby) or context.whole or width >= 512 and cut.settled:
+            break
+    special = rows.by_the_cut(reader, question, context, known, cut)
+    return special or _between(reader, question, context, known, cut)
+
+
+def _whole_logs(reader: Reader, question: Question) -> int:
+    """Without timestamps nothing but all records of both logs proves anything: the width that takes in the source's."""
+    logs = (reader.source, reader.destination)
+    if any(log.end - log.start > question.policy.budget for log in logs):
+        raise BudgetSpent
+    reader.destination.want(reader.destination.start, reader.destination.end)
+    return max(1, reader.source.end - reader.source.start)
+
+
+def _between(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision:
+    """H or L is there: the offset between them, and what follows it."""
+    offset, proved = place(reader.source, reader.destination.start, context, known, cut)
+    tail = check_tail(reader, context, known, cut, offset, question.policy.tail_check)
+    verdict, reason, detail = Verdict.EXACT, None, ""
+    repeats = tail.repeats
+    if tail.later is not None and proved:
+        offset, repeats, reason = tail.later, 0, Reason.COPIED_AGAIN
+        detail = "the copier began again; the last copy is whole and in order, so the group stands in that one"
+    elif not proved:
+        verdict, reason = Verdict.SAFE, Reason.SOURCE_LOST_RECORDS
+        detail = (
+            "the source has compacted records away, whose copies may be among those before the first unconsumed one"
+        )
+    elif repeats is None:
+        verdict, reason = Verdict.SAFE, Reason.TAIL_NOT_COUNTED
+        detail = "nothing unconsumed is left behind; whether consumed records come again later was not counted"
+    elif repeats:
+        verdict = Verdict.SAFE
+        if not cut.settled or repeats == tail.equal:
+            reason = Reason.EQUAL_RECORDS
+            detail = "equal records stand on both sides of the committed offset, and their copies cannot be told apart"
+        elif tail.again:
+            reason = Reason.COPIED_AGAIN
+            detail = "the copier began again and copied consumed records a second time"
+        else:
+            reason = Reason.ORDER_DIFFERS
+            detail = "the copier did not keep the order: consumed records follow the first unconsumed one"
+    return Decision(
+        verdict,
+        offset,
+        reason,
+        repeats,
+        detail,
+        before=_before(context, known, cut.last_consumed),
+        after=_after(context, known, cut.first_unconsumed),
+        matched_by=known.matching.parts,
+    )
+
+
+def _before(context: Context, known: Known, record: Record | None) -> Anchor | None:
+    if record is None:
+        return None
+    nearest = context.before[-1:] and known.key(context.before[-1]) == known.key(record)
+    offset = context.before[-1].offset if nearest else known.consumed_at(record)
+    return Anchor(offset, record.offset, _fingerprint(known, record))
+
+
+def _after(context: Context, known: Known, record: Record | None) -> Anchor | None:
+    if record is None:
+        return None
+    nearest = context.after[:1] and known.key(context.after[0]) == known.key(record)
+    offset = context.after[0].offset if nearest else known.unconsumed_at(record)
+    return Anchor(offset, record.offset, _fingerprint(known, record))
+
+
+def _fingerprint(known: Known, record: Record) -> str:
+    return (record.digest if known.matching.headers else record.bare).hex()

@@ -51,24 +51,37 @@ class Log:
 
     def add(self, span: Span, records: t.Iterable[Record]) -> None:
         """Take in the visible records of a span, all of them."""
-        self.records = _merged(self.records, records)
+        _put(self.records, span, records)
         self.read = united(self.read, span)
 
     def add_uncommitted(self, span: Span, records: t.Iterable[Record]) -> None:
         """Take in everything a read_uncommitted consumer sees of a span that was also added as visible."""
         visible = {record.offset for record in self.between(*span)}
-        self.aborted = _merged(self.aborted, (r for r in records if r.offset not in visible))
+        _put(self.aborted, span, (r for r in records if r.offset not in visible))
         self.read_uncommitted = united(self.read_uncommitted, span)
 
     def between(self, start: int, end: int) -> list[Record]:
         """The known visible records with start <= offset < end, by offset."""
-        low = bisect.bisect_left(self.records, start, key=_offset)
-        return self.records[low : bisect.bisect_left(self.records, end, key=_offset)]
+        return _part(self.records, start, end)
 
-    def covers(self, start: int, end: int) -> bool:
-        """Has every visible record of [start, end) been read?"""
+    def aborted_between(self, start: int, end: int) -> list[Record]:
+        """The known aborted records with start <= offset < end, by offset."""
+        return _part(self.aborted, start, end)
+
+    def unread(self, start: int, end: int, *, uncommitted: bool = False) -> list[Span]:
+        """What is missing of [start, end) within the log's edges, as spans."""
         start, end = max(start, self.facts.log_start), min(end, self.facts.end)
-        return start >= end or any(low <= start and end <= high for low, high in self.read)
+        spans = self.read_uncommitted if uncommitted else self.read
+        missing: list[Span] = []
+        index = bisect.bisect_right(spans, start, key=_end)
+        while start < end and index < len(spans) and spans[index][0] < end:
+            if start < spans[index][0]:
+                missing.append((start, spans[index][0]))
+            start = spans[index][1]
+            index += 1
+        if start < end:
+            missing.append((start, end))
+        return missing
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -155,7 +168,17 @@ def _offset(record: Record) -> int:
     return record.offset
 
 
-def _merged(known: list[Record], new: t.Iterable[Record]) -> list[Record]:
-    by_offset = {record.offset: record for record in known}
-    by_offset.update((record.offset, record) for record in new)
-    return [by_offset[offset] for offset in sorted(by_offset)]
+def _end(span: Span) -> int:
+    return span[1]
+
+
+def _part(records: list[Record], start: int, end: int) -> list[Record]:
+    low = bisect.bisect_left(records, start, key=_offset)
+    return records[low : bisect.bisect_left(records, end, low, key=_offset)]
+
+
+def _put(known: list[Record], span: Span, new: t.Iterable[Record]) -> None:
+    """What was read of a span takes the place of what was known of it; the other records stay where they are."""
+    inside = sorted((record for record in new if span[0] <= record.offset < span[1]), key=_offset)
+    low = bisect.bisect_left(known, span[0], key=_offset)
+    known[low : bisect.bisect_left(known, span[1], low, key=_offset)] = inside

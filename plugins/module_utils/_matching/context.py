@@ -1,0 +1,193 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""The source around a committed offset, and what it says of the side that any record belongs to."""
+
+from __future__ import annotations
+
+import collections.abc as c
+import dataclasses
+import enum
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, Record
+
+Key = t.Hashable
+
+_GROWTH = 8
+
+
+class Matching(t.NamedTuple):
+    """Which parts of a record are compared besides key and value."""
+
+    timestamp: bool
+    headers: bool
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The same as a plan names it."""
+        return (
+            "key",
+            "value",
+            *(("headers",) if self.headers else ()),
+            *(("timestamp",) if self.timestamp else ()),
+        )
+
+    @property
+    def key(self) -> c.Callable[[Record], Key]:
+        """What must be equal for two records to match."""
+        return _KEYS[self]
+
+
+_KEYS: dict[Matching, c.Callable[[Record], Key]] = {
+    Matching(True, True): lambda record: (record.timestamp, record.digest),
+    Matching(True, False): lambda record: (record.timestamp, record.bare),
+    Matching(False, True): lambda record: record.digest,
+    Matching(False, False): lambda record: record.bare,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Context:
+    """The source records of [low, high), which holds the committed offset.
+
+    before and after are the visible ones on the two sides; aborted are those in between that only a read_uncommitted
+    copier has seen. whole: there is no more of the source log.
+    """
+
+    committed: int
+    low: int
+    high: int
+    before: list[Record]
+    after: list[Record]
+    aborted: list[Record]
+    from_start: bool
+    to_end: bool
+
+    @property
+    def whole(self) -> bool:
+        return self.from_start and self.to_end
+
+    @property
+    def has_gaps(self) -> bool:
+        """Are there offsets without a visible record: markers, aborted data, compaction?"""
+        return len(self.before) + len(self.after) < self.high - self.low
+
+    def sequence_before(self, with_aborted: bool = True) -> list[Record]:
+        """The consumed records, by offset."""
+        return self._merged(self.before, (r for r in self.aborted if r.offset < self.committed and with_aborted))
+
+    def sequence_after(self, with_aborted: bool = True) -> list[Record]:
+        """The unconsumed records, by offset."""
+        return self._merged(self.after, (r for r in self.aborted if r.offset >= self.committed and with_aborted))
+
+    @staticmethod
+    def _merged(visible: list[Record], aborted: c.Iterable[Record]) -> list[Record]:
+        extra = list(aborted)
+        return sorted([*visible, *extra], key=lambda record: record.offset) if extra else visible
+
+
+def read_context(source: LogReader, committed: int, width: int) -> Context:
+    """Read `width` offsets on both sides of the committed one, and on until a visible record or the log's edge is there.
+
+    Raises NotRead.
+    """
+    low = max(source.start, committed - width)
+    high = min(source.end, max(committed, low) + width)
+    source.want(low, high)
+    before = source.records(low, committed)
+    while not before and low > source.start:
+        width *= _GROWTH
+        low = max(source.start, committed - width)
+        before = source.records(low, committed)
+    after = source.records(committed, high)
+    while not after and high < source.end:
+        width *= _GROWTH
+        high = min(source.end, max(committed, low) + width)
+        after = source.records(committed, high)
+    context = Context(committed, low, high, before, after, [], low <= source.start, high >= source.end)
+    if context.has_gaps and source.want_uncommitted(low, high):
+        return dataclasses.replace(context, aborted=source.aborted(low, high))
+    return context
+
+
+class Side(enum.IntFlag):
+    """Where a destination record comes from."""
+
+    UNKNOWN = 0
+    CONSUMED = 1
+    UNCONSUMED = 2
+    BOTH = 3  # equal records stand on both sides of the committed offset
+    FOREIGN = 4
+
+
+class Known:
+    """The source records that were read for an entry, by what matches them."""
+
+    def __init__(self, context: Context, matching: Matching) -> None:
+        self.committed = context.committed
+        self.matching = matching
+        self.key = matching.key
+        self._consumed: dict[
+            Key, int
+        ] = {}  # the lowest offset, for the last consumed record says that all before it are
+        self._unconsumed: dict[Key, int] = {}  # the highest one, for no more may have been lost before it
+        self._bare: set[Key] | None = None
+        self._records: list[list[Record]] = []
+        self.foreign: set[Key] = set()
+        self.add(context.before)
+        self.add(context.after)
+        self.add(context.aborted)
+
+    def add(self, records: list[Record]) -> None:
+        """Take in source records."""
+        key = self.key
+        self._bare = None
+        self._records.append(records)
+        for record in records:
+            offset = record.offset
+            if offset < self.committed:
+                name = key(record)
+                if self._consumed.get(name, offset) >= offset:
+                    self._consumed[name] = offset
+            else:
+                name = key(record)
+                if self._unconsumed.get(name, offset) <= offset:
+                    self._unconsumed[name] = offset
+
+    def side(self, record: Record) -> Side:
+        """What is known of a destination record."""
+        name = self.key(record)
+        if name in self._consumed:
+            return Side.BOTH if name in self._unconsumed else Side.CONSUMED
+        if name in self._unconsumed:
+            return Side.UNCONSUMED
+        return Side.FOREIGN if name in self.foreign else Side.UNKNOWN
+
+    def sides(self, records: list[Record]) -> list[Side]:
+        """The same for many."""
+        return [self.side(record) for record in records]
+
+    def consumed_at(self, record: Record) -> int:
+        """The lowest source offset before the committed one that this destination record may come from."""
+        return self._consumed[self.key(record)]
+
+    def unconsumed_at(self, record: Record) -> int:
+        """The highest source offset at or after the committed one that this destination record may come from."""
+        return self._unconsumed[self.key(record)]
+
+    def matches_without_headers(self, records: c.Iterable[Record]) -> bool:
+        """Does any of these destination records, none of which is known, match a source record but for its headers?"""
+        if not self.matching.headers:
+            return False
+        bare = Matching(self.matching.timestamp, False).key
+        if self._bare is None:
+            self._bare = {bare(record) for part in self._records for record in part}
+        return any(bare(record) in self._bare for record in records)
+
+    def without_timestamps(self) -> bool:
+        """Has any of the source records no timestamp?"""
+        return any(record.timestamp == NO_TIMESTAMP for part in self._records for record in part)

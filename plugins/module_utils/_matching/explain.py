@@ -1,0 +1,90 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""Reverse look-ups: which side of the source do destination records come from that the context does not hold?"""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import (
+    Context,
+    Known,
+    Matching,
+    Side,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader, NotRead
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, Record
+
+_FIRST_SPAN = 32
+_GROWTH = 4
+
+
+class OtherMatching(Exception):
+    """The destination's records have to be compared in another way. Never leaves this package."""
+
+    def __init__(self, matching: Matching) -> None:
+        super().__init__(matching)
+        self.matching = matching
+
+
+def check_matching(known: Known, records: list[Record]) -> None:
+    """See whether the copier kept what is compared. records: any of the destination's.
+
+    Raises OtherMatching when a record matches only without its headers, or when the destination stamped it.
+    """
+    matching = known.matching
+    if matching.timestamp and any(record.log_append_time for record in records):
+        raise OtherMatching(matching._replace(timestamp=False))
+    unknown = [record for record in records if known.side(record) is Side.UNKNOWN]
+    if unknown and known.matches_without_headers(unknown):
+        raise OtherMatching(matching._replace(headers=False))
+
+
+def explain(source: LogReader, context: Context, known: Known, records: list[Record]) -> None:
+    """Find these destination records at the source, or prove them foreign: afterwards known has a side for each.
+
+    A time look-up is a lower bound of where a record can be, so the source is read from there, to its end at most.
+    Raises NotRead, BudgetSpent, OtherMatching.
+    """
+    pending = {known.key(record): record for record in records if known.side(record) is Side.UNKNOWN}
+    if not pending:
+        return
+    if context.has_gaps and not source.want_uncommitted(context.low, context.high):
+        raise NotRead
+    if context.whole:
+        known.foreign.update(pending)
+        return
+    for begin, group in _by_start(source, list(pending.values())):
+        _search(source, known, begin, group)
+
+
+def _by_start(source: LogReader, records: list[Record]) -> list[tuple[int, list[Record]]]:
+    """Where the search for each begins. Two look-ups do for any number: an earlier time's answer is a bound for later ones."""
+    latest = max(record.timestamp for record in records)
+    earliest = min(record.timestamp for record in records)
+    starts: list[tuple[int, list[Record]]] = []
+    source.want_times(time for time in (earliest, latest) if time != NO_TIMESTAMP)
+    for time, group in (
+        (earliest, [record for record in records if record.timestamp != latest]),
+        (latest, [record for record in records if record.timestamp == latest]),
+    ):
+        if group:
+            # A time of -1 would ask the broker for the end of the log.
+            begin = source.start if time == NO_TIMESTAMP else source.first_at(time)
+            starts.append((source.end if begin is None else begin, group))
+    return starts
+
+
+def _search(source: LogReader, known: Known, begin: int, records: list[Record]) -> None:
+    done, width = begin, _FIRST_SPAN
+    while records and done < source.end:
+        until = min(source.end, done + source.within_budget(width))
+        found = source.records(done, until)
+        if len(found) < until - done:
+            found = [*found, *source.aborted(done, until)]
+        known.add(found)
+        records = [record for record in records if known.side(record) is Side.UNKNOWN]
+        check_matching(known, records)
+        done, width = until, width * _GROWTH
+    known.foreign.update(known.key(record) for record in records)

@@ -1,0 +1,57 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""Where between the last consumed and the first unconsumed record at the destination the group must stand."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import Cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+
+_MOST_READ = 4096  # offsets of a compacted source that are read to see whether one is missing
+
+
+class Place(t.NamedTuple):
+    """An offset of the destination that leaves nothing unconsumed behind; proved: also nothing that the source has lost."""
+
+    offset: int
+    proved: bool
+
+
+def place(source: LogReader, start: int, context: Context, known: Known, cut: Cut) -> Place:
+    """Choose within (H, L] for a cut with at least one of the two. start: the destination's. Raises NotRead.
+
+    What lies between is not at the source: either it never was, or the source has lost it. Only compaction loses records
+    above the log's start; elsewhere, gaps between offsets are markers and aborted data.
+    """
+    last, first, between = cut.last_consumed, cut.first_unconsumed, cut.between
+    behind_last = start if last is None else last.offset + 1
+    if first is None:
+        return Place(behind_last, True)
+    if not between:
+        return Place(first.offset if last is None else behind_last, True)
+    if last is not None and not _may_have_lost(source, context, known.consumed_at(last) + 1, context.committed):
+        return Place(behind_last, True)
+    if not _may_have_lost(source, context, context.committed, known.unconsumed_at(first)):
+        younger = known.matching.timestamp and any(record.timestamp > first.timestamp for record in between)
+        if last is None or not younger:
+            return Place(first.offset, True)
+    return Place(behind_last, False)
+
+
+def _may_have_lost(source: LogReader, context: Context, start: int, end: int) -> bool:
+    """May compaction have taken a record of [start, end)? A gap cannot be told from a marker."""
+    if not source.facts.compacted or start >= end:
+        return False
+    if end - start > _MOST_READ:
+        return True
+    found: list[Record] = source.records(start, end)
+    if len(found) < end - start:
+        found = [*found, *source.aborted(start, end)]
+    return len(found) < end - start

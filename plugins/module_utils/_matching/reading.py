@@ -1,0 +1,140 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""How a decision reads: it takes what it needs as if everything were there, and stops at what is not."""
+
+from __future__ import annotations
+
+import collections.abc as c
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Log,
+    LogFacts,
+    Need,
+    Question,
+    Span,
+    united,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+
+
+class NotRead(Exception):
+    """Something is missing in a log; the reader knows what. Never leaves this package."""
+
+
+class BudgetSpent(Exception):
+    """More would have to be read than one entry may. Never leaves this package.
+
+    lossless is the offset before which nothing unconsumed was found, None when that is not known.
+    """
+
+    def __init__(self, lossless: int | None = None) -> None:
+        super().__init__(lossless)
+        self.lossless = lossless
+
+
+class LogReader:
+    """One log as one entry reads it, and what that entry has asked for, for its budget.
+
+    A want is only noted, to be read along with the next thing that is really missing; the other methods raise
+    NotRead for what is missing.
+    """
+
+    def __init__(self, log: Log, budget: int) -> None:
+        self._log = log
+        self._budget = budget
+        self._asked: list[Span] = []
+        self.missing: list[Span] = []
+        self.missing_uncommitted: list[Span] = []
+        self.missing_times: set[int] = set()
+
+    @property
+    def facts(self) -> LogFacts:
+        return self._log.facts
+
+    @property
+    def start(self) -> int:
+        """The first offset that the log has."""
+        return self._log.facts.log_start
+
+    @property
+    def end(self) -> int:
+        """Where a read_committed consumer finds the end."""
+        return self._log.facts.end
+
+    def want(self, start: int, end: int) -> bool:
+        """Note that the visible records of [start, end) are needed; whether they are there."""
+        unread = self._log.unread(start, end)
+        self.missing.extend(unread)
+        return not unread
+
+    def records(self, start: int, end: int) -> list[Record]:
+        """The visible records of [start, end), by offset."""
+        self._asked.append((start, end))
+        if not self.want(start, end):
+            raise NotRead
+        return self._log.between(start, end)
+
+    def want_uncommitted(self, start: int, end: int) -> bool:
+        """Note that the aborted records of [start, end) are needed; whether they are there."""
+        unread = self._log.unread(start, end, uncommitted=True)
+        self.missing_uncommitted.extend(unread)
+        return not unread
+
+    def aborted(self, start: int, end: int) -> list[Record]:
+        """The aborted records of [start, end), by offset."""
+        if not self.want_uncommitted(start, end):
+            raise NotRead
+        return self._log.aborted_between(start, end)
+
+    def want_times(self, timestamps: c.Iterable[int]) -> None:
+        """Note that these time look-ups are needed."""
+        self.missing_times.update(time for time in timestamps if time not in self._log.lookups)
+
+    def first_at(self, timestamp: int) -> int | None:
+        """The first offset whose timestamp is at least this one; None when there is none."""
+        if timestamp not in self._log.lookups:
+            self.missing_times.add(timestamp)
+            raise NotRead
+        return self._log.lookups[timestamp]
+
+    def within_budget(self, length: int) -> int:
+        """At most this many offsets, so that what is read on stays within the budget as far as that can be foreseen."""
+        spans: list[Span] = []
+        for start, end in sorted(self._asked):
+            if spans and start <= spans[-1][1]:
+                spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+            else:
+                spans.append((start, end))
+        offsets = sum(min(end, self.end) - max(start, self.start) for start, end in spans)
+        records = sum(len(self._log.between(start, end)) for start, end in spans)
+        if records >= self._budget:
+            raise BudgetSpent
+        return min(length, max(1, (self._budget - records) * offsets // max(1, records)))
+
+
+class Reader:
+    """Both logs as one entry reads them."""
+
+    def __init__(self, question: Question) -> None:
+        self.source = LogReader(question.source, question.policy.budget)
+        self.destination = LogReader(question.destination, question.policy.budget)
+
+    def need(self) -> Need:
+        """Everything that was found missing."""
+        return Need(
+            source=_all(self.source.missing),
+            source_uncommitted=_all(self.source.missing_uncommitted),
+            source_times=tuple(sorted(self.source.missing_times)),
+            destination=_all(self.destination.missing),
+            destination_times=tuple(sorted(self.destination.missing_times)),
+        )
+
+
+def _all(spans: list[Span]) -> tuple[Span, ...]:
+    result: list[Span] = []
+    for span in spans:
+        result = united(result, span)
+    return tuple(result)

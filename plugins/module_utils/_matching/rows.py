@@ -1,0 +1,143 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""The situations in which the committed offset has no consumed or no unconsumed record to go by."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Question
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import Cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+
+def at_the_edges(reader: Reader, question: Question) -> Decision | None:
+    """What the edges of the logs decide without any record: None when they do not."""
+    facts, committed = reader.source.facts, question.committed
+    if committed == 0:
+        return Decision(Verdict.EXACT, reader.destination.start, repeats=0, detail="nothing was ever consumed")
+    if committed > facts.high_watermark:
+        return _blocked(
+            Reason.BEYOND_END,
+            f"the source ends at {facts.high_watermark}: its topic was recreated or truncated after the commit; "
+            "reset the group at the source first",
+        )
+    if committed > facts.end:
+        return _blocked(
+            Reason.OPEN_TRANSACTION,
+            f"an open transaction keeps the source's records from {facts.end} on from being read; "
+            "try again when it is over",
+        )
+    return None
+
+
+def no_anchor(reader: Reader, question: Question, matching: Matching) -> Decision:
+    """The source partition has no visible record at all."""
+    facts = reader.source.facts
+    if facts.end < facts.high_watermark:
+        return _blocked(
+            Reason.OPEN_TRANSACTION,
+            "the source shows no record while a transaction is open; try again when it is over",
+        )
+    if question.committed < facts.log_start:
+        return expired(reader, question, None, matching)
+    return _by_policy(reader, question, matching)
+
+
+def by_the_cut(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision | None:
+    """What is decided by the anchors that are missing: None when H and L, or A, are there."""
+    if question.committed < reader.source.start:
+        return expired(reader, question, cut.first_unconsumed, known.matching, known)
+    if not context.before and cut.unconsumed is None:
+        return _by_policy(reader, question, known.matching)
+    if context.before and cut.unconsumed is None:
+        name = known.key(context.before[-1])
+        if not any(known.key(record) == name for record in cut.records[: len(cut.records)]):
+            last = cut.last_consumed
+            return _blocked(
+                Reason.DESTINATION_BEHIND,
+                f"the last consumed record, source offset {context.before[-1].offset}, is not at the destination, "
+                "and none after it; wait for the copier",
+                lossless=reader.destination.end if last is None else last.offset + 1,
+            )
+    return None
+
+
+def expired(
+    reader: Reader, question: Question, first: Record | None, matching: Matching, known: Known | None = None
+) -> Decision:
+    """The source has lost records that the group has not consumed; the destination may still have them."""
+    source, destination = reader.source, reader.destination
+    policy = question.policy.on_expired
+    begin = destination.end if first is None else first.offset
+    if first is not None and known is not None:
+        position = known.unconsumed_at(first)
+    else:
+        position = source.facts.high_watermark if known is None else source.start
+    lost = position - question.committed
+    if policy == "fail":
+        return _blocked(
+            Reason.POLICY_FAIL,
+            f"{lost} offsets after the committed one have expired at the source; on_expired says fail",
+            lossless=destination.start,
+        )
+    if policy == "start":
+        offset, detail = destination.start, "the destination's start, as on_expired says"
+    elif policy == "first_visible":
+        offset, detail = (
+            begin,
+            f"the first record that the source still has: at most {lost} unconsumed ones are skipped",
+        )
+    else:
+        offset = _count_back(destination, matching, begin, first, lost)
+        detail = f"counted back {lost} records that have expired at the source, assuming that nothing else writes there"
+    return Decision(Verdict.SAFE, offset, Reason.EXPIRED, None, detail, matched_by=matching.parts)
+
+
+def _count_back(destination: LogReader, matching: Matching, begin: int, first: Record | None, lost: int) -> int:
+    """The offset of the lost-th distinct record before `begin`, of those not younger than `first`; or the log's start."""
+    key, low, width = matching.key, begin, lost
+    while True:
+        low = max(destination.start, begin - width)
+        distinct = set()
+        for record in reversed(destination.records(low, begin)):
+            if first is not None and matching.timestamp and record.timestamp > first.timestamp:
+                continue
+            distinct.add(key(record))
+            if len(distinct) == lost:
+                return record.offset
+        if low <= destination.start:
+            return destination.start
+        width = begin - low + destination.within_budget(2 * width)
+
+
+def _by_policy(reader: Reader, question: Question, matching: Matching) -> Decision:
+    """Nothing consumed is left at the source, and nothing unconsumed is at the destination."""
+    source, destination, policy = reader.source, reader.destination, question.policy
+    if destination.start == destination.end:
+        return Decision(Verdict.EXACT, destination.end, repeats=0, detail="the destination is empty")
+    if policy.on_no_anchor == "fail":
+        return _blocked(Reason.POLICY_FAIL, "the source has no consumed record left to go by; on_no_anchor says fail")
+    if policy.on_no_anchor == "start":
+        offset, detail = destination.start, "the destination's start, as on_no_anchor says"
+    elif policy.on_no_anchor == "end":
+        offset, detail = destination.end, "the destination's end, as on_no_anchor says"
+    elif source.facts.retention_ms is None:
+        offset = destination.start
+        detail = "the source keeps its records for ever, so none of the destination's is known to be consumed"
+    else:
+        kept = destination.first_at(max(0, policy.now - source.facts.retention_ms))
+        offset = destination.end if kept is None else kept
+        detail = (
+            "the source has nothing left to go by: everything at the destination that is old enough to have expired there "
+            "is taken as consumed"
+        )
+    return Decision(Verdict.SAFE, offset, Reason.CAUGHT_UP, None, detail, matched_by=matching.parts)
+
+
+def _blocked(reason: Reason, detail: str, lossless: int | None = None) -> Decision:
+    return Decision(Verdict.BLOCKED, None, reason, detail=detail, lossless=lossless)
