@@ -1,0 +1,338 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Topics, records and commits on a plaintext cluster: what producers, consumers and their operators do."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+import typing as t
+import uuid
+
+import kafka.errors
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Message as Received
+from kafka import TopicPartition as ControlPartition
+from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
+from kafka.protocol.consumer import OffsetSpec
+from kafka.structs import OffsetAndMetadata
+
+SECONDS = 30.0  # the longest that anything here waits
+
+Headers = tuple[tuple[str, bytes | None], ...]
+Position = int | tuple[int, str]  # an offset to commit, with or without metadata
+
+
+class Servers(t.Protocol):
+    """A cluster that needs no credentials."""
+
+    @property
+    def bootstrap_servers(self) -> list[str]:
+        """host:port of its brokers."""
+
+
+class Message(t.NamedTuple):
+    """A record to be written. timestamp is in milliseconds since the epoch; 0 means the time of writing, -1 none."""
+
+    value: bytes | None
+    key: bytes | None = None
+    headers: Headers = ()
+    timestamp: int = 0
+    partition: int = 0
+
+
+class Stored(t.NamedTuple):
+    """A record as it is in a log. timestamp is in milliseconds since the epoch, -1 where there is none."""
+
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+def create_topic(cluster: Servers, name: str, partitions: int = 1, **settings: str | int) -> None:
+    """Create a topic; settings are Kafka's own with underscores for dots.
+
+    Records with old timestamps vanish within seconds on a sandbox, unless retention_ms=-1.
+    """
+    wanted = {name: {"num_partitions": partitions, "configs": _texts(settings)}}
+    with contextlib.suppress(kafka.errors.TopicAlreadyExistsError):  # created by a try whose answer was lost
+        _control(cluster, lambda client: client.create_topics(wanted, wait_for_metadata=True))
+
+
+def change_topic(cluster: Servers, name: str, **settings: str | int) -> None:
+    """Change some settings of a topic, named as for create_topic()."""
+    resource = ConfigResource(ConfigResourceType.TOPIC, name, _texts(settings))
+    answer = _control(cluster, lambda client: client.alter_configs([resource]))
+    if any(said != "OK" for results in answer.values() for said in results.values()):
+        raise RuntimeError(f"topic {name} could not be changed: {answer}")
+
+
+def delete_records(cluster: Servers, topic: str, before: t.Mapping[int, int]) -> None:
+    """Make the log of each partition start at the given offset."""
+    wanted = {ControlPartition(topic, partition): offset for partition, offset in before.items()}
+    _control(cluster, lambda client: client.delete_records(wanted))
+
+
+def produce(cluster: Servers, topic: str, messages: t.Iterable[Message], **settings: str | float | bool) -> list[int]:
+    """Write the messages and return their offsets; settings are librdkafka's own with underscores for dots."""
+    producer = _producer(cluster, settings)
+    offsets = _send(producer, topic, messages)
+    _flush(producer)
+    return offsets()
+
+
+def produce_in_transactions(
+    cluster: Servers,
+    topic: str,
+    transactions: t.Iterable[tuple[t.Sequence[Message], bool]],
+    **settings: str | float | bool,
+) -> list[list[int]]:
+    """Write each list of messages in a transaction that is then committed (True) or aborted (False).
+
+    Returns the offsets of each, aborted ones too.
+    """
+    producer = _producer(cluster, {"transactional_id": f"writer-{uuid.uuid4()}", **settings})
+    producer.init_transactions(SECONDS)
+    written = []
+    for messages, committed in transactions:
+        producer.begin_transaction()
+        offsets = _send(producer, topic, messages)
+        _flush(producer)
+        if committed:
+            producer.commit_transaction(SECONDS)
+        else:
+            producer.abort_transaction(SECONDS)
+        written.append(offsets())
+    return written
+
+
+def read(
+    cluster: Servers,
+    topic: str,
+    partitions: t.Iterable[int] | None = None,
+    *,
+    committed: bool = True,
+    start: t.Mapping[int, int] | None = None,
+) -> list[Stored]:
+    """Every record up to the end (with committed: the visible ones), in the order of partition and offset.
+
+    start gives partitions' first offsets, else it is their log's start. Never a shorter answer: TimeoutError instead.
+    """
+    consumer = _consumer(cluster, committed)
+    try:
+        chosen = sorted(partitions_of(cluster, topic)) if partitions is None else sorted(set(partitions))
+        where = [TopicPartition(topic, partition, (start or {}).get(partition, -2)) for partition in chosen]
+        consumer.assign(where)  # -2: the beginning
+        left, records, deadline = set(chosen), [], time.monotonic() + 4 * SECONDS
+        while left:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{topic}: partitions {sorted(left)} were not read to their end")
+            for message in consumer.consume(5000, 0.1):
+                error = message.error()
+                if error is None:
+                    records.append(_stored(message))
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    left.discard(message.partition() or 0)
+                else:
+                    raise KafkaException(error)
+        return sorted(records, key=lambda record: (record.partition, record.offset))
+    finally:
+        consumer.close()
+
+
+def partitions_of(cluster: Servers, topic: str) -> list[int]:
+    """The numbers of a topic's partitions."""
+    (found,) = _control(cluster, lambda client: client.describe_topics([topic]))
+    if found["error_code"]:
+        raise kafka.errors.for_code(found["error_code"])(topic)
+    return sorted(partition["partition_index"] for partition in found["partitions"])
+
+
+def log_bounds(cluster: Servers, topic: str) -> dict[int, tuple[int, int]]:
+    """Of each partition where its log starts, and where the next record will stand."""
+    where = [ControlPartition(topic, partition) for partition in partitions_of(cluster, topic)]
+    starts = _control(cluster, lambda client: client.list_partition_offsets(dict.fromkeys(where, OffsetSpec.EARLIEST)))
+    ends = _control(cluster, lambda client: client.list_partition_offsets(dict.fromkeys(where, OffsetSpec.LATEST)))
+    return {tp.partition: (starts[tp].offset, ends[tp].offset) for tp in where}
+
+
+def commit(cluster: Servers, group: str, positions: t.Mapping[tuple[str, int], Position]) -> None:
+    """Set the offsets of a group that nobody is in; their metadata is stored byte for byte."""
+    wanted = {}
+    for (topic, partition), position in positions.items():
+        offset, metadata = position if isinstance(position, tuple) else (position, "")
+        wanted[ControlPartition(topic, partition)] = OffsetAndMetadata(offset, metadata, -1)
+    answers = _control(cluster, lambda client: _raising(client.alter_group_offsets(group, wanted)))
+    assert answers.keys() == wanted.keys(), (group, answers)
+
+
+def committed(cluster: Servers, group: str) -> dict[tuple[str, int], tuple[int, str]]:
+    """The offsets that a group has committed, and their metadata; empty for an unknown group."""
+    found = _control(cluster, lambda client: client.list_group_offsets(group))[group]
+    return {(where.topic, where.partition): (at.offset, at.metadata) for where, at in found.items()}
+
+
+def delete_groups(cluster: Servers, groups: t.Iterable[str]) -> None:
+    """Remove groups with all that they have committed."""
+    answers = _control(cluster, lambda client: client.delete_groups(list(groups)))
+    failed = {group: said for group, said in answers.items() if said != "OK"}
+    if failed:
+        raise RuntimeError(f"groups could not be deleted: {failed}")
+
+
+def list_groups(cluster: Servers) -> list[str]:
+    """The names of all groups that have members or commits, of whatever kind."""
+    return sorted(group["group_id"] for group in _control(cluster, lambda client: client.list_groups()))
+
+
+def consume(cluster: Servers, group: str, topics: t.Sequence[str], count: int) -> int:
+    """Be a member of the group for as long as it takes to consume so many records (or all there are), and commit.
+
+    Returns how many records were consumed.
+    """
+    consumer = _consumer(cluster, committed=True, group=group, auto_offset_reset="earliest")
+    consumed, ends, deadline = 0, set[tuple[str | None, int | None]](), time.monotonic() + SECONDS
+    wanted_ends = sum(len(partitions_of(cluster, topic)) for topic in topics)
+    try:
+        consumer.subscribe(list(topics))
+        while consumed < count and len(ends) < wanted_ends:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"group {group} has consumed only {consumed} of {count} records")
+            for message in consumer.consume(min(500, count - consumed), 0.1):
+                error = message.error()
+                if error is None:
+                    consumed += 1
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    ends.add((message.topic(), message.partition()))
+                else:
+                    raise KafkaException(error)
+        if consumed:
+            consumer.commit(asynchronous=False)
+    finally:
+        consumer.close()
+    return consumed
+
+
+def _consumer(cluster: Servers, committed: bool, group: str = "streamshift-reader", **settings: str) -> Consumer:
+    config: dict[str, str | float | bool] = {
+        "bootstrap.servers": ",".join(cluster.bootstrap_servers),
+        "group.id": group,
+        "isolation.level": "read_committed" if committed else "read_uncommitted",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "error",
+        "fetch.wait.max.ms": 50,
+        "log_level": 0,
+    }
+    return Consumer(config | _dotted(settings))
+
+
+def _producer(cluster: Servers, settings: t.Mapping[str, str | float | bool]) -> Producer:
+    config: dict[str, str | float | bool] = {
+        "bootstrap.servers": ",".join(cluster.bootstrap_servers),
+        "enable.idempotence": True,
+        "message.max.bytes": 10_000_000,
+        "linger.ms": 5,
+        "log_level": 0,
+    }
+    return Producer(config | _dotted(settings))
+
+
+def _texts(settings: t.Mapping[str, str | int]) -> dict[str, str]:
+    return {key: str(value) for key, value in _dotted(settings).items()}
+
+
+def _dotted(settings: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {key.replace("_", "."): value for key, value in settings.items()}
+
+
+def _send(producer: Producer, topic: str, messages: t.Iterable[Message]) -> t.Callable[[], list[int]]:
+    """Queue the messages. The answer gives their offsets once they are delivered, or raises why they are not."""
+    offsets: list[int | None] = []
+    failures: list[KafkaError] = []
+
+    def delivered(at: int, error: KafkaError | None, message: Received) -> None:
+        if error:
+            failures.append(error)
+        else:
+            offsets[at] = message.offset()
+
+    for message in messages:
+        offsets.append(None)
+        while True:
+            try:
+                producer.produce(
+                    topic,
+                    value=message.value,
+                    key=message.key,
+                    headers=list(message.headers),
+                    partition=message.partition,
+                    timestamp=message.timestamp,
+                    on_delivery=functools.partial(delivered, len(offsets) - 1),
+                )
+                break
+            except BufferError:  # the queue is full: let some of it go
+                producer.poll(0.1)
+        producer.poll(0)
+
+    def result() -> list[int]:
+        if failures:
+            raise KafkaException(failures[0])
+        return [_known(offset) for offset in offsets]
+
+    return result
+
+
+def _flush(producer: Producer) -> None:
+    if left := producer.flush(4 * SECONDS):
+        raise TimeoutError(f"{left} messages were not delivered")
+
+
+def _stored(message: Received) -> Stored:
+    kind, timestamp = message.timestamp()
+    headers = t.cast(Headers, tuple(message.headers() or ()))
+    return Stored(
+        _known(message.partition()),
+        _known(message.offset()),
+        timestamp if kind else -1,
+        message.key(),
+        message.value(),
+        headers,
+    )
+
+
+Value = t.TypeVar("Value")
+
+
+def _known(value: Value | None) -> Value:
+    if value is None:
+        raise RuntimeError("the client gave no answer in time")
+    return value
+
+
+def _control(cluster: Servers, ask: t.Callable[[KafkaAdminClient], t.Any]) -> t.Any:
+    """Ask with a new client, again while the coordinator is not there yet: the client would never look for another."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        client = KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))
+        try:
+            return ask(client)
+        except kafka.errors.KafkaError as failed:
+            if not failed.retriable or time.monotonic() > deadline:
+                raise
+        finally:
+            client.close()
+        time.sleep(0.1)
+
+
+def _raising(answers: dict[t.Any, type[kafka.errors.KafkaError]]) -> dict[t.Any, t.Any]:
+    for error in answers.values():
+        if error is not kafka.errors.NoError:
+            raise error()
+    return answers

@@ -1,0 +1,37 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The program of the role kafka_sandbox, as functions.
+
+start, stop, describe: real Kafka clusters. java_command, keep_archives: to run another Java program of Kafka.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+PROGRAM = Path(__file__).parents[1] / "roles/kafka_sandbox/files"
+if str(PROGRAM) not in sys.path:
+    sys.path.insert(0, str(PROGRAM))
+
+from kafka_sandbox import Cluster, SandboxError, describe, names, start, stop
+from sandbox_java import command as java_command
+from sandbox_java import keep_archives
+from sandbox_processes import alive, end, last_words, spawn
+
+__all__ = [
+    "Cluster",
+    "SandboxError",
+    "alive",
+    "describe",
+    "end",
+    "java_command",
+    "keep_archives",
+    "last_words",
+    "names",
+    "spawn",
+    "start",
+    "stop",
+]

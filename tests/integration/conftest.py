@@ -1,0 +1,94 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Real clusters, each started by the first test that wants it and stopped after the last one, whatever happens.
+
+Several pytest processes share them. On all of them a test uses topics and groups of its own: see the fixture topic.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import typing as t
+import uuid
+from pathlib import Path
+
+import pytest
+
+from demo.sandbox import names, start, stop
+from tests.support.clusters import KafkaCluster
+
+Start = t.Callable[..., KafkaCluster]
+
+
+@pytest.fixture(scope="session")
+def shared_clusters(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Path]:
+    """The folder of the clusters. The last pytest process that leaves it stops them all."""
+    own = tmp_path_factory.getbasetemp()
+    work = (own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own) / "clusters"
+    (work / "users").mkdir(parents=True, exist_ok=True)
+    me = work / "users" / str(os.getpid())
+    with (work / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        me.touch()
+    yield work
+    with (work / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # nobody comes or goes meanwhile
+        me.unlink()
+        others = [user for user in (work / "users").iterdir() if Path(f"/proc/{user.name}").exists()]
+        if not others:
+            for name in names(work):
+                stop(name, work)
+
+
+@pytest.fixture(scope="session")
+def source(shared_clusters: Path) -> KafkaCluster:
+    """Kafka 4.3.0."""
+    return KafkaCluster(start("source", shared_clusters))
+
+
+@pytest.fixture(scope="session")
+def destination(shared_clusters: Path) -> KafkaCluster:
+    """Another Kafka 4.3.0."""
+    return KafkaCluster(start("destination", shared_clusters))
+
+
+@pytest.fixture(scope="session")
+def secured(shared_clusters: Path) -> KafkaCluster:
+    """Kafka 4.3.0 with SASL_SSL, SSL and an authorizer."""
+    return KafkaCluster(start("secured", shared_clusters, secured=True))
+
+
+@pytest.fixture(scope="session")
+def kafka39(shared_clusters: Path) -> KafkaCluster:
+    """Kafka 3.9.1."""
+    return KafkaCluster(start("kafka39", shared_clusters, version="3.9.1"))
+
+
+@pytest.fixture(scope="session")
+def old(shared_clusters: Path) -> KafkaCluster:
+    """Kafka 2.8.2 with ZooKeeper."""
+    return KafkaCluster(start("old", shared_clusters, version="2.8.2"))
+
+
+@pytest.fixture
+def own_cluster(tmp_path: Path) -> t.Iterator[Start]:
+    """``own_cluster(name, **options of start())`` starts a cluster that a single test may break."""
+    begun: list[str] = []
+
+    def run(name: str, **options: t.Any) -> KafkaCluster:
+        begun.append(name)
+        return KafkaCluster(start(name, tmp_path, **options))
+
+    yield run
+    for name in begun:
+        stop(name, tmp_path)
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A name that no other test uses, for topics and groups (add a suffix for more); nothing is created."""
+    words = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)[:60].strip("-")
+    return f"{words}-{uuid.uuid4().hex[:8]}"

@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sandboxes as their users see them: they start, survive the death of a broker, and leave nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from demo.clients import Message, commit, committed, create_topic, produce, read
+from demo.sandbox import SandboxError, alive, describe, names, start, stop
+
+
+def test_records_and_commits_on_every_version(source, kafka39, old, topic):
+    for cluster in (source, kafka39, old):
+        create_topic(cluster, topic, partitions=2, retention_ms=-1)  # or an old record is gone within seconds
+        message = Message(b"value", b"key", (("header", None),), 1_700_000_000_000, partition=1)
+        assert produce(cluster, topic, [message]) == [0]
+        assert [record[2:] for record in read(cluster, topic)] == [
+            (message.timestamp, b"key", b"value", (("header", None),))
+        ]
+        commit(cluster, topic, {(topic, 1): (1, "metadata")})
+        assert committed(cluster, topic) == {(topic, 1): (1, "metadata")}
+
+
+def test_a_started_cluster_is_left_alone_and_a_stopped_one_is_gone(tmp_path):
+    first = start("one", tmp_path)
+    again = start("one", tmp_path)
+    assert (first.changed, again.changed) == (True, False)
+    assert first == again == describe("one", tmp_path)
+    assert stop("one", tmp_path) is True
+    assert stop("one", tmp_path) is False
+    assert not any(alive(process) for process in first.processes())
+    assert list(tmp_path.iterdir()) == []
+    assert describe("one", tmp_path) is None
+
+
+def test_a_dead_broker_of_three_comes_back_with_its_data(own_cluster, tmp_path, topic):
+    cluster = own_cluster("three", nodes=3)
+    create_topic(cluster, topic, min_insync_replicas=3)
+    produce(cluster, topic, [Message(b"kept")])
+    pids = cluster.cluster.pids
+    os.kill(pids["broker-2"], signal.SIGKILL)
+    os.waitpid(pids["broker-2"], 0)
+    assert describe("three", tmp_path) is None
+    restarted = start("three", tmp_path, nodes=3)
+    assert restarted.changed
+    assert {name: pid for name, pid in restarted.pids.items() if pids[name] == pid}.keys() == {"broker-1", "broker-3"}
+    assert [record.value for record in read(cluster, topic)] == [b"kept"]
+
+
+def test_other_options_for_an_existing_cluster_are_refused(own_cluster, tmp_path):
+    own_cluster("one")
+    with pytest.raises(SandboxError, match=r"one exists already, with other version, settings\. Stop it first"):
+        start("one", tmp_path, version="3.9.1", settings={"num.partitions": 3})
+
+
+@pytest.mark.parametrize("version", ["4.3.0", "2.8.2"])
+def test_a_taken_port_is_named_and_nothing_stays(tmp_path, version):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(SandboxError, match="(?s)broker-1 of Kafka .* ended while starting: .*Address already in use"),
+    ):
+        start("late", tmp_path, version=version, ports=[taken.getsockname()[1]])
+    assert names(tmp_path) == ["late"]  # its logs are there to be read
+    assert processes_below(tmp_path) == []
+    stop("late", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_setting_is_named(tmp_path):
+    with pytest.raises(SandboxError, match="Invalid value often for configuration log.retention.check.interval.ms"):
+        start("wrong", tmp_path, settings={"log.retention.check.interval.ms": "often"})
+    assert processes_below(tmp_path) == []
+
+
+def test_passwords_are_in_one_private_file_only(secured):
+    folder = Path(secured.cluster.folder)
+    password = secured.users["migrator"]
+    holders = {file.name for file in folder.rglob("*") if file.is_file() and password.encode() in file.read_bytes()}
+    assert holders == {"cluster.json", "broker-1.properties"}
+    assert {(folder / name).stat().st_mode & 0o077 for name in holders} == {0}
+    assert password not in repr(secured.cluster) + str(secured.cluster.shown())
+    assert not any(password in words for words in processes_below(folder))
+
+
+def processes_below(folder: Path) -> list[str]:
+    """The command lines that name the folder."""
+    lines = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(file.read_bytes().decode(errors="replace"))
+        except OSError:  # it has just ended
+            continue
+    return [line for line in lines if str(folder) in line]

@@ -1,0 +1,57 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A copier of records between two clusters, with the habits that real ones have."""
+
+from __future__ import annotations
+
+import typing as t
+
+from demo.clients import Message, Servers, Stored, produce, read
+
+# Where the copies of a source record are at the destination: by (partition, source offset), in order.
+Copies = dict[tuple[int, int], list[int]]
+
+
+def copy(
+    source: Servers,
+    destination: Servers,
+    topic: str,
+    to: str | None = None,
+    *,
+    junk: int = 0,
+    keep: t.Callable[[Stored], bool] | None = None,
+    behind: int = 0,
+    again: int = 0,
+    committed: bool = True,
+    **settings: str | int,
+) -> Copies:
+    """Copy a topic's records with key, value, headers, timestamp and partition; `to` must exist.
+
+    junk: so many foreign records come before each partition's copies. keep: others are filtered out. behind: the
+    last so many of each partition are still to come. again: the last so many are copied a second time, as by a
+    restarted copier. committed=False copies aborted records too. settings go to the producer.
+    """
+    copies: Copies = {}
+    for partition, records in _by_partition(read(source, topic, committed=committed)).items():
+        wanted = [record for record in records if keep is None or keep(record)]
+        wanted = wanted[: len(wanted) - behind]
+        wanted += wanted[len(wanted) - again :]
+        foreign = [Message(f"junk {number}".encode(), timestamp=1, partition=partition) for number in range(junk)]
+        offsets = produce(destination, to or topic, [*foreign, *map(as_message, wanted)], **settings)
+        for record, offset in zip(wanted, offsets[junk:], strict=True):
+            copies.setdefault((partition, record.offset), []).append(offset)
+    return copies
+
+
+def as_message(record: Stored) -> Message:
+    """What a copier writes for a record."""
+    return Message(record.value, record.key, record.headers, record.timestamp, record.partition)
+
+
+def _by_partition(records: t.Iterable[Stored]) -> dict[int, list[Stored]]:
+    found: dict[int, list[Stored]] = {}
+    for record in records:
+        found.setdefault(record.partition, []).append(record)
+    return found
