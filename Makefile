@@ -2,12 +2,13 @@
 
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
+# For programs that import the collection; pytest and Ansible find it by their own settings.
+PROGRAM := PYTHONPATH=$(CURDIR)/.ansible/collections:$(CURDIR) $(PYTHON)
 # How many test processes. Each starts its own brokers.
 WORKERS ?= 2
 
 # Molecule, ansible-lint and the tests call Ansible's programs by name.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-export PYTHONPATH := $(CURDIR)/.ansible/collections:$(CURDIR)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup java demo check test lint format bench lock clean
@@ -25,7 +26,7 @@ java:
 	@tools/java.sh
 
 demo: setup  ## two clusters, a company's data, MirrorMaker 2 and the migration; KEEP=1 leaves it running
-	@$(PYTHON) demo/run.py
+	@$(PROGRAM) demo/run.py
 
 check: .venv/.complete  ## every check and test that needs no broker
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/quality
@@ -40,7 +41,7 @@ format: .venv/.complete  ## let ruff put the Python files in order
 	@$(PYTHON) -m ruff check --fix . ; $(PYTHON) -m ruff format .
 
 bench: setup  ## print how fast it is, side by side with plain reading
-	@$(PYTHON) tests/benchmark/run.py
+	@$(PROGRAM) tests/benchmark/run.py
 
 lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allows (on Python 3.11)
 	@tools/lock.sh
