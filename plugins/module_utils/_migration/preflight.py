@@ -9,10 +9,16 @@ from __future__ import annotations
 import concurrent.futures
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, permissions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import permissions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    ConnectionFailed,
+    InvalidInput,
+    NotAuthorized,
+    NotFound,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
@@ -56,20 +62,12 @@ def look(source: Connection, destination: Connection, selection: Selection, mapp
 
 
 def _selected(source: Connection, selection: Selection) -> tuple[set[tuple[str, str]], list[str]]:
-    """The (group, topic) pairs that the selection means, and what already failed on the way to them."""
+    """The (group, topic) pairs that the selection means, or why it means none."""
     try:
-        listed = [listing.group for listing in groups.list_groups(source)] if selection.group_patterns else []
-        names = selection.select_groups(listed).names
-        readings = groups.read_groups(source, names) if names else {}
-    except NotAuthorized as exc:
+        taken = snapshot.take(source, selection, on_active_group="warn")
+    except (InvalidInput, NotAuthorized, NotFound) as exc:
         return set(), [str(exc)]
-    topics = selection.select_topics({tp.topic for reading in readings.values() for tp in reading.offsets}).names
-    return {
-        (name, partition.topic)
-        for name, reading in readings.items()
-        for partition in reading.offsets
-        if partition.topic in topics
-    }, []
+    return {(group, partition.topic) for group, partition, _committed in taken.snapshot.entries}, []
 
 
 def _missing(connection: Connection, **needs: t.Collection[str]) -> list[str]:
