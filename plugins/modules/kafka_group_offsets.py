@@ -116,6 +116,7 @@ left_out_topics:
 """
 
 import functools
+import collections
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
@@ -139,14 +140,14 @@ def take(module: AnsibleModule) -> dict[str, t.Any]:
             files.write(path, text)
     for line in taken.warnings():
         module.warn(line)
-    partitions = [entry.group for entry in taken.snapshot.entries]
+    partitions = collections.Counter(entry.group for entry in taken.snapshot.entries)
     # A CSV file of one group does not say whose offsets they are.
     read = functools.partial(file.read, group=next((group.name for group in taken.snapshot.groups), None))
     return {
         "changed": text != before,
         "snapshot": path,
         "groups": [
-            {"name": group.name, "type": group.type, "partitions": partitions.count(group.name)}
+            {"name": group.name, "type": group.type, "partitions": partitions[group.name]}
             for group in taken.snapshot.groups
         ],
         "active_groups": sorted(taken.active),
