@@ -115,8 +115,8 @@ left_out_topics:
   sample: []
 """
 
-import functools
 import collections
+import functools
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule

@@ -159,11 +159,21 @@ def _expecting(
     receipt: t.Any,
 ) -> PlanEntry:
     """Note what the destination has committed; keep the older note while the decision and its reasons stand."""
-    if previous is not None and dataclasses.replace(entry, expected=previous.expected) == previous:
+    if previous is not None and _stands(entry, previous):
         ours = receipt is not None and receipt.written == entry.target and receipt.explains(current)
         if ours or current == previous.expected:
             return previous
     return dataclasses.replace(entry, expected=current)
+
+
+def _stands(entry: PlanEntry, previous: PlanEntry) -> bool:
+    """Is the earlier decision still the same? One by retention moves on with the clock, and stays as safe as it was."""
+    earlier = entry.reason is Reason.CAUGHT_UP and previous.reason is Reason.CAUGHT_UP
+    if earlier and previous.offset is not None and entry.offset is not None and previous.offset <= entry.offset:
+        entry = dataclasses.replace(
+            entry, offset=previous.offset, repeats=previous.repeats, detail=previous.detail, evidence=previous.evidence
+        )
+    return dataclasses.replace(entry, expected=previous.expected) == previous
 
 
 def _commits(connection: Connection, names: t.Collection[str]) -> dict[tuple[str, TopicPartition], CommittedOffset]:

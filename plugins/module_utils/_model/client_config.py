@@ -51,6 +51,11 @@ OWNED = frozenset({
 SECRET_WORDS = ("password", "passphrase", "secret", "private.key", "key.pem", "assertion")
 
 
+def is_secret(name: str) -> bool:
+    """Does a property hold a secret, going by its name?"""
+    return any(word in name for word in SECRET_WORDS)
+
+
 def checked_client_config(config: t.Any, cluster: str) -> dict[str, str]:
     """The properties as text, or InvalidInput that names the one which is refused; never its value."""
     if not isinstance(config, t.Mapping):
@@ -66,7 +71,7 @@ def checked_client_config(config: t.Any, cluster: str) -> dict[str, str]:
             )
         if name.startswith("sasl.kerberos."):
             raise InvalidInput("Kerberos (GSSAPI) is not supported", cluster=cluster, remedy=f"remove {name}")
-        if any(word in name for word in SECRET_WORDS):
+        if is_secret(name):
             raise InvalidInput(
                 f"client_config holds {name}, and secrets are not masked there",
                 cluster=cluster,

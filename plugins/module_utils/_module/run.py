@@ -11,6 +11,7 @@ import re
 import sys
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_secret
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 
 if t.TYPE_CHECKING:
@@ -27,6 +28,7 @@ _REQUIREMENTS = (
 
 def run(module: AnsibleModule, main: t.Callable[[AnsibleModule], dict[str, t.Any]]) -> t.NoReturn:
     """Call main(module) for the module's result, and end the module with it."""
+    module.no_log_values.update(_misplaced_secrets(module.params))
     problems = missing_libraries()
     if problems:
         module.fail_json(
@@ -39,6 +41,12 @@ def run(module: AnsibleModule, main: t.Callable[[AnsibleModule], dict[str, t.Any
         where = {key: getattr(exc, key) for key in ("cluster", "group", "topic", "partition")}
         module.fail_json(msg=str(exc), failure={"kind": type(exc).__name__, **where})
     module.exit_json(**result)
+
+
+def _misplaced_secrets(params: dict[str, t.Any]) -> set[str]:
+    """Values in client_config that will be refused as secrets, so that the refusal does not show them."""
+    configs = [each.get("client_config") or {} for each in params.values() if isinstance(each, dict)]
+    return {str(value) for config in configs for key, value in config.items() if is_secret(str(key)) and value}
 
 
 def missing_libraries() -> list[str]:
