@@ -22,6 +22,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 Json = dict[str, t.Any]
 VERSION = 1
 _PREFIX = "streamshift.kafka/"
+# What can be done about a file that cannot be used. A receipt cannot be made again: it holds what is gone elsewhere.
+_AGAIN = {
+    "snapshot": "remove it, and take the snapshot again",
+    "plan": "remove it, and let the plan be made again",
+    "receipt": "restore it from a backup: without it nothing can be rolled back",
+}
 _T = t.TypeVar("_T")
 
 
@@ -44,19 +50,19 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
         raise InvalidFile(
             f"the {kind} file {path} is damaged",
             why=f"it is not JSON ({exc})",
-            remedy=f"remove it, and let the {kind} be made again, or restore it from a backup",
+            remedy=_AGAIN[kind],
         ) from exc
     found = document.get("format") if isinstance(document, dict) else None
     if found != _PREFIX + kind:
         raise InvalidFile(
             f"{path} is not a {kind} file",
             why=f"its format is {found!r}, not {_PREFIX + kind!r}",
-            remedy=f"check the path, or remove the file and let the {kind} be made again",
+            remedy="correct the path, or move that file away",
         )
     if document.get("version") != VERSION:
         raise InvalidFile(
             f"the {kind} file {path} has version {document.get('version')!r}, and this release reads version {VERSION}",
-            remedy=f"make the {kind} again with this release, or use the release that wrote it",
+            remedy="use the release that wrote it" + (f", or {_AGAIN[kind]}" if kind != "receipt" else ""),
         )
     entries = document.get("entries")
     if not isinstance(entries, list):
@@ -74,13 +80,14 @@ def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T]) -> _
 
 def damaged(kind: str, path: str, why: str) -> InvalidFile:
     """The error for a file that has the right format name, but not its members."""
-    return InvalidFile(f"the {kind} file {path} is damaged", why=why, remedy=f"let the {kind} be made again")
+    return InvalidFile(f"the {kind} file {path} is damaged", why=why, remedy=_AGAIN[kind])
 
 
 def text_of(value: t.Any) -> str:
-    """A JSON string, or TypeError."""
+    """A JSON string, or TypeError; ValueError for half a character, which neither Kafka nor a file can hold."""
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not a text")
+    value.encode()
     return value
 
 

@@ -173,6 +173,8 @@ def _entry(row: t.Any) -> PlanEntry:
     offset = _optional(row["offset"])
     if (offset is None) != (verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED)):
         raise ValueError(f"offset {offset} does not go with verdict {verdict.value}")
+    if not row["source"]:
+        raise ValueError("there is no source position")
     return PlanEntry(
         group=documents.text_of(row["group"]),
         partition=TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"])),
@@ -188,7 +190,7 @@ def _entry(row: t.Any) -> PlanEntry:
         ),
         metadata=documents.text_of(row["metadata"]),
         leader_epoch=_optional(row.get("leader_epoch")),
-        reason=row["reason"] and Reason(row["reason"]),
+        reason=None if row["reason"] is None else Reason(row["reason"]),
         repeats=_optional(row["repeats"]),
         detail=documents.text_of(row.get("detail", "")),
         lossless=_optional(row.get("lossless")),

@@ -10,14 +10,17 @@ import csv
 import dataclasses
 import hashlib
 import io
+import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 KIND = "snapshot"
+# A brace and a quote; in CSV, a group's name like that begins with a quote itself.
+_JSON = re.compile(r'\s*(\{\s*"|\Z)')
 
 
 class SnapshotGroup(t.NamedTuple):
@@ -74,14 +77,23 @@ def from_json(text: str, path: str) -> Snapshot:
     groups = documents.parse(KIND, path, head.get("groups"), _groups)
     entries = tuple(documents.parse(KIND, path, row, _entry) for row in rows)
     cluster_id = head.get("cluster_id")
-    return Snapshot(cluster_id if cluster_id is None else str(cluster_id), groups, entries)
+    if cluster_id is not None:
+        cluster_id = documents.parse(KIND, path, cluster_id, documents.text_of)
+    twice = _twice(entries)
+    if twice:
+        raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
+    return Snapshot(cluster_id, groups, entries)
 
 
 def to_csv(snapshot: Snapshot) -> str:
     """What `kafka-consumer-groups --reset-offsets --from-file` reads: no header, 3 columns for one group, else 4.
 
-    Metadata, leader epochs and groups without commits are not in it.
+    Metadata, leader epochs and groups without commits are not in it. InvalidInput for a group whose name has a line
+    break: the tool reads line by line.
     """
+    for name in sorted({entry.group for entry in snapshot.entries}):
+        if "\n" in name or "\r" in name:
+            raise InvalidInput(f"the name of group {name!r} has a line break", remedy="use format: json")
     one_group = len(snapshot.groups) == 1
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -92,36 +104,60 @@ def to_csv(snapshot: Snapshot) -> str:
 
 def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
     """Read the stock tool's format; a file of three columns needs the name of its group. InvalidFile otherwise."""
-    entries = []
-    for number, row in enumerate(csv.reader(io.StringIO(text)), 1):
-        if not row:
-            continue
+    entries: list[SnapshotEntry] = []
+    try:
+        rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text)), 1) if row]
+    except csv.Error as exc:
+        raise InvalidFile(f"{path} is not CSV", why=str(exc), remedy="correct the file") from exc
+    for number, row in rows:
         if len(row) == 3 and group is None:
             raise InvalidFile(
                 f"{path} has three columns (topic, partition, offset), which do not say whose offsets they are",
                 remedy="use a JSON snapshot, or a file with four columns (group, topic, partition, offset)",
             )
         try:
-            name, topic, partition, offset = [group, *row] if len(row) == 3 else row
-            entry = SnapshotEntry(
-                str(name), TopicPartition(str(topic), int(str(partition))), CommittedOffset(int(str(offset)))
-            )
+            # As the tool does it: the first line tells how many columns there are.
+            if len(row) != len(rows[0][1]):
+                raise ValueError(f"it has {len(row)} columns, and the first line has {len(rows[0][1])}")
+            name, topic, partition, offset = [group or "", *row] if len(row) == 3 else row
+            entry = SnapshotEntry(name, TopicPartition(topic, _number(partition)), CommittedOffset(_number(offset)))
+            if not name or not topic:
+                raise ValueError("a name is empty")
         except ValueError as exc:
             raise InvalidFile(
                 f"line {number} of {path} is not topic, partition, offset with or without a group before them",
                 why=str(exc),
                 remedy="correct the line",
             ) from exc
-        if entry.partition.partition < 0 or entry.committed.offset < 0 or not entry.group or not entry.partition.topic:
-            raise InvalidFile(f"line {number} of {path} holds a negative number or an empty name", remedy="correct it")
         entries.append(entry)
+    twice = _twice(entries)
+    if twice:
+        raise InvalidFile(
+            f"{path} has two lines for group {twice.group} and {twice.partition}", remedy="remove one of them"
+        )
     names = sorted({entry.group for entry in entries})
     return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(sorted(entries)))
 
 
 def read(text: str, path: str, group: str | None = None) -> Snapshot:
     """Read a snapshot in either format: JSON begins with a brace. group: whose a CSV file of three columns is."""
-    return from_json(text, path) if text.lstrip()[:1] == "{" or not text.strip() else from_csv(text, path, group)
+    return from_json(text, path) if _JSON.match(text) else from_csv(text, path, group)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text!r} is no number from 0 on")
+    return int(text)
+
+
+def _twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:
+    """An entry whose group and partition an earlier one has already."""
+    seen = set()
+    for entry in entries:
+        if entry[:2] in seen:
+            return entry
+        seen.add(entry[:2])
+    return None
 
 
 def _groups(rows: t.Any) -> tuple[SnapshotGroup, ...]:
