@@ -82,12 +82,18 @@ def commit(
     entries = [entry for entry in entries if entry.target is not None]
     readings = _read(destination, {entry.group for entry in entries})
     current = _commits(readings)
+    known = conflicts.confirmed(known, current)
     writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
     _check_bounds(destination, writes.set)
     writes, busy = _idle(destination, writes, readings, options)
     concerned = [entry.key for entry in entries]
     outcome = _outcome(concerned, current, writes, [*left_out, *writes.kept, *busy], receipt)
-    if not writes.set or save is None:
+    if save is None:
+        return outcome
+    if not writes.set:
+        if receipt is not None and known != receipt:
+            save(known)
+            return dataclasses.replace(outcome, receipt=known)
         return outcome
     prepared = known.merged(conflicts.receipt_entries(writes, current, known))
     save(prepared)

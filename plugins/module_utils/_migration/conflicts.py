@@ -46,6 +46,18 @@ def without_blocked(entries: t.Iterable[PlanEntry], on_blocked: str, cluster: st
     return [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED], skipped
 
 
+def confirmed(receipt: Receipt, current: Commits) -> Receipt:
+    """The receipt of a run that was killed before it read back, completed where its writes are seen to have arrived."""
+    return receipt.merged(
+        entry._replace(after=found)
+        for entry in receipt.entries
+        if entry.written is not None
+        and not entry.is_confirmed
+        and (found := current.get(entry.key)) is not None
+        and same(found, entry.written)
+    )
+
+
 def commit_writes(
     entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt, on_rewind: str, on_advance: str, cluster: str
 ) -> Writes:
@@ -133,12 +145,12 @@ def _allowed(
     if policy in ("rewind", "advance"):
         return True
     group, partition = key
-    move = f"{'rewind' if rewind else 'advance'} from {text(found)} to {text(target)}"
+    move = f"{'a rewind' if rewind else 'an advance'} from {text(found)} to {text(target)}"
     if policy == "keep":
-        kept.append(f"{group} {partition}: no {move} ({option}: keep)")
+        kept.append(f"{group} {partition}: left at {text(found)}, it would be {move} ({option}: keep)")
         return False
     raise Refused(
-        f"the group stands elsewhere, and this would be a {move}",
+        f"the group stands elsewhere, and this would be {move}",
         cluster=cluster,
         group=group,
         topic=partition.topic,

@@ -34,8 +34,21 @@ class ReceiptEntry(t.NamedTuple):
         return self.group, self.partition
 
     def explains(self, current: CommittedOffset | None) -> bool:
-        """Is this commit what was written here, or what the group has consumed since?"""
-        return self.written is not None and current is not None and current.offset >= self.written.offset
+        """Is this commit what was written here, or what the group has consumed since?
+
+        A later commit counts only once the write was read back: after a run that was killed it may be an older one,
+        which was about to be rewound.
+        """
+        if self.written is None or current is None:
+            return False
+        if self.is_confirmed:
+            return current.offset >= self.written.offset
+        return current[:2] == self.written[:2]
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Was what is written here read back?"""
+        return self.written is not None and self.after is not None and self.after[:2] == self.written[:2]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
