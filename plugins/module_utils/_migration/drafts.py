@@ -41,8 +41,9 @@ class Draft(t.NamedTuple):
 
 
 def from_snapshot(snapshot: Snapshot, mapping: Mapping) -> list[Draft]:
-    """One draft for each commit. Raises InvalidInput when two commits map to one destination group and partition."""
-    drafts: dict[tuple[str, TopicPartition], Draft] = {}
+    """One draft for each commit. Raises InvalidInput when two sources map to one destination group and topic."""
+    drafts: list[Draft] = []
+    sources: dict[tuple[str, str], tuple[str, str]] = {}
     for group, partition, committed in snapshot.entries:
         draft = Draft(
             mapping.group(group, partition.topic),
@@ -51,14 +52,16 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping) -> list[Draft]:
             partition,
             committed,
         )
-        other = drafts.setdefault(draft.key, draft)
-        if other is not draft:
+        source = group, partition.topic
+        other = sources.setdefault((draft.group, draft.partition.topic), source)
+        if other != source:
             raise InvalidInput(
-                f"two sources map to one destination: {other.source_group} {other.source_partition} and "
-                f"{group} {partition} both become {draft.group} {draft.partition}",
+                f"two sources map to one destination: {' '.join(other)} and {' '.join(source)} "
+                f"both become {draft.group} {draft.partition.topic}",
                 remedy="correct topic_map or group_map",
             )
-    return list(drafts.values())
+        drafts.append(draft)
+    return drafts
 
 
 def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> list[Draft]:
@@ -85,10 +88,10 @@ def without_records(
     here = source_partitions.get(draft.source_partition.topic)
     there = destination_partitions.get(draft.partition.topic)
     if here is None or there is None:
-        name, side = (
-            (draft.source_partition.topic, "source") if here is None else (draft.partition.topic, "destination")
-        )
-        detail = f"topic {name} does not exist at the {side}: create and fill it, map it, or exclude it"
+        if here is None:
+            detail = f"topic {draft.source_partition.topic} does not exist at the source: exclude it"
+        else:
+            detail = f"topic {draft.partition.topic} does not exist at the destination: fill it, map it, or exclude it"
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
     if here != there:
         detail = (

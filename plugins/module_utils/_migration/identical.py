@@ -17,16 +17,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 _NEIGHBOURS = 4  # offsets on each side of a commit that are compared
-_MATCHED_BY = ("key", "value", "headers", "timestamp")
+_EVERYTHING = ("key", "value", "headers", "timestamp")
 
 _Key = tuple[str, TopicPartition]
 
 
-def entries(searched: t.Mapping[_Key, Draft], here: Side, there: Side, same_cluster: bool) -> dict[_Key, PlanEntry]:
+def entries(
+    searched: t.Mapping[_Key, Draft], here: Side, there: Side, same_cluster: bool, match_on: tuple[str, ...] = ()
+) -> dict[_Key, PlanEntry]:
     """Every draft's own offset, leader epoch included inside one cluster, or blocked with the reason.
 
     In another cluster the records around every commit are compared first: the offsets are the same only where
-    a copier has kept them. The sides' logs must be known.
+    a copier has kept them. The sides' logs must be known. match_on: the parts that are compared, empty for all.
     """
     if same_cluster:
         return {key: _in_range(draft, there.logs[draft.partition]) or _same(draft) for key, draft in searched.items()}
@@ -34,7 +36,7 @@ def entries(searched: t.Mapping[_Key, Draft], here: Side, there: Side, same_clus
     there.read(_spans((draft.partition, draft, there) for draft in searched.values()))
     return {
         key: _in_range(draft, there.logs[draft.partition])
-        or _compared(draft, here.logs[draft.source_partition], there.logs[draft.partition])
+        or _compared(draft, here.logs[draft.source_partition], there.logs[draft.partition], match_on or _EVERYTHING)
         for key, draft in searched.items()
     }
 
@@ -68,7 +70,7 @@ def _spans(wanted: t.Iterable[tuple[TopicPartition, Draft, Side]]) -> dict[Topic
     return result
 
 
-def _compared(draft: Draft, source: Log, destination: Log) -> PlanEntry:
+def _compared(draft: Draft, source: Log, destination: Log, parts: tuple[str, ...]) -> PlanEntry:
     assert draft.committed is not None
     committed = draft.committed.offset
     here = {record.offset: record for record in source.between(*_span(draft, source))}
@@ -78,7 +80,7 @@ def _compared(draft: Draft, source: Log, destination: Log) -> PlanEntry:
     differs = [
         offset
         for offset in sorted({*here, *there})
-        if low <= offset < high and _content(here.get(offset)) != _content(there.get(offset))
+        if low <= offset < high and _content(here.get(offset), parts) != _content(there.get(offset), parts)
     ]
     if differs:
         detail = f"the records at offset {differs[0]} differ: this copy does not keep offsets; use strategy records"
@@ -90,13 +92,13 @@ def _compared(draft: Draft, source: Log, destination: Log) -> PlanEntry:
     before = [offset for offset in shared if offset < committed]
     after = [offset for offset in shared if offset >= committed]
     evidence = Evidence(
-        _anchor(here[before[-1]]) if before else None, _anchor(here[after[0]]) if after else None, _MATCHED_BY
+        _anchor(here[before[-1]]) if before else None, _anchor(here[after[0]]) if after else None, parts
     )
     return draft.entry(Verdict.EXACT, committed, repeats=0, evidence=evidence)
 
 
-def _content(record: Record | None) -> tuple[bytes, int] | None:
-    return record and (record.digest, record.timestamp)
+def _content(record: Record | None, parts: tuple[str, ...]) -> tuple[bytes, int | None] | None:
+    return record and (record.digest, record.timestamp if "timestamp" in parts else None)
 
 
 def _anchor(record: Record) -> Copied:

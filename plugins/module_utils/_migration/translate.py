@@ -88,7 +88,7 @@ def translate(
             entries[key] = _uncommitted(draft, there, options.on_uncommitted)
             del searched[key]
     if options.strategy == "identical":
-        entries |= identical.entries(searched, here, there, same_cluster=source_id == destination_id)
+        entries |= identical.entries(searched, here, there, source_id == destination_id, options.match_on)
     else:
         entries |= _by_records(searched, here, there, options)
 
@@ -120,14 +120,16 @@ def _by_records(
     while True:
         behind = {key: case for key, case in cases.items() if decisions[key].reason is Reason.DESTINATION_BEHIND}
         if not behind or time.monotonic() >= deadline:
-            return {key: _entry(draft, decisions[key]) for key, draft in searched.items()}
+            return {key: _entry(draft, decisions[key], options.match_on) for key, draft in searched.items()}
         time.sleep(_PAUSE)
         there.learn({case.destination for case in behind.values()})
         here.learn({case.source for case in behind.values()})
         decisions |= settle(behind, here, there, options.policy)
 
 
-def _entry(draft: Draft, decision: Decision) -> PlanEntry:
+def _entry(draft: Draft, decision: Decision, match_on: tuple[str, ...]) -> PlanEntry:
+    # The rule compares fingerprints, and does not know what match_on has left out of them.
+    matched_by = match_on if match_on and decision.matched_by else decision.matched_by
     return draft.entry(
         decision.verdict,
         decision.offset,
@@ -135,7 +137,7 @@ def _entry(draft: Draft, decision: Decision) -> PlanEntry:
         repeats=decision.repeats,
         detail=decision.detail,
         lossless=decision.lossless,
-        evidence=Evidence(_copied(decision.before), _copied(decision.after), decision.matched_by),
+        evidence=Evidence(_copied(decision.before), _copied(decision.after), matched_by),
     )
 
 

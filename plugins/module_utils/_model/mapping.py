@@ -38,7 +38,7 @@ class Rule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mapping:
-    """First rule that applies wins; what no rule is about keeps its name.
+    """First rule that applies wins; what no rule is about keeps its name. InvalidInput for one that would lose it.
 
     topic_prefix is put before every topic, as MirrorMaker 2's DefaultReplicationPolicy does.
     """
@@ -97,6 +97,10 @@ def _check_references(pattern: re.Pattern[str], to: str, where: str) -> None:
 def _first(rules: tuple[Rule, ...], name: str, topic: str | None = None) -> str:
     for rule in rules:
         new = rule.apply(name, topic)
+        if new == "":
+            raise InvalidInput(
+                f"{name} would get an empty name by {rule.to!r}", remedy="correct topic_map or group_map"
+            )
         if new is not None:
             return new
     return name
