@@ -61,12 +61,21 @@ def write(path: str, text: str) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(scratch, path)
+        _keep_name(folder)
     except OSError as exc:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
         raise InvalidFile(
             f"{path} cannot be written", why=str(exc), remedy="free space, or use another directory"
         ) from exc
+
+
+def _keep_name(folder: str) -> None:
+    """A file's new name is on disk, and survives a power cut, when its directory is; not every file system can."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    with contextlib.suppress(OSError):
+        os.fsync(descriptor)
+    os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -86,6 +95,10 @@ def locked(path: str) -> t.Iterator[None]:
         except BlockingIOError as exc:
             raise Locked(
                 f"another run works in {folder} now", remedy="wait until it has ended, or use another directory"
+            ) from exc
+        except OSError as exc:  # some network file systems lock no directories
+            raise InvalidInput(
+                f"{folder} cannot be locked", why=str(exc), remedy="use a directory on another file system"
             ) from exc
         yield
     finally:

@@ -33,7 +33,7 @@ _CLUSTER: Spec = {
     "ssl_certfile": {"type": "path"},
     "ssl_keyfile": {"type": "path"},
     "ssl_ca": {"type": "str"},
-    "ssl_cert": {"type": "str"},
+    "ssl_cert": {"type": "str", "no_log": True},  # may hold the key as well
     "ssl_key": {"type": "str", "no_log": True},
     "ssl_key_password": {"type": "str", "no_log": True, "aliases": ["ssl_password"]},
     "ssl_check_hostname": {"type": "bool", "default": True},

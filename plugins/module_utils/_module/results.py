@@ -86,9 +86,10 @@ def plan_counts(plan: Plan) -> dict[str, int]:
 
 
 def plan_summary(plan: Plan) -> list[str]:
-    """A table as lines: a line a group, then what is not exact, entry by entry, then a line of totals."""
+    """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry."""
     groups: dict[str, list[PlanEntry]] = {}
-    for entry in sorted(plan.entries, key=lambda entry: entry.key):
+    entries_by_key = sorted(plan.entries, key=lambda entry: entry.key)
+    for entry in entries_by_key:
         groups.setdefault(entry.group, []).append(entry)
     width = max([len("group"), *(len(name) for name in groups)])
     verdicts = [verdict.value for verdict in Verdict if any(entry.verdict is verdict for entry in plan.entries)]
@@ -98,7 +99,7 @@ def plan_summary(plan: Plan) -> list[str]:
         counts = collections.Counter(entry.verdict.value for entry in entries)
         cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
         lines.append(f"{name:<{width}}  {len(entries):>10}  {cells}  {_repeats(entries):>16}")
-    lines += [f"  {entry_line(entry)}" for entry in plan.entries if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED)]
+    lines += [f"  {entry_line(entry)}" for entry in entries_by_key if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED)]
     return lines
 
 
