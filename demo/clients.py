@@ -23,6 +23,7 @@ from kafka.structs import OffsetAndMetadata
 SECONDS = 30.0  # the longest that anything here waits
 
 Headers = tuple[tuple[str, bytes | None], ...]
+Commits = dict[tuple[str, int], tuple[int, str]]  # by topic and partition: offset and metadata
 Position = int | tuple[int, str]  # an offset to commit, with or without metadata
 
 
@@ -172,7 +173,7 @@ def commit(cluster: Servers, group: str, positions: t.Mapping[tuple[str, int], P
     assert answers.keys() == wanted.keys(), (group, answers)
 
 
-def committed(cluster: Servers, group: str) -> dict[tuple[str, int], tuple[int, str]]:
+def committed(cluster: Servers, group: str) -> Commits:
     """The offsets that a group has committed, and their metadata; empty for an unknown group."""
     found = _control(cluster, lambda client: client.list_group_offsets(group))[group]
     return {(where.topic, where.partition): (at.offset, at.metadata) for where, at in found.items()}

@@ -4,7 +4,7 @@
 
 """The program of the role kafka_sandbox, as functions.
 
-start, stop, describe: real Kafka clusters. java_command, keep_archives: to run another Java program of Kafka.
+start, stop, describe: real Kafka clusters. java_command, spawn, end: another Java program of Kafka.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ if str(PROGRAM) not in sys.path:
     sys.path.insert(0, str(PROGRAM))
 
 from kafka_sandbox import Cluster, SandboxError, describe, names, start, stop
+from sandbox_java import archive, keep_archives
 from sandbox_java import command as java_command
-from sandbox_java import keep_archives
 from sandbox_processes import alive, end, last_words, spawn
 
 __all__ = [
     "Cluster",
     "SandboxError",
     "alive",
+    "archive",
     "describe",
     "end",
     "java_command",
