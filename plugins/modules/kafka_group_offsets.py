@@ -116,7 +116,6 @@ left_out_topics:
 """
 
 import collections
-import functools
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
@@ -141,8 +140,10 @@ def take(module: AnsibleModule) -> dict[str, t.Any]:
     for line in taken.warnings():
         module.warn(line)
     partitions = collections.Counter(entry.group for entry in taken.snapshot.entries)
-    # A CSV file of one group does not say whose offsets they are.
-    read = functools.partial(file.read, group=next((group.name for group in taken.snapshot.groups), None))
+    if params["format"] == "csv":  # its lines are readable as they are
+        diff = results.file_diff(before, text, path, str.splitlines, lambda text, _path: text)
+    else:
+        diff = results.file_diff(before, text, path, results.snapshot_lines, file.read)
     return {
         "changed": text != before,
         "snapshot": path,
@@ -153,7 +154,7 @@ def take(module: AnsibleModule) -> dict[str, t.Any]:
         "active_groups": sorted(taken.active),
         "left_out_groups": sorted({*taken.left_out_groups, *taken.not_consumer_groups, *taken.skipped}),
         "left_out_topics": list(taken.left_out_topics),
-        "diff": results.file_diff(before, text, path, results.snapshot_lines, read),
+        "diff": diff,
     }
 
 
