@@ -33,7 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 CONNECT_SECONDS = 5.0
 DEADLINE_SECONDS = 60.0
 NO_LIMIT = 1_000_000  # requests in flight: above the limit the library fails them instead of letting them wait
-LARGEST_ANSWER = 1 << 30  # bytes
+LARGEST_ANSWER = 1 << 28  # bytes; less than what the first bytes of a TLS alert mean as a length (0x15030000)
 
 # The library warns on stderr about every failed try, and its DEBUG lines hold passwords: let it be silent.
 logging.getLogger("kafka").addHandler(logging.NullHandler())
@@ -48,6 +48,16 @@ class _Manager(KafkaConnectionManager):
     def __init__(self, net: NetworkSelector, **options: t.Any) -> None:
         super().__init__(net, **options)  # type: ignore[no-untyped-call]
         self.reasons: list[BaseException] = []
+        refresh = self.cluster.refresh_metadata
+
+        async def refresh_noting_failure(node_id: t.Any = None) -> t.Any:
+            try:
+                return await refresh(node_id)  # type: ignore[no-untyped-call]
+            except errors.KafkaError as exc:
+                self._failed(exc)
+                raise
+
+        self.cluster.refresh_metadata = refresh_noting_failure  # type: ignore[method-assign]
 
     def get_connection(self, node_id: t.Any, *args: t.Any, **options: t.Any) -> t.Any:
         connection = super().get_connection(node_id, *args, **options)  # type: ignore[no-untyped-call]

@@ -91,6 +91,4 @@ def _group_rights(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str
 def _topic_rights(client: KafkaAdminClient, topics: t.Sequence[str]) -> dict[str, set[int]]:
     if not topics:
         return {}
-    return {
-        row.name: set(row.authorized_operations or ()) for row in metadata(client, topics, rights=True).topics
-    }
+    return {row.name: set(row.authorized_operations or ()) for row in metadata(client, topics, rights=True).topics}

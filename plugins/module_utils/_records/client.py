@@ -6,16 +6,20 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import time
 import typing as t
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    ConnectionFailed,
+    InvalidInput,
+    MigrationError,
+)
 
-GRACE_SECONDS = 1.5  # for another bootstrap server to answer after one gave a final reason
+CONNECT_SECONDS = 15.0
+FIRST_WAIT_SECONDS = 0.5
 
 _FINAL_CODES = frozenset({
     KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED,
@@ -82,7 +86,7 @@ def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> tu
     """A consumer for assign(), and the number of partitions of every topic that its user may describe.
 
     The caller closes it. Raises ConnectionFailed with the true reason: librdkafka tells it only to those who poll,
-    so the metadata is asked for in a thread of its own.
+    so the metadata is asked for in short turns.
     """
     errors: list[KafkaError] = []
     try:
@@ -90,24 +94,30 @@ def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> tu
     except KafkaException as exc:
         # librdkafka names the property and the file, and quotes no secret.
         raise InvalidInput("the client cannot be set up", cluster=str(connection), why=exc.args[0].str()) from exc
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(consumer.list_topics, timeout=connection.request_timeout)
-        given_up = False
-        final_since: float | None = None
-        while not asked.done() and not given_up:
-            consumer.poll(0.02)
-            if final_since is None and any(map(_is_final, errors)):
-                final_since = time.monotonic()
-            given_up = final_since is not None and time.monotonic() - final_since > GRACE_SECONDS
-        if given_up:
-            consumer.close()  # ends the request as well
-            raise connection_failed(connection, errors)
-        try:
-            topics = asked.result().topics.values()
-        except KafkaException as exc:
-            consumer.close()
-            raise connection_failed(connection, [*errors, exc.args[0]]) from exc
+    try:
+        topics = _metadata(connection, consumer, errors)
+    except MigrationError:
+        consumer.close()
+        raise
     return consumer, {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}
+
+
+def _metadata(connection: Connection, consumer: Consumer, errors: list[KafkaError]) -> list[t.Any]:
+    """Ask for ever longer: librdkafka tells why it fails only between the calls, and asks anew with each."""
+    wait, last_chance = FIRST_WAIT_SECONDS, False
+    end = time.monotonic() + min(CONNECT_SECONDS, connection.request_timeout)
+    while True:
+        try:
+            answer: t.Any = consumer.list_topics(timeout=wait)
+        except KafkaException as exc:
+            consumer.poll(0)
+            if last_chance or time.monotonic() > end:
+                raise connection_failed(connection, [*errors, exc.args[0]]) from exc
+            # Another bootstrap server may answer even after a final reason.
+            last_chance = any(map(_is_final, errors))
+        else:
+            return list(answer.topics.values())
+        wait = min(wait * 2, max(0.1, end - time.monotonic()))
 
 
 def connection_failed(connection: Connection, errors: t.Sequence[KafkaError]) -> ConnectionFailed:
