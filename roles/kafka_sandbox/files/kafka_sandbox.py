@@ -59,16 +59,14 @@ def start(
     One that runs already is left as it is; a broker of it that has died is started again with its data. Raises
     SandboxError when the cluster does not come up; then nothing of it is left running.
     """
-    text = {key: str(value) for key, value in (settings or {}).items()}
-    wanted = Wanted(name, version, nodes, secured, ports or (), text, users or {}, memory)
+    wanted = Wanted(name, version, nodes, secured, ports or (), settings or {}, users or {}, memory)
     folder = _folder(name, work)
     with _hold(folder):
         known = read_cluster(folder)
         if known is None or not known.cluster_id:
             sandbox_processes.end(known.processes() if known else [])
             return sandbox_launch.create(folder, wanted)
-        if other := wanted.differing(known):
-            raise SandboxError(f"{name} exists already, with other {', '.join(other)}. Stop it first")
+        _refuse_other(wanted, known)
         return sandbox_launch.launch(known, memory)
 
 
@@ -99,23 +97,34 @@ def names(work: str | Path) -> list[str]:
 def apply(clusters: list[dict[str, t.Any]], state: str, work: str | Path, check: bool) -> dict[str, t.Any]:
     """Start or stop many together; stopping an empty list means all of the folder. With check nothing is done.
 
-    Returns changed, running (by name, what Cluster.shown() tells) and the names of missing: those that are not
-    running, which in check mode is what would be started.
+    Returns changed, and running: by name, what Cluster.shown() tells of those of the clusters that run.
     """
     if state == "stopped":
         chosen = [each["name"] for each in clusters] or names(work)
-        existing = [name for name in chosen if _folder(name, work).is_dir()]
+        changed = any(_folder(name, work).is_dir() for name in chosen)
         if not check:
-            _together(lambda name: stop(name, work), existing)
-        return {"changed": bool(existing), "running": {}, "missing": chosen}
+            _together(lambda name: stop(name, work), chosen)
+        return _told([describe(name, work) for name in chosen], changed)
     if check:
-        found = [describe(Wanted(**each).name, work) for each in clusters]
-    else:
-        found = _together(lambda each: start(work=work, **each), clusters)
-    running = {cluster.name: cluster.shown() for cluster in found if cluster}
-    missing = [each["name"] for each in clusters if each["name"] not in running]
-    changed = bool(missing) or any(cluster.changed for cluster in found if cluster)
-    return {"changed": changed, "running": running, "missing": missing}
+        found = [_foretell(Wanted(**each), work) for each in clusters]
+        return _told(found, None in found)
+    started = _together(lambda each: start(work=work, **each), clusters)
+    return _told(started, any(cluster.changed for cluster in started))
+
+
+def _told(found: t.Iterable[Cluster | None], changed: bool) -> dict[str, t.Any]:
+    return {"changed": changed, "running": {cluster.name: cluster.shown() for cluster in found if cluster}}
+
+
+def _foretell(wanted: Wanted, work: str | Path) -> Cluster | None:
+    """The cluster if it runs. Refuses what start() would refuse."""
+    _refuse_other(wanted, read_cluster(_folder(wanted.name, work)))
+    return describe(wanted.name, work)
+
+
+def _refuse_other(wanted: Wanted, known: Cluster | None) -> None:
+    if known and known.cluster_id and (other := wanted.differing(known)):
+        raise SandboxError(f"{wanted.name} exists already, with other {', '.join(other)}. Stop it first")
 
 
 def _together(do: t.Callable[[t.Any], Answer], each: t.Sequence[t.Any]) -> list[Answer]:
@@ -172,7 +181,8 @@ def _run(given: argparse.Namespace) -> t.Any:
     if given.command == "start":
         settings = dict(setting.partition("=")[::2] for setting in given.settings)
         options = (given.version, given.nodes, given.secured, given.ports, settings)
-        return start(given.name, given.work, *options, memory=given.memory).shown()
+        cluster = start(given.name, given.work, *options, memory=given.memory)
+        return cluster.shown() | {"changed": cluster.changed}
     chosen = [given.name] if given.name else names(given.work)
     if given.command == "stop":
         return {name: stop(name, given.work) for name in chosen}

@@ -29,11 +29,15 @@ class Wanted:
     nodes: int = 1
     secured: bool = False
     ports: t.Sequence[int] = ()
-    settings: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    settings: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
     users: t.Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     memory: str = "512m"
 
     def __post_init__(self) -> None:
+        texts = {
+            key: str(value) for key, value in self.settings.items()
+        }  # as properties files and cluster.json have them
+        object.__setattr__(self, "settings", texts)
         for wrong in self._mistakes():
             raise SandboxError(f"{self.name}: {wrong}")
 
@@ -123,7 +127,7 @@ class Cluster:
     def shown(self) -> dict[str, t.Any]:
         """What may be printed: all but the passwords."""
         public = dataclasses.asdict(self) | {"users": sorted(self.users)}
-        del public["ssl_key_password"]
+        del public["ssl_key_password"], public["changed"]
         return public
 
     def save(self) -> None:

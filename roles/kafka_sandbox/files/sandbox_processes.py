@@ -151,7 +151,8 @@ def last_words(log: Path, lines: int = 12) -> str:
 def cause(said: str) -> str:
     """The last reason that a Java program gives before it ends."""
     reasons = [line.strip() for line in said.splitlines() if REASON.search(line) and not line.startswith("\tat ")]
-    return reasons[-1] if reasons else "it gave no reason"
+    first_causes = [line for line in reasons if line.startswith("Caused by")]
+    return (first_causes or reasons or ["it gave no reason"])[-1]
 
 
 def _first_ephemeral_port() -> int:
