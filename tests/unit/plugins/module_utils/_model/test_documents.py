@@ -1,0 +1,90 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The common shape of the files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents, plan, receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+
+KINDS = {"snapshot": snapshot.from_json, "plan": plan.from_json, "receipt": receipt.from_json}
+
+
+def test_every_entry_has_a_line_of_its_own():
+    text = documents.dumps("plan", {"snapshot": "abc"}, [{"group": "a"}, {"group": "b\nc"}])
+    assert text == (
+        '{"format": "streamshift.kafka/plan", "version": 1, "snapshot": "abc", "entries": [\n'
+        '{"group": "a"},\n'
+        '{"group": "b\\nc"}\n'
+        "]}\n"
+    )
+
+
+def test_a_document_without_entries_is_one_line():
+    text = documents.dumps("plan", {}, [])
+    assert text == '{"format": "streamshift.kafka/plan", "version": 1, "entries": []}\n'
+    assert documents.loads("plan", text, "plan.json")[1] == []
+
+
+def test_names_stay_readable():
+    assert '"größe-注文"' in documents.dumps("plan", {}, [{"group": "größe-注文"}])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "is damaged: it is not JSON"),
+        ("{", "is damaged: it is not JSON"),
+        ("[]", "its format is None"),
+        ('{"format": "streamshift.kafka/copy", "version": 1, "entries": []}', "its format is 'streamshift.kafka/copy'"),
+        ('{"format": "streamshift.kafka/KIND", "version": 2, "entries": []}', "has version 2, and this release reads"),
+        ('{"format": "streamshift.kafka/KIND", "entries": []}', "has version None"),
+        ('{"format": "streamshift.kafka/KIND", "version": 1, "entries": {}}', "it has no list of entries"),
+        ('{"format": "streamshift.kafka/KIND", "version": 1, "entries": [7]}', "is damaged"),
+        ('{"format": "streamshift.kafka/KIND", "version": 1, "entries": []}', "is damaged"),  # no members at all
+    ],
+)
+def test_what_cannot_be_read_is_told_in_one_line_with_path_and_remedy(kind, text, told):
+    with pytest.raises(InvalidFile) as refused:
+        KINDS[kind](text.replace("KIND", kind), f"/srv/{kind}.json")
+    message = str(refused.value)
+    assert told in message
+    assert f"/srv/{kind}.json" in message
+    assert "\n" not in message
+    assert refused.value.remedy
+
+
+def test_a_damaged_receipt_is_never_said_to_be_made_again():
+    with pytest.raises(InvalidFile) as refused:
+        receipt.from_json("{", "receipt.json")
+    assert refused.value.remedy == "restore it from a backup: without it nothing can be rolled back"
+
+
+@pytest.mark.parametrize(
+    "masked", ["VALUE_SPECIFIED_IN_NO_LOG_PARAMETER", "********", "41", 41.0, 4e1, True, -1, None, float("nan")]
+)
+def test_a_masked_or_rounded_offset_is_refused(masked):
+    entry = {"group": "g", "topic": "t", "partition": 0, "offset": masked, "leader_epoch": None, "metadata": ""}
+    text = documents.dumps("snapshot", {"cluster_id": None, "groups": []}, [entry])
+    with pytest.raises(InvalidFile, match="is not an offset"):
+        snapshot.from_json(text, "snapshot.json")
+
+
+def test_half_a_character_is_refused():
+    text = documents.dumps("snapshot", {"cluster_id": None, "groups": [{"name": "CHARACTER", "type": "classic"}]}, [])
+    with pytest.raises(InvalidFile, match="is damaged"):
+        snapshot.from_json(text.replace("CHARACTER", r"\ud800"), "snapshot.json")
+
+
+def test_the_error_shows_the_damaged_entry():
+    text = documents.dumps("snapshot", {"cluster_id": None, "groups": []}, [{"group": "billing", "topic": "orders"}])
+    with pytest.raises(InvalidFile) as refused:
+        snapshot.from_json(text, "snapshot.json")
+    assert json.dumps({"group": "billing", "topic": "orders"}) in str(refused.value)

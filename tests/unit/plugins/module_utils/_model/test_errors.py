@@ -1,0 +1,29 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Errors tell what failed, where, why and what to do, in one line."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+
+
+def test_everything_that_is_known_is_told():
+    error = MigrationError(
+        "the commit was refused",
+        cluster="destination cluster broker1:9092",
+        group="billing",
+        topic="orders",
+        partition=0,
+        why="UNKNOWN_MEMBER_ID:\nthe group has members",
+        remedy="stop them",
+    )
+    assert str(error) == (
+        "destination cluster broker1:9092, group billing, topic orders, partition 0: "
+        "the commit was refused: UNKNOWN_MEMBER_ID: the group has members. Stop them."
+    )
+
+
+def test_what_is_not_known_is_left_out():
+    assert str(MigrationError("no group is selected")) == "no group is selected."

@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who is in a group."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+PARTITION = TopicPartition("orders", 0)
+IDLE = GroupReading("billing", True, "Empty", "classic", "consumer", {PARTITION: CommittedOffset(7)})
+ABSENT = GroupReading("billing", False, "", "", "", {})
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        IDLE,
+        ABSENT,
+        dataclasses.replace(IDLE, type="consumer"),
+        dataclasses.replace(IDLE, type="unknown"),
+        dataclasses.replace(IDLE, protocol_type=""),  # made by a commit, without any member
+        dataclasses.replace(IDLE, state="Dead"),
+    ],
+)
+def test_nobody_is_in_a_group_that_is_empty_or_absent(reading):
+    assert idle_problem(reading, reading) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"state": "Stable"}, "has members (its state is Stable)"),
+        ({"state": "PreparingRebalance"}, "has members"),
+        ({"state": "Reconciling", "type": "consumer"}, "has members"),
+        ({"state": "SomethingNew"}, "has members"),
+        ({"state": ""}, "has members (its state is not told)"),
+        ({"type": "share", "protocol_type": "share"}, "is a share group"),
+        ({"type": "streams", "protocol_type": "streams"}, "is a Kafka Streams group"),
+        ({"type": "novel"}, "is of the unknown type novel"),
+        ({"protocol_type": "connect"}, "belongs to Kafka Connect workers"),
+        ({"protocol_type": "sr"}, "speaks the protocol sr and is no consumer group"),
+    ],
+)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_is_not_surely_idle_is_not_idle(changes, told, when):
+    other = dataclasses.replace(IDLE, **changes)
+    problem = idle_problem(other, IDLE) if when == "before" else idle_problem(IDLE, other)
+    assert problem is not None
+    assert told in problem
+
+
+@pytest.mark.parametrize(
+    ("offsets", "told"),
+    [
+        ({PARTITION: CommittedOffset(8)}, "orders-0 from 7 to 8"),
+        ({PARTITION: CommittedOffset(7, "new metadata")}, "orders-0 from 7 to 7"),
+        ({}, "orders-0 from 7 to none"),
+        ({PARTITION: CommittedOffset(7), TopicPartition("orders", 1): CommittedOffset(0)}, "orders-1 from none to 0"),
+    ],
+)
+def test_commits_that_move_betray_a_consumer_without_membership_or_mirror_maker(offsets, told):
+    problem = idle_problem(IDLE, dataclasses.replace(IDLE, offsets=offsets))
+    assert problem is not None
+    assert told in problem
+    assert "assign()" in problem
+    assert "MirrorMaker 2" in problem

@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""New names for groups and topics."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import (
+    Mapping,
+    rules_from,
+    topic_prefix_from,
+)
+
+
+def mapping(topic_map=(), group_map=(), policy=None):
+    return Mapping(rules_from("topic_map", topic_map), rules_from("group_map", group_map), topic_prefix_from(policy))
+
+
+@pytest.mark.parametrize(
+    ("topic_map", "topic", "expected"),
+    [
+        pytest.param([], "orders", "orders", id="no rule keeps the name"),
+        pytest.param([{"name": "orders", "to": "sales"}], "orders", "sales", id="by name"),
+        pytest.param(
+            [{"name": "orders", "to": "sales"}], "orders.archive", "orders.archive", id="of the whole name only"
+        ),
+        pytest.param([{"name": "a.c", "to": "x"}], "abc", "abc", id="a name is no pattern"),
+        pytest.param([{"pattern": "ord", "to": "x"}], "orders", "orders", id="a pattern matches the whole name"),
+        pytest.param([{"pattern": "legacy-(.*)", "to": r"\1"}], "legacy-orders", "orders", id="a group of the pattern"),
+        pytest.param([{"pattern": r"(\w+)-(\w+)", "to": r"\2.\1"}], "a-b", "b.a", id="two groups of the pattern"),
+        pytest.param([{"pattern": "(?P<n>.*)", "to": r"x-\g<n>"}], "a", "x-a", id="a named group of the pattern"),
+        pytest.param([{"name": "a", "to": "1"}, {"pattern": ".*", "to": "2"}], "a", "1", id="the first rule wins"),
+        pytest.param(
+            [{"pattern": ".*", "to": "2"}, {"name": "a", "to": "1"}], "a", "2", id="the first one, name or not"
+        ),
+        pytest.param(
+            [{"name": "a", "to": "b"}, {"name": "b", "to": "c"}], "a", "b", id="rules do not follow each other"
+        ),
+    ],
+)
+def test_topics(topic_map, topic, expected):
+    assert mapping(topic_map=topic_map).topic(topic) == expected
+
+
+def test_a_group_rule_can_be_limited_to_topics():
+    its = mapping(group_map=[{"name": "app", "to": "app-eu", "topics": [r"eu\..*"]}, {"name": "app", "to": "app-rest"}])
+    assert its.group("app", "eu.orders") == "app-eu"
+    assert its.group("app", "us.orders") == "app-rest"
+    assert its.group("app", "not.eu.orders") == "app-rest"
+    assert its.group("other", "eu.orders") == "other"
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (None, "orders"),
+        ({"name": "identity", "source_alias": "onprem", "separator": "."}, "orders"),
+        ({"name": "default", "source_alias": "onprem", "separator": "."}, "onprem.orders"),
+        ({"name": "default", "source_alias": "onprem", "separator": "_"}, "onprem_orders"),
+    ],
+)
+def test_mirror_makers_names(policy, expected):
+    assert mapping(policy=policy).topic("orders") == expected
+
+
+def test_mirror_makers_default_policy_needs_an_alias():
+    with pytest.raises(InvalidInput, match="replication_policy has no source_alias"):
+        topic_prefix_from({"name": "default", "source_alias": None, "separator": "."})
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"to": "x"}, "topic_map, entry 2 has neither of name and pattern"),
+        ({"name": "a", "pattern": "b", "to": "x"}, "topic_map, entry 2 has both of name and pattern"),
+        ({"name": "a", "to": ""}, "topic_map, entry 2 has no new name"),
+        ({"pattern": "(", "to": "x"}, r"topic_map, entry 2 holds '\(', which is no regular expression"),
+        ({"pattern": "a", "to": r"\1"}, "topic_map, entry 2: .* does not fit the pattern 'a': invalid group reference"),
+        ({"pattern": "(a)", "to": r"\g<n>"}, "topic_map, entry 2: .* does not fit the pattern"),
+        ({"name": "a", "to": "x", "topics": ["["]}, "topic_map, entry 2, topics holds"),
+    ],
+)
+def test_a_rule_that_cannot_be_meant_is_refused(row, told):
+    with pytest.raises(InvalidInput, match=told):
+        rules_from("topic_map", [{"name": "fine", "to": "x"}, row])
+
+
+def test_a_rule_that_leaves_nothing_of_a_name_is_refused():
+    its = mapping(group_map=[{"pattern": "legacy-(.*)", "to": r"\1"}])
+    with pytest.raises(InvalidInput, match="legacy- would get an empty name"):
+        its.group("legacy-", "orders")

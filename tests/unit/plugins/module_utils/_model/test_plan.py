@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Plan files."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Copied,
+    Evidence,
+    Plan,
+    PlanEntry,
+    SourcePosition,
+    from_json,
+    to_json,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+
+def entry(verdict: Verdict = Verdict.EXACT, offset: int | None = 7, partition: int = 0, **more: object) -> PlanEntry:
+    source = (SourcePosition("billing", TopicPartition("orders", partition), 41),)
+    return PlanEntry("billing", TopicPartition("orders", partition), offset, verdict, source, **more)  # type: ignore[arg-type]
+
+
+PLAN = Plan(
+    "source-id",
+    "destination-id",
+    "digest",
+    (
+        entry(
+            metadata='of "a,\n€"',
+            repeats=0,
+            evidence=Evidence(Copied(40, 6, "ab" * 16), Copied(41, 7, "cd" * 16), ("key", "value", "timestamp")),
+            expected=CommittedOffset(3, "mm2", 2),
+        ),
+        entry(Verdict.SAFE, 7, 1, reason=Reason.EQUAL_RECORDS, repeats=2, detail="two are equal"),
+        entry(Verdict.SAFE, 7, 2, reason=Reason.TAIL_NOT_COUNTED, repeats=None),
+        entry(Verdict.BLOCKED, None, 3, reason=Reason.DESTINATION_BEHIND, detail="wait", lossless=5),
+        dataclasses.replace(
+            entry(Verdict.UNCOMMITTED, None, 4),
+            source=(SourcePosition("billing", TopicPartition("orders", 4), None),),
+        ),
+        entry(Verdict.REQUESTED, 0, 5, leader_epoch=4),
+    ),
+)
+
+
+def rewritten(row: int = 0, **members: object) -> str:
+    """The plan's file with other members in one entry."""
+    document = json.loads(to_json(PLAN))
+    document["entries"][row] |= members
+    return json.dumps(document)
+
+
+def test_everything_comes_back():
+    assert from_json(to_json(PLAN), "plan.json") == PLAN
+
+
+def test_entries_are_sorted_and_have_a_line_each():
+    shuffled = dataclasses.replace(PLAN, entries=tuple(random.Random(1).sample(PLAN.entries, len(PLAN.entries))))
+    assert to_json(shuffled) == to_json(PLAN)
+    assert [json.loads(line.rstrip(","))["partition"] for line in to_json(PLAN).splitlines()[1:-1]] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
+
+
+def test_only_proved_and_requested_entries_have_something_to_commit():
+    targets = [each.target for each in PLAN.entries]
+    assert targets == [
+        CommittedOffset(7, 'of "a,\n€"'),
+        CommittedOffset(7),
+        CommittedOffset(7),
+        None,
+        None,
+        CommittedOffset(0, "", 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"offset": "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"},
+        {"offset": None},  # of an exact entry
+        {"verdict": "blocked"},  # with an offset
+        {"verdict": "certain"},
+        {"reason": "no_idea"},
+        {"reason": ""},
+        {"source": []},
+        {"source": [{"group": "billing", "topic": "orders", "partition": 0, "offset": "********"}]},
+        {"evidence": None},
+        {"evidence": {"before": {"source": 1}, "after": None, "matched_by": []}},
+        {"expected": {"offset": "41", "metadata": "", "leader_epoch": None}},
+        {"expected": 41},
+        {"repeats": -1},
+        {"group": 5},
+        {"metadata": None},
+        {"partition": -1},
+    ],
+)
+def test_a_damaged_entry_is_refused(members):
+    with pytest.raises(InvalidFile, match="plan.json is damaged"):
+        from_json(rewritten(**members), "plan.json")
+
+
+def test_an_entry_that_stands_twice_is_refused():
+    with pytest.raises(InvalidFile, match="group billing has two entries for orders-1"):
+        from_json(rewritten(partition=1), "plan.json")
+
+
+@pytest.mark.parametrize("member", ["source", "destination", "snapshot"])
+def test_a_plan_that_does_not_say_what_it_is_for_is_refused(member):
+    document = json.loads(to_json(PLAN))
+    del document[member]
+    with pytest.raises(InvalidFile, match="plan.json is damaged"):
+        from_json(json.dumps(document), "plan.json")

@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Receipt files, and what a receipt tells a second run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import (
+    Receipt,
+    ReceiptEntry,
+    from_json,
+    to_json,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+PARTITION = TopicPartition("orders", 0)
+RECEIPT = Receipt(
+    "destination-id",
+    (
+        ReceiptEntry("billing", PARTITION, None, CommittedOffset(7, "a\n€"), CommittedOffset(7, "a\n€", 3)),
+        ReceiptEntry("billing", TopicPartition("orders", 1), CommittedOffset(9), CommittedOffset(7), None),
+        ReceiptEntry("billing", TopicPartition("orders", 2), CommittedOffset(9, "", 1), None, None),
+    ),
+)
+
+
+def written(before: int | None, offset: int | None, after: int | None) -> ReceiptEntry:
+    commits = (None if each is None else CommittedOffset(each) for each in (before, offset, after))
+    return ReceiptEntry("billing", PARTITION, *commits)
+
+
+def test_everything_comes_back():
+    assert from_json(to_json(RECEIPT), "receipt.json") == RECEIPT
+
+
+def test_the_order_of_entries_does_not_matter():
+    assert to_json(Receipt("destination-id", RECEIPT.entries[::-1])) == to_json(RECEIPT)
+
+
+def test_merging_replaces_entries_with_the_same_key_and_keeps_the_others():
+    new = written(None, 8, 8)
+    merged = RECEIPT.merged([new])
+    assert merged.by_key() == {**RECEIPT.by_key(), ("billing", PARTITION): new}
+    assert len(merged.entries) == len(RECEIPT.entries)
+
+
+@pytest.mark.parametrize(
+    ("entry", "found", "explained"),
+    [
+        pytest.param(written(3, 7, 7), 7, True, id="stands where it was put"),
+        pytest.param(written(3, 7, 7), 12, True, id="has consumed since"),
+        pytest.param(written(30, 7, 7), 30, True, id="rewound, and has consumed up to where it once was"),
+        pytest.param(written(3, 7, 7), 6, False, id="somebody has put it back"),
+        pytest.param(written(3, 7, 7), None, False, id="its commit has expired"),
+        pytest.param(written(3, None, None), 7, False, id="was rolled back"),
+        pytest.param(written(3, 7, None), 7, True, id="killed after the write"),
+        pytest.param(written(3, 7, None), 3, False, id="killed before the write"),
+        pytest.param(written(30, 7, None), 30, False, id="killed before a rewind"),
+        pytest.param(written(3, 7, 9), 9, False, id="somebody else has written at the same time"),
+    ],
+)
+def test_a_receipt_explains_what_was_written_and_what_was_consumed_since(entry, found, explained):
+    assert entry.explains(None if found is None else CommittedOffset(found)) is explained
+
+
+@pytest.mark.parametrize("member", ["before", "written", "after"])
+@pytest.mark.parametrize("value", [7, {"offset": "7", "metadata": "", "leader_epoch": None}, {"offset": 7}])
+def test_a_damaged_entry_is_refused(member, value):
+    document = json.loads(to_json(RECEIPT))
+    document["entries"][0][member] = value
+    with pytest.raises(InvalidFile, match="receipt.json is damaged"):
+        from_json(json.dumps(document), "receipt.json")
+
+
+def test_an_entry_that_stands_twice_is_refused():
+    document = json.loads(to_json(RECEIPT))
+    document["entries"][1]["partition"] = 0
+    with pytest.raises(InvalidFile, match="group billing has two entries for orders-0"):
+        from_json(json.dumps(document), "receipt.json")

@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which groups and topics are meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+GROUPS = [
+    "billing",
+    "billing-retry",
+    "shipping",
+    "console-consumer-7",
+    "connect-sink",
+    "__internal",
+    "streamshift-records",
+]
+TOPICS = ["orders", "orders.archive", "__consumer_offsets", "mm2-offset-syncs.cloud.internal", "onprem.heartbeats"]
+
+
+@pytest.mark.parametrize(
+    ("selection", "names", "left_out"),
+    [
+        pytest.param(Selection(groups=("billing",)), ["billing"], [], id="a name"),
+        pytest.param(Selection(group_patterns=("billing",)), ["billing"], [], id="a pattern matches the whole name"),
+        pytest.param(Selection(group_patterns=("billing.*",)), ["billing", "billing-retry"], [], id="a pattern"),
+        pytest.param(Selection(group_patterns=("bill", "ping")), [], [], id="no pattern matches a part of a name"),
+        pytest.param(
+            Selection(group_patterns=(".*",)),
+            ["billing", "billing-retry", "shipping"],
+            ["__internal", "connect-sink", "console-consumer-7", "streamshift-records"],
+            id="the default excludes, and what they left out",
+        ),
+        pytest.param(
+            Selection(group_patterns=(".*",), exclude_group_patterns=(".*-.*",)),
+            ["__internal", "billing", "shipping"],
+            ["billing-retry", "connect-sink", "console-consumer-7", "streamshift-records"],
+            id="a given exclude list replaces the default one",
+        ),
+        pytest.param(
+            Selection(group_patterns=("c.*",), exclude_group_patterns=()),
+            ["connect-sink", "console-consumer-7"],
+            [],
+            id="an empty exclude list excludes nothing",
+        ),
+        pytest.param(
+            Selection(groups=("connect-sink",), group_patterns=("connect-.*",)),
+            ["connect-sink"],
+            [],
+            id="a name beats an exclude pattern",
+        ),
+        pytest.param(Selection(groups=("gone",)), ["gone"], [], id="a name is selected though there is no such group"),
+    ],
+)
+def test_groups(selection, names, left_out):
+    selection.check()
+    assert selection.select_groups(GROUPS) == (tuple(names), tuple(left_out))
+
+
+@pytest.mark.parametrize(
+    ("selection", "names", "left_out"),
+    [
+        pytest.param(
+            Selection(),
+            ["orders", "orders.archive"],
+            ["__consumer_offsets", "mm2-offset-syncs.cloud.internal", "onprem.heartbeats"],
+            id="without a selection every topic but internal ones",
+        ),
+        pytest.param(Selection(topics=("orders",)), ["orders"], [], id="a name"),
+        pytest.param(Selection(topic_patterns=("orders",)), ["orders"], [], id="a pattern matches the whole name"),
+        pytest.param(
+            Selection(topics=("onprem.heartbeats",), topic_patterns=("ord.*",)),
+            ["onprem.heartbeats", "orders", "orders.archive"],
+            [],
+            id="names and patterns add up, and a name beats an exclude pattern",
+        ),
+        pytest.param(
+            Selection(exclude_topic_patterns=(r".*\.archive", "__.*", "mm2.*")),
+            ["onprem.heartbeats", "orders"],
+            ["__consumer_offsets", "mm2-offset-syncs.cloud.internal", "orders.archive"],
+            id="an exclude list without a selection",
+        ),
+    ],
+)
+def test_topics(selection, names, left_out):
+    assert selection.select_topics(TOPICS) == (tuple(names), tuple(left_out))
+
+
+@pytest.mark.parametrize(
+    ("selection", "told"),
+    [
+        (Selection(), "no group is selected"),
+        (Selection(topics=("orders",)), "no group is selected"),
+        (Selection(groups=("",)), "a group or topic name is empty"),
+        (Selection(groups=("g",), topics=("",)), "a group or topic name is empty"),
+        (Selection(group_patterns=("(",)), r"group_patterns holds '\(', which is no regular expression"),
+        (Selection(groups=("g",), exclude_group_patterns=("*",)), "exclude_group_patterns holds"),
+        (Selection(groups=("g",), topic_patterns=("[",)), "topic_patterns holds"),
+        (Selection(groups=("g",), exclude_topic_patterns=("+",)), "exclude_topic_patterns holds"),
+    ],
+)
+def test_a_selection_that_cannot_be_meant_is_refused(selection, told):
+    with pytest.raises(InvalidInput, match=told) as refused:
+        selection.check()
+    assert refused.value.remedy

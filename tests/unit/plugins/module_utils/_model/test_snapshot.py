@@ -1,0 +1,164 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Snapshot files, in both formats."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    Snapshot,
+    SnapshotEntry,
+    SnapshotGroup,
+    from_csv,
+    from_json,
+    read,
+    to_csv,
+    to_json,
+)
+
+ORDERS = TopicPartition("orders", 0)
+ONE = Snapshot("id", (SnapshotGroup("billing", "classic"),), (SnapshotEntry("billing", ORDERS, CommittedOffset(41)),))
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
+    ["a,b", 'a"b', "a\nb", "{", "0"]
+)
+group_names = texts.filter(bool)
+csv_group_names = group_names.filter(lambda name: not set("\r\n") & set(name))
+topic_names = st.text(string.ascii_letters + string.digits + "._-", min_size=1, max_size=8)  # Kafka allows no others
+partitions = st.builds(TopicPartition, topic_names, st.integers(0, 2**31 - 1))
+commits = st.builds(CommittedOffset, st.integers(0, 2**63 - 1), texts, st.none() | st.integers(0, 2**31 - 1))
+
+
+@st.composite
+def snapshots(draw: st.DrawFn, names: st.SearchStrategy[str] = group_names) -> Snapshot:
+    """Snapshots of up to three groups, sorted as their files are."""
+    groups = sorted(draw(st.lists(names, max_size=3, unique=True)))
+    entries = [
+        SnapshotEntry(group, partition, committed)
+        for group in groups
+        for partition, committed in sorted(draw(st.dictionaries(partitions, commits, max_size=3)).items())
+    ]
+    types = st.sampled_from(["classic", "consumer", "streams", "unknown"])
+    cluster_id = draw(st.none() | texts)
+    return Snapshot(cluster_id, tuple(SnapshotGroup(name, draw(types)) for name in groups), tuple(entries))
+
+
+def without_what_csv_drops(snapshot: Snapshot) -> list[tuple[str, TopicPartition, int]]:
+    return [(group, partition, committed.offset) for group, partition, committed in snapshot.entries]
+
+
+@given(snapshots())
+def test_json_keeps_everything(snapshot):
+    text = to_json(snapshot)
+    assert read(text, "snapshot.json") == snapshot
+    assert text.count("\n") == (len(snapshot.entries) + 2 if snapshot.entries else 1)
+
+
+@given(snapshots(csv_group_names), st.randoms())
+def test_equal_content_gives_equal_bytes(snapshot, random):
+    shuffled = Snapshot(
+        snapshot.cluster_id,
+        tuple(random.sample(snapshot.groups, len(snapshot.groups))),
+        tuple(random.sample(snapshot.entries, len(snapshot.entries))),
+    )
+    assert to_json(shuffled) == to_json(snapshot)
+    assert to_csv(shuffled) == to_csv(snapshot)
+    assert shuffled.digest() == snapshot.digest()
+
+
+@given(snapshots(csv_group_names))
+def test_csv_keeps_offsets(snapshot):
+    only = snapshot.groups[0].name if len(snapshot.groups) == 1 else None
+    found = from_csv(to_csv(snapshot), "snapshot.csv", only)
+    assert without_what_csv_drops(found) == without_what_csv_drops(snapshot)
+    if snapshot.entries:
+        assert read(to_csv(snapshot), "snapshot.csv", only) == found
+
+
+def test_csv_of_one_group_has_the_stock_tools_three_columns():
+    assert to_csv(ONE) == "orders,0,41\n"
+
+
+def test_csv_of_several_groups_has_the_stock_tools_four_columns():
+    other = SnapshotEntry("ship,ping", TopicPartition("orders", 1), CommittedOffset(7, "metadata", 3))
+    both = Snapshot("id", (*ONE.groups, SnapshotGroup("ship,ping", "consumer")), (*ONE.entries, other))
+    assert to_csv(both) == 'billing,orders,0,41\n"ship,ping",orders,1,7\n'
+
+
+def test_a_line_break_in_a_name_is_refused_in_csv_which_the_stock_tool_reads_line_by_line():
+    odd = Snapshot("id", (SnapshotGroup("a\nb", "classic"),), (SnapshotEntry("a\nb", ORDERS, CommittedOffset(1)),))
+    with pytest.raises(InvalidInput, match="Use format: json"):
+        to_csv(odd)
+
+
+def test_what_the_stock_tool_exports_can_be_read():
+    # Unsorted, and quoted where it need not be.
+    exported = 'shipping,orders,1,7\n"a-group-with-a-rather-long-name",orders,0,41\nshipping,orders,0,9\n'
+    assert without_what_csv_drops(from_csv(exported, "exported.csv")) == [
+        ("a-group-with-a-rather-long-name", ORDERS, 41),
+        ("shipping", ORDERS, 9),
+        ("shipping", TopicPartition("orders", 1), 7),
+    ]
+
+
+def test_three_columns_need_the_name_of_their_group():
+    with pytest.raises(InvalidFile, match="do not say whose offsets they are"):
+        from_csv("orders,0,41\n", "snapshot.csv")
+    assert without_what_csv_drops(from_csv("orders,0,41\n", "snapshot.csv", "billing")) == [("billing", ORDERS, 41)]
+
+
+def test_four_columns_keep_their_groups_whatever_group_is_asked_for():
+    assert from_csv("shipping,orders,0,41\n", "snapshot.csv", "billing").entries[0].group == "shipping"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("GROUP,TOPIC,PARTITION,OFFSET\n", "'PARTITION' is no number"),
+        ("billing,orders,0,-1\n", "'-1' is no number"),
+        ("billing,orders,0,4_1\n", "'4_1' is no number"),
+        ("billing,orders,0,4.1e1\n", "is no number"),
+        ("billing,orders,0,VALUE_SPECIFIED_IN_NO_LOG_PARAMETER\n", "is no number"),
+        ("billing,orders,0\nbilling,orders,1,7\n", "three columns"),
+        ("billing,orders,0,41\norders,1,7\n", "three columns"),
+        ("billing,orders,0,41,\n", "too many values"),
+        ("billing orders 0 41\n", "not enough values"),  # rpk's variant
+        (",orders,0,41\n", "a name is empty"),
+        ("billing,,0,41\n", "a name is empty"),
+        ("billing,orders,0,41\nbilling,orders,0,42\n", "two lines for group billing and orders-0"),
+        ("billing,orders\r,0,41\n", "is not CSV"),
+    ],
+)
+def test_csv_that_cannot_be_meant_is_refused(text, why):
+    with pytest.raises(InvalidFile) as refused:
+        from_csv(text, "/srv/snapshot.csv")
+    assert why in str(refused.value)
+    assert "/srv/snapshot.csv" in str(refused.value)
+    assert refused.value.remedy
+
+
+def test_a_file_that_changes_its_columns_is_refused_though_its_group_is_known():
+    with pytest.raises(InvalidFile, match="line 2 .* has 4 columns, and the first line has 3"):
+        from_csv("orders,0,41\nbilling,orders,1,7\n", "snapshot.csv", "billing")
+
+
+def test_an_offset_that_stands_twice_is_refused():
+    text = to_json(ONE).replace("[\n", "[\n" + to_json(ONE).splitlines()[1] + ",\n")
+    with pytest.raises(InvalidFile, match="group billing has two entries for orders-0"):
+        from_json(text, "snapshot.json")
+
+
+def test_the_digest_changes_with_every_commit():
+    moved = Snapshot(ONE.cluster_id, ONE.groups, (SnapshotEntry("billing", ORDERS, CommittedOffset(42)),))
+    noted = Snapshot(ONE.cluster_id, ONE.groups, (SnapshotEntry("billing", ORDERS, CommittedOffset(41, "x")),))
+    assert len({ONE.digest(), moved.digest(), noted.digest()}) == 3
