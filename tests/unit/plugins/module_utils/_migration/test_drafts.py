@@ -1,0 +1,118 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From a snapshot to entries of a plan."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import (
+    Draft,
+    from_snapshot,
+    with_uncommitted,
+    without_records,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+
+def snapshot(*commits: tuple[str, str, int]) -> Snapshot:
+    """Of (group, topic, partition), all committed at 7."""
+    entries = (
+        SnapshotEntry(group, TopicPartition(topic, number), CommittedOffset(7, "m", 3))
+        for group, topic, number in commits
+    )
+    return Snapshot("id", (), tuple(entries))
+
+
+def names(drafts: list[Draft]) -> list[tuple[str, str, str, str]]:
+    return [(d.source_group, str(d.source_partition), d.group, str(d.partition)) for d in drafts]
+
+
+def test_every_commit_gets_its_names_at_the_destination():
+    mapping = Mapping((Rule("sales", name="orders"),), (Rule(r"\1-eu", pattern="(.*)", topics=("orders",)),))
+    found = from_snapshot(snapshot(("app", "clicks", 0), ("app", "orders", 1)), mapping)
+    assert names(found) == [("app", "clicks-0", "app", "clicks-0"), ("app", "orders-1", "app-eu", "sales-1")]
+
+
+@pytest.mark.parametrize(
+    ("commits", "mapping"),
+    [
+        pytest.param(
+            [("app", "a", 0), ("app", "b", 0)], Mapping((Rule("c", pattern="a|b"),)), id="two topics become one"
+        ),
+        pytest.param([("app", "a", 0), ("app", "b", 0)], Mapping((Rule("b", name="a"),)), id="a topic becomes another"),
+        pytest.param(
+            [("x", "a", 0), ("y", "a", 0)], Mapping((), (Rule("z", pattern="x|y"),)), id="two groups become one"
+        ),
+        pytest.param(
+            [("app", "a", 0), ("app", "b", 1)],
+            Mapping((Rule("c", pattern="a|b"),)),
+            id="two topics become one, though no partition of theirs does",
+        ),
+    ],
+)
+def test_two_sources_on_one_destination_are_refused(commits, mapping):
+    with pytest.raises(InvalidInput, match="two sources map to one destination: .* both become") as refused:
+        from_snapshot(snapshot(*commits), mapping)
+    assert all(f"{group} {topic}" in str(refused.value) for group, topic, _partition in commits)
+
+
+def test_a_group_may_be_split_by_topic_and_groups_may_swap_names():
+    split = Mapping((), (Rule("app-a", name="app", topics=("a",)), Rule("app-b", name="app", topics=("b",))))
+    assert [d.group for d in from_snapshot(snapshot(("app", "a", 0), ("app", "b", 0)), split)] == ["app-a", "app-b"]
+    swap = Mapping((), (Rule("y", name="x"), Rule("x", name="y")))
+    assert [d.group for d in from_snapshot(snapshot(("x", "a", 0), ("y", "a", 0)), swap)] == ["y", "x"]
+
+
+def test_the_other_partitions_of_a_committed_topic_are_named_as_uncommitted():
+    mapping = Mapping((Rule("sales", name="orders"),))
+    drafts = with_uncommitted(
+        from_snapshot(snapshot(("app", "orders", 1), ("app", "clicks", 0)), mapping), {"orders": 3}
+    )
+    added = [draft for draft in drafts if draft.committed is None]
+    assert names(added) == [("app", "orders-0", "app", "sales-0"), ("app", "orders-2", "app", "sales-2")]
+    assert len(drafts) == 4
+
+
+DRAFT = Draft("app", TopicPartition("sales", 2), "app", TopicPartition("orders", 2), CommittedOffset(7, "m", 3))
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "reason", "told"),
+    [
+        ({"orders": 3}, {"sales": 3}, None, ""),
+        ({}, {"sales": 3}, Reason.TOPIC_MISSING, "topic orders does not exist at the source"),
+        ({"orders": 3}, {}, Reason.TOPIC_MISSING, "topic sales does not exist at the destination"),
+        ({"orders": 3}, {"orders": 3}, Reason.TOPIC_MISSING, "topic sales does not exist at the destination"),
+        ({"orders": 3}, {"sales": 4}, Reason.PARTITION_COUNT_DIFFERS, "orders has 3 partitions"),
+        ({"orders": 2}, {"sales": 2}, Reason.TOPIC_MISSING, "orders-2 does not exist at the source"),
+    ],
+)
+def test_topics_alone_block_an_entry(source, destination, reason, told):
+    entry = without_records(DRAFT, source, destination)
+    if reason is None:
+        assert entry is None
+    else:
+        assert entry is not None
+        assert (entry.verdict, entry.reason, entry.target) == (Verdict.BLOCKED, reason, None)
+        assert told in entry.detail
+
+
+def test_an_entry_keeps_the_commits_metadata_and_never_its_leader_epoch():
+    entry = DRAFT.entry(Verdict.EXACT, 5)
+    assert entry.target == CommittedOffset(5, "m", None)
+    assert entry.source == (SourcePosition("app", TopicPartition("orders", 2), 7),)
+
+
+def test_a_draft_without_a_commit_has_no_source_offset():
+    entry = DRAFT._replace(committed=None).entry(Verdict.UNCOMMITTED)
+    assert entry.source[0].offset is None
+    assert entry.target is None
