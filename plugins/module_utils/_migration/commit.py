@@ -187,7 +187,8 @@ def _idle(
     if problems and options.on_active_group == "fail":
         name, problem = next(iter(sorted(problems.items())))
         raise GroupBusy(
-            f"{problem}" + (f" ({len(problems)} groups are in use: {', '.join(sorted(problems))})" if problems else ""),
+            problem
+            + (f" ({len(problems)} groups are in use: {', '.join(sorted(problems))})" if len(problems) > 1 else ""),
             cluster=str(destination),
             group=name,
             remedy="stop what uses it and wait for the session timeout, or leave it out by on_active_group: skip_group",
