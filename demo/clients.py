@@ -197,12 +197,11 @@ def consume(cluster: Servers, group: str, topics: t.Sequence[str], count: int) -
 
     Returns how many records were consumed.
     """
-    consumer = _consumer(cluster, committed=True, group=group, auto_offset_reset="earliest")
-    consumed, ends, deadline = 0, set[tuple[str | None, int | None]](), time.monotonic() + SECONDS
-    wanted_ends = sum(len(partitions_of(cluster, topic)) for topic in topics)
-    try:
-        consumer.subscribe(list(topics))
-        while consumed < count and len(ends) < wanted_ends:
+    consumed, ends = 0, set[tuple[str | None, int | None]]()
+    all_ends = sum(len(partitions_of(cluster, topic)) for topic in topics)
+    with _member(cluster, group, topics) as consumer:
+        deadline = time.monotonic() + SECONDS
+        while consumed < count and len(ends) < all_ends:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"group {group} has consumed only {consumed} of {count} records")
             for message in consumer.consume(min(500, count - consumed), 0.1):
@@ -215,9 +214,32 @@ def consume(cluster: Servers, group: str, topics: t.Sequence[str], count: int) -
                     raise KafkaException(error)
         if consumed:
             consumer.commit(asynchronous=False)
+    return consumed
+
+
+def commit_as_member(cluster: Servers, group: str, offsets: t.Mapping[tuple[str, int], int]) -> None:
+    """Join the group, commit these offsets as its only member does, and leave."""
+    with _member(cluster, group, sorted({topic for topic, _ in offsets})) as consumer:
+        deadline = time.monotonic() + SECONDS
+        while not consumer.assignment():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"group {group} has no member after {SECONDS:.0f} s")
+            consumer.consume(1, 0.05)
+        answers = consumer.commit(
+            offsets=[TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()],
+            asynchronous=False,
+        )
+        assert not [answer for answer in answers or () if answer.error], (group, answers)
+
+
+@contextlib.contextmanager
+def _member(cluster: Servers, group: str, topics: t.Sequence[str]) -> t.Iterator[Consumer]:
+    consumer = _consumer(cluster, committed=True, group=group, auto_offset_reset="earliest")
+    try:
+        consumer.subscribe(list(topics))
+        yield consumer
     finally:
         consumer.close()
-    return consumed
 
 
 def _consumer(cluster: Servers, committed: bool, group: str = "streamshift-reader", **settings: str) -> Consumer:
