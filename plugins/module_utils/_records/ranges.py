@@ -149,7 +149,7 @@ class _Reader:
         """Take in what has come; -> how many messages that concerned a span."""
         count = 0
         ended: dict[TopicPartition, _Task] = {}
-        messages: list[t.Any] = self.consumer.consume(500, 0.05)  # typed, every field of a message may be None
+        messages: list[t.Any] = self.consumer.consume(2000, 0.05)  # typed, every field of a message may be None
         for message in messages:
             where = TopicPartition(message.topic(), message.partition())
             task = self.left.get(where)

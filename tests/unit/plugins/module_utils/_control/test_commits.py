@@ -1,0 +1,43 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is sent in one request, and what is said of its answer."""
+
+from __future__ import annotations
+
+import types
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+HERE = [TopicPartition("orders", partition) for partition in range(3)]
+
+
+def answer(codes):
+    partitions = [types.SimpleNamespace(partition_index=index, error_code=code) for index, code in codes.items()]
+    return types.SimpleNamespace(topics=[types.SimpleNamespace(name="orders", partitions=partitions)])
+
+
+def test_a_partition_that_the_answer_leaves_out_is_not_taken_for_stored():
+    codes = commits._codes(HERE, answer({0: 0, 1: 29}))
+    assert commits._explained("billing", codes, "READ") == {
+        HERE[1]: "TOPIC_AUTHORIZATION_FAILED: needs ACL TOPIC READ on orders",
+        HERE[2]: "UNKNOWN",
+    }
+
+
+def test_members_are_told_from_other_refusals():
+    assert commits.is_busy(commits._explained("billing", {HERE[0]: 0, HERE[1]: 25}, "READ"))
+    assert not commits.is_busy(commits._explained("billing", {HERE[0]: 0, HERE[1]: 30}, "READ"))
+    assert not commits.is_busy({})
+
+
+def test_large_commits_are_sent_in_batches_that_a_broker_takes():
+    wanted = {TopicPartition("orders", n): CommittedOffset(n, "ä" * 2000) for n in range(300)}
+    batches = list(commits._batches(wanted))
+    assert {where: commit for batch in batches for where, commit in batch.items()} == wanted
+    assert sum(map(len, batches)) == len(wanted)
+    assert all(sum(len(each.metadata.encode()) for each in batch.values()) < 500_000 for batch in batches)
+    assert list(commits._batches({})) == []
