@@ -1,0 +1,195 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Commits: what is written, what is left alone, what the receipt says, and that dying half-way harms nothing."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+
+import pytest
+
+from demo.clients import Message, commit, committed, consume, create_topic, delete_records, list_groups, produce
+from tests.support.consumers import member
+from tests.support.copier import copy
+from tests.support.modules import Migration, kill, outcome, refuses, run, spawn
+
+KILLS = 15
+
+
+@pytest.fixture
+def orders(source, destination, topic):
+    """A topic with two partitions of 20 records, copied; at the destination two junk records come first."""
+    for cluster in (source, destination):
+        create_topic(cluster, topic, partitions=2)
+    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
+    copy(source, destination, topic, junk=2)
+    return topic
+
+
+@pytest.fixture
+def migration(source, destination, orders, tmp_path):
+    """The plan of a group that stands at 5 and 20."""
+    commit(source, orders, {(orders, 0): (5, "five"), (orders, 1): 20})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.plan(orders)
+    return migration
+
+
+def receipt_rows(migration):
+    lines = migration.receipt_file.read_text().splitlines()
+    rows = [json.loads(line.rstrip(",")) for line in lines[1:-1]]  # one entry a line
+    return {(row["group"], row["partition"]): row for row in rows}
+
+
+def test_the_receipt_says_what_was_and_what_is(destination, orders, migration):
+    commit(destination, orders, {(orders, 1): (1, "before")})
+    migration.translate()
+    migration.commit()
+    assert migration.receipt_file.stat().st_mode & 0o777 == 0o600
+    rows = receipt_rows(migration)
+    first, second = rows[orders, 0], rows[orders, 1]
+    assert (first["before"], first["written"]["offset"], first["after"]["metadata"]) == (None, 7, "five")
+    assert (second["before"]["metadata"], second["written"]["offset"], second["after"]["offset"]) == ("before", 22, 22)
+    assert json.loads(migration.receipt_file.read_text())["destination"] == {"cluster_id": destination.cluster_id}
+
+
+def test_a_group_that_has_consumed_since_is_left_where_it_is(destination, orders, migration):
+    migration.commit()
+    assert consume(destination, orders, [orders], 15) == 15
+    state = migration.state(orders)
+    assert migration.snapshot(orders)["changed"] is False
+    assert migration.translate()["changed"] is False
+    again = migration.commit()
+    assert again["changed"] is False
+    assert "migrated earlier, has consumed since" in again["left_out"][0]
+    assert migration.state(orders) == state
+
+
+def test_a_source_that_has_moved_on_moves_the_group_further(source, destination, orders, migration):
+    migration.commit()
+    commit(source, orders, {(orders, 0): 9, (orders, 1): 20})
+    assert [migration.snapshot(orders)["changed"], migration.translate()["changed"]] == [True, True]
+    done = migration.commit()
+    assert done["written"] == 1
+    assert committed(destination, orders) == {(orders, 0): (11, ""), (orders, 1): (22, "")}
+    assert receipt_rows(migration)[orders, 0]["before"] is None  # the first run's truth
+
+
+@pytest.mark.parametrize(
+    ("stands", "option", "policies"),
+    [(15, "on_rewind", ["fail", "keep", "rewind"]), (3, "on_advance", ["fail", "keep", "advance"])],
+)
+def test_a_group_that_stands_elsewhere(destination, orders, migration, stands, option, policies):
+    commit(destination, orders, {(orders, 0): (stands, "theirs")})
+    migration.translate()
+    for policy in policies:
+        if policy == "fail":
+            before = migration.state(orders)
+            message = migration.commit(via=refuses, **{option: policy})
+            assert f"group {orders}, topic {orders}, partition 0" in message and option in message
+            assert migration.state(orders) == before
+        else:
+            done = migration.commit(**{option: policy})
+            expected = (stands, "theirs") if policy == "keep" else (7, "five")
+            assert committed(destination, orders) == {(orders, 0): expected, (orders, 1): (22, "")}
+            assert bool(done["left_out"]) is (policy == "keep")
+
+
+@pytest.mark.parametrize(("policy", "written"), [("skip_group", 1), ("skip_partition", 2)])
+def test_blocked_entries_are_left_out_as_asked(source, destination, orders, migration, policy, written):
+    commit(source, f"{orders}-blocked", {(orders, 0): 99, (orders, 1): 5})
+    commit(source, orders, {(orders, 0): 5})
+    migration.plan(orders, f"{orders}-blocked")
+    migration.directory.joinpath("receipt.json").unlink(missing_ok=True)
+    done = migration.commit(on_blocked=policy)
+    assert f"{orders}-blocked {orders}-0: blocked, beyond_end" in done["left_out"][0]
+    assert (orders, 0) in committed(destination, orders)
+    assert len(committed(destination, f"{orders}-blocked")) == written - 1
+
+
+def test_a_busy_group_is_left_out_as_asked(source, destination, orders, migration):
+    busy = f"{orders}-busy"
+    commit(source, busy, {(orders, 0): 5})
+    with member(destination, busy, [orders]):
+        migration.plan(orders, busy)
+        done = migration.commit(on_active_group="skip_group", on_rewind="rewind")
+    assert any(line.startswith(f"{busy}: has members") for line in done["left_out"])
+    assert committed(destination, orders) == {(orders, 0): (7, "five"), (orders, 1): (22, "")}
+    assert committed(destination, busy) == {(orders, 0): (22, ""), (orders, 1): (22, "")}
+
+
+def test_records_that_were_deleted_since_the_plan_was_made(destination, orders, migration):
+    delete_records(destination, orders, {0: 10})
+    before = migration.state(orders)
+    message = migration.commit(via=refuses)
+    assert f"group {orders}, topic {orders}, partition 0: offset 7 is not between the log's start 10" in message
+    assert migration.state(orders) == before
+
+
+def test_idle_wait_is_waited_once_for_all_groups_and_not_for_nothing(source, destination, orders, migration):
+    for number in range(5):
+        commit(source, f"{orders}-{number}", {(orders, 0): number})
+    migration.plan(*(f"{orders}-{number}" for number in range(5)))
+    begin = time.monotonic()
+    migration.commit(idle_wait=2)
+    assert 2 <= time.monotonic() - begin < 4
+    begin = time.monotonic()
+    assert migration.commit(idle_wait=30)["changed"] is False
+    assert time.monotonic() - begin < 5
+
+
+def test_killed_at_any_moment_a_run_goes_on_where_it_was(source, destination, topic, tmp_path):
+    """Commits and rollbacks are killed, again and again, and end as if they had not been."""
+    create_topic(destination, topic, partitions=40)
+    create_topic(source, topic, partitions=40)
+    groups = [f"{topic}-{number}" for number in range(30)]
+    for number, group in enumerate(groups):
+        commit(source, group, {(topic, partition): 0 for partition in range(40)})
+        # A third had nothing, a third some commits, a third of one partition only.
+        partitions = [range(0), range(0, 40, 3), range(1)][number % 3]
+        if partitions:
+            commit(destination, group, {(topic, partition): (0, f"before {partition}") for partition in partitions})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.plan(*groups)
+    before = {group: committed(destination, group) for group in groups}
+    options = {"cluster": migration.destination, "idle_wait": 0, "receipt": str(migration.receipt_file)}
+    commit_it = {**options, "plan": str(migration.plan_file), "on_advance": "advance"}
+    take_it_back = {**options, "state": "rolled_back"}
+
+    def check_truth():
+        for (group, partition), row in (receipt_rows(migration) if migration.receipt_file.exists() else {}).items():
+            found = before[group].get((topic, partition))
+            assert row["before"] == (found and {"offset": 0, "metadata": found[1], "leader_epoch": None})
+
+    begin = time.monotonic()
+    assert not outcome(spawn("kafka_offset_commit", **commit_it)).get("failed")
+    seconds = time.monotonic() - begin
+    chance = random.Random(4)
+    kills, step = 0, take_it_back
+    while kills < KILLS:
+        process = spawn("kafka_offset_commit", **step)
+        time.sleep(chance.uniform(0, seconds))
+        if kill(process):
+            kills += 1
+            assert not [file for file in migration.files() if file.endswith(".lock")]
+        else:
+            step = commit_it if step is take_it_back else take_it_back
+        check_truth()
+    done = run("kafka_offset_commit", **commit_it)
+    assert not done.get("failed"), done["msg"]
+    check_truth()
+    assert {len(committed(destination, group)) for group in groups} == {40}
+    assert {metadata for group in groups for _offset, metadata in committed(destination, group).values()} == {""}
+    assert run("kafka_offset_commit", **commit_it)["changed"] is False
+
+    killed = spawn("kafka_offset_commit", **take_it_back)
+    time.sleep(seconds / 2)
+    kill(killed)
+    done = run("kafka_offset_commit", **take_it_back)
+    assert not done.get("failed"), done["msg"]
+    assert {group: committed(destination, group) for group in groups} == before
+    assert [name for name in list_groups(destination) if name in groups] == sorted(g for g in groups if before[g])

@@ -1,0 +1,168 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Applications around a group: members of every kind, writers, and what a group would be given to consume."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import typing as t
+import uuid
+
+import kafka
+from confluent_kafka import Consumer, Producer, ShareConsumer, TopicPartition
+from kafka.admin import KafkaAdminClient
+from kafka.structs import OffsetAndMetadata
+
+from demo.clients import SECONDS, Message, Servers, Stored, committed, read
+
+Content = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
+
+
+@contextlib.contextmanager
+def member(cluster: Servers, group: str, topics: t.Sequence[str], protocol: str = "classic") -> t.Iterator[Consumer]:
+    """A live member that has consumed and committed everything. protocol: classic, or consumer for KIP-848."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": ",".join(cluster.bootstrap_servers),
+            "group.id": group,
+            "group.protocol": protocol,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "log_level": 0,
+        }
+    )
+    try:
+        consumer.subscribe(list(topics))
+        deadline = time.monotonic() + SECONDS
+        ends: set[tuple[str | None, int | None]] = set()
+        while not consumer.assignment() or len(ends) < len(consumer.assignment()):
+            assert time.monotonic() < deadline, f"group {group} was not given its partitions"
+            message = consumer.poll(0.1)
+            if message is not None and message.error():
+                ends.add((message.topic(), message.partition()))
+        consumer.commit(offsets=consumer.position(consumer.assignment()), asynchronous=False)
+        yield consumer
+    finally:
+        consumer.close()
+
+
+@contextlib.contextmanager
+def assigned(cluster: Servers, group: str, topic: str) -> t.Iterator[t.Callable[[], int]]:
+    """A consumer with assign(), which no broker counts as a member. Calling what it yields commits one record more."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": ",".join(cluster.bootstrap_servers),
+            "group.id": group,
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
+    offset = 0
+
+    def more() -> int:
+        nonlocal offset
+        offset += 1
+        consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+        return offset
+
+    try:
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        yield more
+    finally:
+        consumer.close()
+
+
+@contextlib.contextmanager
+def share_member(cluster: Servers, group: str, topic: str) -> t.Iterator[None]:
+    """A live member of a share group."""
+    consumer = ShareConsumer({"bootstrap.servers": ",".join(cluster.bootstrap_servers), "group.id": group})
+    try:
+        consumer.subscribe([topic])
+        consumer.poll(1.0)
+        yield
+    finally:
+        consumer.close()
+
+
+def commit_with_epoch(cluster: Servers, group: str, topic: str, offset: int, metadata: str, epoch: int) -> None:
+    """Commit for partition 0 of a topic as a Java consumer does, which adds the leader epoch."""
+    client = KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))
+    with contextlib.closing(client):
+        commits = {kafka.TopicPartition(topic, 0): OffsetAndMetadata(offset, metadata, epoch)}
+        assert [error.__name__ for error in client.alter_group_offsets(group, commits).values()] == ["NoError"]
+
+
+@contextlib.contextmanager
+def open_transaction(cluster: Servers, topic: str, messages: t.Sequence[Message]) -> t.Iterator[None]:
+    """Records of a transaction that ends, aborted, with the block only."""
+    producer = Producer(
+        {
+            "bootstrap.servers": ",".join(cluster.bootstrap_servers),
+            "transactional.id": f"writer-{uuid.uuid4()}",
+            "log_level": 0,
+        }
+    )
+    producer.init_transactions(SECONDS)
+    producer.begin_transaction()
+    for message in messages:
+        producer.produce(topic, message.value, message.key, message.partition, timestamp=message.timestamp)
+    producer.flush(SECONDS)
+    try:
+        yield
+    finally:
+        producer.abort_transaction(SECONDS)
+
+
+def content(record: Stored) -> Content:
+    """What makes a record the same on both clusters: everything but the offset."""
+    return record.partition, record.timestamp, record.key, record.value, record.headers
+
+
+def unconsumed(cluster: Servers, group: str, topic: str) -> list[Content]:
+    """What a read_committed consumer of the group would get of a topic, of partitions with a commit."""
+    start = {partition: offset for (name, partition), (offset, _) in committed(cluster, group).items() if name == topic}
+    records = read(cluster, topic, start, start=start) if start else []
+    return [content(record) for record in records]
+
+
+def consumed_by_member(cluster: Servers, group: str, topic: str) -> list[Content]:
+    """What a real member of the group gets until the end of every partition, in the order of each partition.
+
+    It has no position to fall back to: a partition without a valid commit raises.
+    """
+    consumer = Consumer(
+        {
+            "bootstrap.servers": ",".join(cluster.bootstrap_servers),
+            "group.id": group,
+            "client.id": f"reader-{uuid.uuid4().hex[:8]}",
+            "auto.offset.reset": "error",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+            "log_level": 0,
+        }
+    )
+    found: list[Content] = []
+    ends: set[int | None] = set()
+    deadline = time.monotonic() + SECONDS
+    try:
+        consumer.subscribe([topic])
+        while not consumer.assignment() or len(ends) < len(consumer.assignment()):
+            assert time.monotonic() < deadline, f"group {group} did not come to the end of {topic}"
+            message = consumer.poll(0.1)
+            if message is None:
+                continue
+            if message.error():
+                assert message.error().name() == "_PARTITION_EOF", message.error()
+                ends.add(message.partition())
+                continue
+            kind, timestamp = message.timestamp()
+            headers = tuple(t.cast(list[tuple[str, bytes | None]], message.headers() or []))
+            found.append((message.partition() or 0, timestamp if kind else -1, message.key(), message.value(), headers))
+    finally:
+        consumer.close()
+    return sorted(found, key=lambda each: each[0])
