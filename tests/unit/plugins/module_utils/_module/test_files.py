@@ -1,0 +1,177 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Files are whole or not there, private, and one run's alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def unwritable(tmp_path: Path) -> Iterator[Path]:
+    """A directory that this user cannot write to; root becomes nobody for it."""
+    folder = tmp_path / "unwritable"
+    folder.mkdir()
+    folder.chmod(0o555)
+    if os.getuid():
+        yield folder
+        return
+    here = os.open(folder, os.O_RDONLY)  # nobody may not walk through root's temporary directories
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield Path(f"/proc/self/fd/{here}")
+    finally:
+        os.setresuid(0, 0, 0)
+        os.close(here)
+
+
+def test_text_comes_back(tmp_path):
+    path = str(tmp_path / "plan.json")
+    assert files.read(path) is None
+    files.write(path, "größe\n")
+    assert files.read(path) == "größe\n"
+    assert Path(path).read_bytes() == "größe\n".encode()
+
+
+def test_files_are_private_whatever_was_there_before(tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text("old")
+    path.chmod(0o644)
+    files.write(str(path), "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("step", ["replace", "fsync"])
+def test_a_write_that_fails_half_way_leaves_the_old_file_and_no_other(tmp_path, monkeypatch, step):
+    path = tmp_path / "receipt.json"
+    files.write(str(path), "old")
+
+    def fail(*_arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(InvalidFile, match="receipt.json cannot be written: .*No space left on device"):
+        files.write(str(path), "new")
+    assert [each.name for each in tmp_path.iterdir()] == ["receipt.json"]
+    assert path.read_text() == "old"
+
+
+def test_a_process_that_is_killed_while_it_writes_leaves_the_old_file(tmp_path):
+    path = tmp_path / "receipt.json"
+    files.write(str(path), "old")
+    script = (
+        "import os, signal; from ansible_collections.streamshift.kafka.plugins.module_utils._module import files\n"
+        "os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"files.write({str(path)!r}, 'new' * 1000)"
+    )
+    assert run(script).wait() == -signal.SIGKILL
+    assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", None])
+def test_what_is_there_and_cannot_be_read_is_told(tmp_path, content):
+    path = tmp_path / "plan.json"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(InvalidFile, match="plan.json cannot be read: "):
+        files.read(str(path))
+
+
+def test_a_missing_file_names_the_step_that_makes_it(tmp_path):
+    with pytest.raises(InvalidFile, match="there is no plan file .*plan.json. Make it with kafka_offset_translate"):
+        files.read_required(str(tmp_path / "plan.json"), "plan", "kafka_offset_translate")
+
+
+def test_an_unwritable_directory_is_told_before_anything_is_done(unwritable):
+    with pytest.raises(InvalidInput, match="is not writable for this user"):
+        files.check_writable(str(unwritable / "plan.json"))
+    with pytest.raises(InvalidFile, match="cannot be written: .*Permission denied"):
+        files.write(str(unwritable / "plan.json"), "text")
+
+
+def test_a_path_that_can_be_no_file_is_told_before_anything_is_done(tmp_path):
+    with pytest.raises(InvalidInput, match="missing is no directory. Create it"):
+        files.check_writable(str(tmp_path / "missing/plan.json"))
+    with pytest.raises(InvalidInput, match="it is a directory"):
+        files.check_writable(str(tmp_path))
+    with (
+        pytest.raises(InvalidInput, match="cannot be used: .*No such file"),
+        files.locked(str(tmp_path / "no/plan.json")),
+    ):
+        pass
+
+
+def run(script: str, **options: object) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.Popen([sys.executable, "-c", script], env=environment, text=True, **options)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that works in the directory."""
+    script = (
+        "import time; from ansible_collections.streamshift.kafka.plugins.module_utils._module import files\n"
+        f"with files.locked({str(tmp_path / 'plan.json')!r}):\n"
+        "    print('locked', flush=True); time.sleep(60)"
+    )
+    process = run(script, stdout=subprocess.PIPE)
+    assert process.stdout
+    assert process.stdout.readline() == "locked\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_second_run_in_a_directory_is_refused_at_once_and_let_in_when_the_first_is_killed(tmp_path, holder):
+    begin = time.monotonic()
+    with pytest.raises(Locked, match="another run works in"), files.locked(str(tmp_path / "receipt.json")):
+        pass
+    assert time.monotonic() - begin < 1
+    holder.kill()
+    holder.wait()
+    with files.locked(str(tmp_path / "receipt.json")):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_in_different_directories_do_not_meet(tmp_path, holder):
+    (tmp_path / "other").mkdir()
+    with files.locked(str(tmp_path / "other/plan.json")):
+        pass
+
+
+def test_a_lock_ends_with_its_block(tmp_path):
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), files.locked(str(tmp_path / "plan.json")):
+            raise ZeroDivisionError
+
+
+def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
+    def fail(*_arguments):
+        raise OSError(9, "Bad file descriptor")  # NFS, for a directory
+
+    monkeypatch.setattr(files.fcntl, "flock", fail)
+    with (
+        pytest.raises(InvalidInput, match="cannot be locked: .*Bad file descriptor"),
+        files.locked(str(tmp_path / "x")),
+    ):
+        pass
