@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Two clusters that can be reached directly, and over a long cable: the same brokers with the same records."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import time
+import typing as t
+from pathlib import Path
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from demo.sandbox import start, stop
+from sandbox_processes import free_ports, listens
+from tests.benchmark.loads import FOREIGN, LOADS
+
+HERE = Path(__file__).parent
+ONE_WAY = 20  # milliseconds
+MEMORY = "1g"
+
+
+class Address(t.NamedTuple):
+    """host:port of one cluster: near, and behind the cable."""
+
+    near: str
+    far: str
+
+
+class Bed(t.NamedTuple):
+    """folder is for what the modules write."""
+
+    folder: Path
+    source: Address
+    destination: Address
+
+
+@contextlib.contextmanager
+def running(loads: t.Sequence[str]) -> t.Iterator[Bed]:
+    """Both clusters, filled with the loads. Afterwards nothing of it runs, and its files are gone."""
+    with contextlib.ExitStack() as undo:
+        folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="streamshift-benchmark-")))
+        bed = Bed(folder, _cluster("source", folder, undo), _cluster("destination", folder, undo))
+        _fill(bed, loads, undo)
+        yield bed
+
+
+def _cluster(name: str, folder: Path, undo: contextlib.ExitStack) -> Address:
+    """A broker has a second listener, which it says is at the near end of the cable."""
+    near, far, controller, cable = free_ports(4)
+    listeners = {"PLAINTEXT": near, "FAR": far, "CONTROLLER": controller}
+    settings = {
+        "listeners": _listeners(listeners),
+        "advertised.listeners": _listeners({"PLAINTEXT": near, "FAR": cable}),
+        "listener.security.protocol.map": ",".join(f"{listener}:PLAINTEXT" for listener in listeners),
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+    }
+    undo.callback(stop, name, folder)
+    start(name, folder, ports=[near], settings=settings, memory=MEMORY)
+    proxy = _program(undo, "distance.py", str(ONE_WAY), f"{cable}:{far}")
+    while not listens(cable):
+        if proxy.poll() is not None:
+            raise RuntimeError("the cable does not hold")
+        time.sleep(0.05)
+    return Address(f"127.0.0.1:{near}", f"127.0.0.1:{cable}")
+
+
+def _listeners(ports: t.Mapping[str, int]) -> str:
+    return ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())
+
+
+def _fill(bed: Bed, loads: t.Sequence[str], undo: contextlib.ExitStack) -> None:
+    """The records of both clusters at the same time, then the groups' commits at the source."""
+    fillers = [
+        _program(undo, "loads.py", bed.source.near, "0", *loads),
+        _program(undo, "loads.py", bed.destination.near, str(FOREIGN), *loads),
+    ]
+    for filler in fillers:
+        if filler.wait():
+            raise RuntimeError("a cluster could not be filled")
+    wanted = {
+        group: {TopicPartition(*where): CommittedOffset(offset) for where, offset in offsets.items()}
+        for load in loads
+        for group, offsets in LOADS[load].commits().items()
+    }
+    refused = commits.commit_offsets(Connection("source", (bed.source.near,)), wanted)
+    if any(refused.values()):
+        raise RuntimeError(f"groups could not be set up: {next(filter(None, refused.values()))}")
+
+
+def _program(undo: contextlib.ExitStack, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """A program of this folder that does not outlive the benchmark."""
+    program = subprocess.Popen(
+        [sys.executable, str(HERE / name), *arguments],
+        stdin=subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the benchmark alone, which ends the others in order
+    )
+    undo.callback(program.wait)
+    undo.callback(program.kill)
+    return program

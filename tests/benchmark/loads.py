@@ -1,0 +1,137 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the benchmarks work on: topics and groups whose right answers are known. As a program: fill a cluster.
+
+    loads.py ADDRESS FOREIGN LOAD...
+
+FOREIGN records that no other cluster has come first in every partition, so a copy's offset is the original's plus this.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import typing as t
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+FOREIGN = 3  # at the destination
+VALUE_BYTES = 100
+BEGIN, STEP = 1_700_000_000_000, 10  # the first record's timestamp, and the time from one to the next, in milliseconds
+BATCH_BYTES = 16384  # as Java's producers and so MirrorMaker 2 have it by default
+SECONDS = 120.0
+
+Commits = dict[str, dict[tuple[str, int], int]]
+
+
+class Load(t.NamedTuple):
+    """Topics, and groups that each consume one of them. records and partitions are those of each.
+
+    Every caught_up-th group has consumed everything, the others stand anywhere; 0: all others.
+    """
+
+    name: str
+    topics: int
+    partitions: int
+    records: int
+    groups: int
+    caught_up: int
+
+    @property
+    def topic_names(self) -> list[str]:
+        return [f"{self.name}-{number:03}" for number in range(self.topics)]
+
+    def commits(self) -> Commits:
+        """What each group has committed at the source, the same in every run."""
+        chance = random.Random(self.name)
+        return {
+            f"{self.name}-group-{number:03}": {
+                (self.topic_names[number % self.topics], partition): self.records
+                if self.caught_up and number % self.caught_up == 0
+                else chance.randrange(1, self.records)
+                for partition in range(self.partitions)
+            }
+            for number in range(self.groups)
+        }
+
+
+LOADS = {
+    load.name: load
+    for load in (
+        Load("short", topics=100, partitions=50, records=50, groups=100, caught_up=2),
+        Load("long", topics=100, partitions=50, records=500, groups=100, caught_up=2),
+        Load("shared", topics=1, partitions=20, records=20_000, groups=500, caught_up=0),
+    )
+}
+
+
+def create(address: str, load: Load) -> None:
+    """Create the topics, few at a time, and return when the broker leads all their partitions."""
+    admin = AdminClient({"bootstrap.servers": address})
+    names = load.topic_names
+    for start in range(0, len(names), 10):
+        wanted = [
+            NewTopic(name, load.partitions, 1, config={"retention.ms": "-1"}) for name in names[start : start + 10]
+        ]
+        for answer in admin.create_topics(wanted, operation_timeout=SECONDS, request_timeout=SECONDS).values():
+            answer.result()
+    deadline = time.monotonic() + SECONDS
+    while not _led(admin, load):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the broker does not lead all partitions of {load.name}")
+        time.sleep(0.2)
+
+
+def _led(admin: AdminClient, load: Load) -> bool:
+    topics = admin.list_topics(timeout=SECONDS).topics
+    return all(
+        name in topics
+        and len(topics[name].partitions) == load.partitions
+        and all(partition.leader >= 0 and not partition.error for partition in topics[name].partitions.values())
+        for name in load.topic_names
+    )
+
+
+def fill(address: str, load: Load, foreign: int) -> None:
+    """Write every record, in batches of a usual size."""
+    failures: list[KafkaError] = []
+    producer = Producer(
+        {
+            "bootstrap.servers": address,
+            "batch.size": BATCH_BYTES,
+            "linger.ms": 100,
+            "queue.buffering.max.messages": 200_000,
+            "delivery.report.only.error": True,
+            "on_delivery": lambda error, _message: failures.append(error),
+        }
+    )
+    for name in load.topic_names:
+        for partition in range(load.partitions):
+            for number in range(-foreign, load.records):
+                key = b"%d" % number
+                value = f"{name} {partition} {number} ".encode().ljust(VALUE_BYTES, b".")
+                while True:
+                    try:
+                        producer.produce(name, value, key, partition, timestamp=BEGIN + number * STEP)
+                        break
+                    except BufferError:
+                        producer.poll(0.005)
+            producer.poll(0)
+    if left := producer.flush(SECONDS):
+        raise TimeoutError(f"{left} records were not delivered")
+    for error in failures:
+        raise KafkaException(error)
+
+
+def main(address: str, foreign: str, *names: str) -> None:
+    for name in names:
+        create(address, LOADS[name])
+        fill(address, LOADS[name], int(foreign))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

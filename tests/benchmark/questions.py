@@ -1,0 +1,195 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The questions that the benchmarks answer: each runs modules and prints a table."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import typing as t
+
+from tests.benchmark.bed import ONE_WAY, Bed
+from tests.benchmark.loads import FOREIGN, LOADS, Load
+from tests.benchmark.measure import Run, poll_loop, run_module
+
+REPEATS = 3
+LOOP_PARTITIONS = 40
+AROUND = 8  # records on each side of an offset that the loop reads
+IDLE_WAIT = 1.0
+
+_number = itertools.count()
+
+
+def plan(bed: Bed) -> None:
+    """How long does a plan for 5,000 partitions take, and how long would a loop of assign and poll read?"""
+    load = LOADS["short"]
+    commits = [(where, offset) for offsets in load.commits().values() for where, offset in offsets.items()]
+    title(f"plan: {load.groups} groups, half caught up and half lagging, on {len(commits):,} partitions of their own")
+    taken = _snapshot(bed, load)
+    runs = [_plan(bed, load, taken) for _ in range(REPEATS)]
+    row("snapshot (kafka_group_offsets)", [taken])
+    row("plan (kafka_offset_translate)", runs, "target: 10 s, 250 MB")
+    print(f"  {_verdicts(runs[0])}")
+    chosen = commits[:: len(commits) // LOOP_PARTITIONS][:LOOP_PARTITIONS]
+    seconds = sum(
+        poll_loop(
+            address,
+            (
+                (*where, max(0, offset + shift - AROUND), min(load.records + shift, offset + shift + AROUND))
+                for where, offset in chosen
+            ),
+        )
+        for address, shift in ((bed.source.near, 0), (bed.destination.near, FOREIGN))
+    )
+    each = seconds / len(chosen)
+    print(
+        f"  a loop of assign() and poll(1.0), told the answers, that reads {AROUND} records on each side of them on both "
+        f"clusters:\n    {len(chosen)} partitions in {seconds:.1f} s = {each:.3f} s each; so {len(commits):,} would take "
+        f"{each * len(commits):,.0f} s: {each * len(commits) / _median(runs):,.0f} times the plan's time (target: 100)"
+    )
+
+
+def groups(bed: Bed) -> None:
+    """What do many groups on the same partitions cost?"""
+    load = LOADS["shared"]
+    title(
+        f"groups: {load.groups} groups, each anywhere on the same {load.partitions} partitions of {load.records:,} records"
+    )
+    taken = _snapshot(bed, load)
+    runs = [_plan(bed, load, taken) for _ in range(REPEATS)]
+    row("snapshot", [taken])
+    row("plan", runs, "target: 15 s")
+    print(f"  {_verdicts(runs[0])}")
+
+
+def commit(bed: Bed) -> None:
+    """How long does it take to commit and read back a plan, and to take it back?"""
+    load = LOADS["short"]
+    title(f"commit: {load.groups} groups, 5,000 partitions, with {IDLE_WAIT:.0f} s of idle_wait that is not counted")
+    planned = _plan(bed, load, _snapshot(bed, load))
+    pairs = [_commit(bed, planned) for _ in range(REPEATS)]
+    row("commit and read back (kafka_offset_commit)", [pair[0] for pair in pairs], "target: 5 s", IDLE_WAIT)
+    row("roll back", [pair[1] for pair in pairs], "", IDLE_WAIT)
+
+
+def length(bed: Bed) -> None:
+    """Does the cost grow with the topics?"""
+    short, long = LOADS["short"], LOADS["long"]
+    title(
+        f"length: the same plan on topics with {short.records} and with {long.records} records a partition"
+        f" ({short.topics * short.partitions * long.records:,} in all), in turns"
+    )
+    taken = {load: _snapshot(bed, load) for load in (short, long)}
+    runs: dict[Load, list[Run]] = {short: [], long: []}
+    for _ in range(REPEATS):
+        for load, its in runs.items():
+            its.append(_plan(bed, load, taken[load]))
+    for load, its in runs.items():
+        row(f"plan, {load.records} records a partition", its)
+    print(f"  ten times as long: {_median(runs[long]) / _median(runs[short]):.2f} times the time (target: 1)")
+    print(f"  {_verdicts(runs[long][0])}")
+
+
+def distance(bed: Bed) -> None:
+    """What does a slow network cost?"""
+    load = LOADS["short"]
+    title(f"distance: the same on loopback, and over {2 * ONE_WAY} ms round trips to both clusters")
+    steps: dict[str, dict[bool, list[Run]]] = {}
+    for _ in range(REPEATS):
+        for far in (False, True):
+            taken = _snapshot(bed, load, far)
+            planned = _plan(bed, load, taken, far)
+            done, back = _commit(bed, planned, far)
+            for name, run in (("snapshot", taken), ("plan", planned), ("commit", done), ("roll back", back)):
+                steps.setdefault(name, {}).setdefault(far, []).append(run)
+    total = {False: 0.0, True: 0.0}
+    for name, both in steps.items():
+        for far, runs in both.items():
+            besides = IDLE_WAIT if name in ("commit", "roll back") else 0
+            row(f"{name}, {'far' if far else 'near'}", runs, "", besides)
+            total[far] += _median(runs) - besides
+    ratio = total[True] / total[False]
+    print(f"  all together: {total[False]:.1f} s near, {total[True]:.1f} s far: {ratio:.1f} times (target: 4)")
+    ratio = _median(steps["plan"][True]) / _median(steps["plan"][False])
+    print(f"  the plan alone: {ratio:.1f} times")
+
+
+# What is asked, and what has to be there for it.
+QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
+    "plan": (plan, ("short",)),
+    "groups": (groups, ("shared",)),
+    "commit": (commit, ("short",)),
+    "length": (length, ("short", "long")),
+    "distance": (distance, ("short",)),
+}
+
+
+def title(text: str) -> None:
+    print(f"\n{text}\n  {'':<44}{'median s':>9}{'all runs':>22}{'MB':>7}{'CPU s':>7}", flush=True)
+
+
+def row(what: str, runs: t.Sequence[Run], target: str = "", besides: float = 0) -> None:
+    every = " ".join(f"{run.seconds - besides:.2f}" for run in runs)
+    megabytes, cpu = max(run.megabytes for run in runs), statistics.median(run.cpu for run in runs)
+    print(f"  {what:<44}{_median(runs) - besides:>9.2f}{every:>22}{megabytes:>7.0f}{cpu:>7.1f}  {target}", flush=True)
+
+
+def _median(runs: t.Sequence[Run]) -> float:
+    return statistics.median(run.seconds for run in runs)
+
+
+def _snapshot(bed: Bed, load: Load, far: bool = False) -> Run:
+    return run_module(
+        "kafka_group_offsets",
+        cluster=_cluster(bed.source[far]),
+        groups=list(load.commits()),
+        snapshot=str(bed.folder / f"snapshot-{next(_number)}.json"),
+    )
+
+
+def _plan(bed: Bed, load: Load, taken: Run, far: bool = False) -> Run:
+    """A plan that nothing is known of before. Its offsets are compared with the right ones."""
+    run = run_module(
+        "kafka_offset_translate",
+        source=_cluster(bed.source[far]),
+        destination=_cluster(bed.destination[far]),
+        snapshot=taken.result["snapshot"],
+        plan=str(bed.folder / f"plan-{next(_number)}.json"),
+    )
+    right = {
+        (group, *where): offset + FOREIGN
+        for group, offsets in load.commits().items()
+        for where, offset in offsets.items()
+    }
+    found = {(row["group"], row["topic"], row["partition"]): row["offset"] for row in run.result["entries"]}
+    wrong = [
+        f"{key}: {found.get(key)} instead of {offset}" for key, offset in right.items() if found.get(key) != offset
+    ]
+    if wrong or len(found) != len(right):
+        raise RuntimeError(f"the plan is wrong in {len(wrong)} of {len(right)} places: {wrong[:3]}")
+    return run
+
+
+def _commit(bed: Bed, planned: Run, far: bool = False) -> tuple[Run, Run]:
+    """Commit and take back."""
+    options = {
+        "cluster": _cluster(bed.destination[far]),
+        "receipt": str(bed.folder / f"receipt-{next(_number)}.json"),
+        "idle_wait": IDLE_WAIT,
+    }
+    done = run_module("kafka_offset_commit", plan=planned.result["plan"], **options)
+    back = run_module("kafka_offset_commit", state="rolled_back", **options)
+    assert done.result["written"] == back.result["written"] == len(planned.result["entries"])
+    return done, back
+
+
+def _cluster(address: str) -> dict[str, t.Any]:
+    return {"bootstrap_servers": [address]}
+
+
+def _verdicts(run: Run) -> str:
+    counts = {verdict: count for verdict, count in run.result["counts"].items() if count}
+    said = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items())
+    return f"verdicts: {said}; every offset is the right one"

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How fast is it? Starts two clusters, measures, prints tables, and leaves nothing behind.
+
+    run.py [plan] [groups] [commit] [length] [distance]
+
+All of them by default. docs/speed.md explains the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+import typing as t
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PLACES = [str(ROOT), str(ROOT / ".ansible/collections"), str(ROOT / "roles/kafka_sandbox/files")]
+sys.path[:0] = PLACES
+os.environ["PYTHONPATH"] = os.pathsep.join(PLACES)  # for the modules' processes
+
+import conftest  # noqa: F401  the collection can be imported
+from tests.benchmark.bed import running
+from tests.benchmark.questions import QUESTIONS
+
+
+def main(words: t.Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"what to measure: {', '.join(QUESTIONS)}")
+    names = parser.parse_args(words).names or list(QUESTIONS)
+    if unknown := set(names) - set(QUESTIONS):
+        parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(QUESTIONS)}")
+    # Whoever ends it, by Ctrl-C or by kill: everything that runs is stopped on the way out.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    begin = time.monotonic()
+    loads = list(dict.fromkeys(load for name in names for load in QUESTIONS[name][1]))
+    print(
+        f"{os.cpu_count()} cores, {os.getloadavg()[0]:.1f} of them busy before. Starting and filling two clusters ..."
+    )
+    try:
+        with running(loads) as bed:
+            print(f"... ready after {time.monotonic() - begin:.0f} s", flush=True)
+            for name in names:
+                QUESTIONS[name][0](bed)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt:
+        print("stopped; nothing is left running", file=sys.stderr)
+        return 130
+    print(f"\n{time.monotonic() - begin:.0f} s in all")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
