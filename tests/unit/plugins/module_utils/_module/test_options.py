@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From a module's parameters to a connection, a selection and a mapping."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
+
+NOTHING = {"topic_map": [], "group_map": [], "replication_policy": None}
+POLICY = {"name": "default", "source_alias": "onprem", "separator": "."}
+
+
+def test_a_cluster_is_named_by_its_option():
+    cluster = {"bootstrap_servers": ["broker1:9092"], "sasl_password": None}
+    params = {"cluster": cluster, "source": cluster, "destination": cluster}
+    assert [options.connection(params, name).name for name in params] == [
+        "cluster",
+        "source cluster",
+        "destination cluster",
+    ]
+
+
+def test_an_error_names_the_cluster_whose_options_are_wrong():
+    with pytest.raises(InvalidInput, match="^destination cluster: bootstrap server 'broker1'"):
+        options.connection({"destination": {"bootstrap_servers": ["broker1"]}}, "destination")
+
+
+def test_excludes_that_are_not_given_are_not_empty_ones():
+    params = {name: [] for name in options.selection_spec()} | {"groups": ["a"]}
+    assert options.selection(params) == Selection(("a",), (), (), (), (), ())
+    params |= {"exclude_group_patterns": None, "exclude_topic_patterns": None}
+    assert options.selection(params) == Selection(("a",))
+
+
+def test_maps_and_policies_become_one_mapping():
+    rule = {"name": "a", "pattern": None, "to": "b"}
+    assert options.mapping({**NOTHING, "topic_map": [rule]}).topic("a") == "b"
+    assert options.mapping({**NOTHING, "group_map": [{**rule, "topics": None}]}).group("a", "t") == "b"
+    assert options.mapping({**NOTHING, "replication_policy": POLICY}).topic("a") == "onprem.a"
+    assert options.mapping(NOTHING).topic("a") == "a"
+
+
+def test_a_topic_map_and_a_policy_cannot_both_name_topics():
+    with pytest.raises(InvalidInput, match="topic_map and replication_policy both name"):
+        options.mapping({**NOTHING, "topic_map": [{"name": "a", "to": "b"}], "replication_policy": POLICY})

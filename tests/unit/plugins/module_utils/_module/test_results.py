@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What people see."""
+
+from __future__ import annotations
+
+import yaml
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as plan_file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import results
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit, kafka_offset_translate
+
+
+def entry(group: str, number: int, verdict: Verdict, offset: int | None, source: int | None = 41, **more: object):
+    partition = TopicPartition("orders", number)
+    return PlanEntry(group, partition, offset, verdict, (SourcePosition(group, partition, source),), **more)  # type: ignore[arg-type]
+
+
+BEHIND = {"reason": Reason.DESTINATION_BEHIND, "detail": "wait", "lossless": 6}
+PLAN = Plan(
+    "onprem-id",
+    "cloud-id",
+    "digest",
+    (
+        entry("shipping", 0, Verdict.BLOCKED, None, **BEHIND),
+        entry("billing", 2, Verdict.SAFE, 7, reason=Reason.TAIL_NOT_COUNTED, detail="not counted"),
+        entry("billing", 0, Verdict.EXACT, 7, repeats=0, detail="nothing to say"),
+        entry("billing", 1, Verdict.SAFE, 7, reason=Reason.EQUAL_RECORDS, repeats=2, detail="two are equal"),
+        entry("audit", 0, Verdict.SAFE, 9, reason=Reason.EQUAL_RECORDS, repeats=2),
+        entry("audit", 1, Verdict.SAFE, 9, reason=Reason.EQUAL_RECORDS, repeats=3),
+        entry("audit", 2, Verdict.UNCOMMITTED, None, None),
+    ),
+)
+
+
+def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
+    assert results.plan_summary(PLAN) == [
+        "group     partitions        exact         safe      blocked  uncommitted  at most repeated",
+        "audit              3            0            2            0            1                 5",
+        "billing            3            1            2            0            0       not counted",
+        "shipping           1            0            0            1            0                 0",
+        "  audit orders-0: 41 -> 9, safe (equal_records) repeats at most 2",
+        "  audit orders-1: 41 -> 9, safe (equal_records) repeats at most 3",
+        "  billing orders-1: 41 -> 7, safe (equal_records) repeats at most 2: two are equal",
+        "  billing orders-2: 41 -> 7, safe (tail_not_counted) repeats not counted: not counted",
+        "  shipping orders-0: 41 -> not set, blocked (destination_behind): wait (offset 6 would lose nothing)",
+    ]
+
+
+def test_the_plans_diff_has_a_line_for_every_entry():
+    lines = results.plan_lines(PLAN)
+    assert len(lines) == len(PLAN.entries)
+    assert lines[2] == "audit orders-2: none -> not set, uncommitted"
+    assert lines[3] == "billing orders-0: 41 -> 7, exact"
+
+
+def test_every_verdict_is_counted():
+    assert results.plan_counts(PLAN) == {"exact": 1, "safe": 4, "blocked": 1, "requested": 0, "uncommitted": 1}
+
+
+def test_the_commits_table_counts_by_group_and_tells_what_was_left_out():
+    keys = [("billing", TopicPartition("orders", number)) for number in range(12)]
+    before = dict.fromkeys(keys)
+    assert results.commit_summary(before, keys[:5], ["billing orders-7: left"]) == [
+        "group    partitions  written",
+        "billing          12        5",
+        "  billing orders-7: left",
+    ]
+
+
+def test_the_documented_samples_are_tables_of_this_form():
+    entries = tuple(entry("billing", number, Verdict.EXACT, 7, repeats=0) for number in range(12))
+    sample = yaml.safe_load(kafka_offset_translate.RETURN)["summary"]["sample"]
+    assert sample == results.plan_summary(Plan("a", "b", "c", entries))
+    sample = yaml.safe_load(kafka_offset_commit.RETURN)["summary"]["sample"]
+    keys = [each.key for each in entries]
+    assert sample == results.commit_summary(dict.fromkeys(keys), keys, [])
+
+
+def test_commits_are_shown_with_their_metadata_and_what_is_missing_as_none():
+    commits = {
+        ("b", TopicPartition("t", 0)): None,
+        ("a", TopicPartition("t", 10)): CommittedOffset(7, "of yesterday", 3),
+        ("a", TopicPartition("t", 9)): CommittedOffset(7),
+    }
+    assert results.commit_lines(commits) == ["a t-9: 7", "a t-10: 7 'of yesterday'", "b t-0: none"]
+
+
+def test_a_snapshots_diff_shows_its_commits():
+    snapshot = Snapshot("id", (), (SnapshotEntry("billing", TopicPartition("orders", 0), CommittedOffset(41)),))
+    assert results.snapshot_lines(snapshot) == ["billing orders-0: 41"]
+
+
+def test_a_files_diff_names_the_file_and_ends_every_line():
+    text = plan_file.to_json(Plan("a", "b", "c", PLAN.entries[1:3]))
+    diff = results.file_diff(None, text, "/srv/onprem-to-cloud/plan.json", results.plan_lines, plan_file.from_json)
+    assert diff == {
+        "before_header": "plan.json (before)",
+        "after_header": "plan.json (after)",
+        "before": "",
+        "after": "billing orders-0: 41 -> 7, exact\n"
+        "billing orders-2: 41 -> 7, safe (tail_not_counted) repeats not counted: not counted\n",
+    }
+
+
+def test_a_damaged_file_that_is_replaced_is_shown_as_damaged():
+    text = plan_file.to_json(Plan("a", "b", "c", ()))
+    diff = results.file_diff("{", text, "plan.json", results.plan_lines, plan_file.from_json)
+    assert diff["before"].startswith("the plan file plan.json is damaged")

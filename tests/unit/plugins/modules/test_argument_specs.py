@@ -1,0 +1,141 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What modules accept is what their documentation says, and no secret is shown."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import types
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[4]
+MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
+PACKAGE = "ansible_collections.streamshift.kafka.plugins"
+SECRETS = {"sasl_password", "ssl_cert", "ssl_key", "ssl_key_password", "oauth_client_secret"}
+PEM = "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n"
+Spec = dict[str, t.Any]
+
+
+def module_of(name: str) -> types.ModuleType:
+    return importlib.import_module(f"{PACKAGE}.modules.{name}")
+
+
+def documented(name: str) -> Spec:
+    """The options that a module's documentation names, those of its fragments included."""
+    documentation = yaml.safe_load(module_of(name).DOCUMENTATION)
+    options: Spec = dict(documentation.get("options", {}))
+    for fragment in documentation["extends_documentation_fragment"]:
+        file, _, part = fragment.removeprefix("streamshift.kafka.").partition(".")
+        source = importlib.import_module(f"{PACKAGE}.doc_fragments.{file}").ModuleDocFragment
+        options |= yaml.safe_load(getattr(source, part.upper() or "DOCUMENTATION")).get("options", {})
+    return options
+
+
+@pytest.fixture
+def accepted(monkeypatch: pytest.MonkeyPatch) -> t.Callable[[str], Spec]:
+    """``accepted(name)`` gives a module's argument spec."""
+
+    def spec_of(name: str) -> Spec:
+        module = module_of(name)
+        given: Spec = {}
+        monkeypatch.setattr(module, "AnsibleModule", lambda **arguments: given.update(arguments))
+        monkeypatch.setattr(module, "run", lambda *_arguments: None)
+        module.main()
+        spec: Spec = given["argument_spec"]
+        return spec
+
+    return spec_of
+
+
+def said(options: Spec, inner: str) -> Spec:
+    """Of options, whether documented or specified, all that both must say, in one form."""
+    return {
+        name: {
+            "type": option.get("type", "str"),
+            "elements": option.get("elements"),
+            "required": option.get("required", False),
+            "default": option.get("default"),
+            "choices": sorted(option.get("choices") or []),
+            "aliases": sorted(option.get("aliases") or []),
+            "options": said(option.get(inner) or {}, inner),
+        }
+        for name, option in options.items()
+    }
+
+
+def leaves(spec: Spec) -> t.Iterator[tuple[str, Spec]]:
+    for name, option in spec.items():
+        yield name, option
+        yield from leaves(option.get("options") or {})
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_options_are_those_of_the_documentation(name, accepted):
+    assert said(accepted(name), "options") == said(documented(name), "suboptions")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_secret_is_masked_and_nothing_else(name, accepted):
+    masked = {option for option, spec in leaves(accepted(name)) if spec.get("no_log")}
+    assert masked == SECRETS
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_an_option_that_looks_like_a_secret_is_decided_about(name, accepted):
+    looks = re.compile("pass|secret|token|private|cert$|key$")
+    undecided = {n for n, spec in leaves(accepted(name)) if looks.search(n) and "no_log" not in spec}
+    assert undecided == set()
+
+
+@pytest.mark.parametrize("misplaced", [{}, {"ssl.keystore.password": "s3cret-store"}])
+def test_no_secret_is_in_what_a_module_says(run_module, tmp_path, misplaced):
+    secrets = {
+        "sasl_password": "s3cret-password",
+        "ssl_cert": PEM.format("s3cret-cert"),
+        "ssl_key": PEM.format("s3cret-key"),
+        "ssl_keyfile": "/also/given",
+        "ssl_key_password": "s3cret-phrase",
+        "oauth_client_secret": "s3cret-client",
+    }
+    cluster = {
+        "bootstrap_servers": "127.0.0.1:1",
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "PLAIN",
+        "client_config": misplaced,
+        **secrets,
+    }
+    result = run_module(
+        module_of("kafka_group_offsets"), cluster=cluster, groups=["billing"], snapshot=str(tmp_path / "s.json")
+    )
+    assert result["failed"]  # before anything is connected
+    assert result["msg"].startswith("cluster: ")
+    assert "s3cret" not in json.dumps(result)
+
+
+@pytest.mark.parametrize("kind", ["groups", "topics"])
+def test_the_documented_default_excludes_are_those_that_apply(kind):
+    selection = importlib.import_module(f"{PACKAGE}.module_utils._model.selection")
+    default = selection.DEFAULT_EXCLUDED_GROUPS if kind == "groups" else selection.DEFAULT_EXCLUDED_TOPICS
+    text = documented("kafka_group_offsets")[f"exclude_{kind[:-1]}_patterns"]["description"][-1]
+    assert tuple(re.findall(r"C\((.*?)\)(?:,|\.|$)", text)) == default
+
+
+def test_the_libraries_are_named_with_the_same_versions_everywhere():
+    run = importlib.import_module(f"{PACKAGE}.module_utils._module.run")
+    fragment = importlib.import_module(f"{PACKAGE}.doc_fragments._cluster").ModuleDocFragment.DOCUMENTATION
+    wanted = {}
+    for name, lowest, too_new in run._REQUIREMENTS:
+        wanted[name] = f"{name} >= {run._text(lowest)}" + (f", < {run._text(too_new)}" if too_new else "")
+    assert sorted(yaml.safe_load(fragment)["requirements"]) == sorted(wanted.values())
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    for name, text in wanted.items():
+        line = next(line for line in lines if line.startswith(name))
+        assert line.startswith(text.replace(" ", ""))
