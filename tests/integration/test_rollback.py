@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
 
 from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
 from tests.support.consumers import commit_with_epoch
 from tests.support.copier import copy
-from tests.support.modules import Migration, refuses
+from tests.support.modules import Migration, refuses, run
 
 
 @pytest.fixture
@@ -91,3 +94,12 @@ def test_two_migrations_of_a_group_are_taken_back_to_before_the_first(source, de
     migration.commit()
     migration.roll_back()
     assert committed(destination, orders) == {(orders, 0): (1, "first")}
+
+
+def test_killed_before_the_group_is_removed_the_next_run_removes_it(destination, orders, migration):
+    migration.carried_out(orders)
+    with mock.patch.object(commits, "delete_groups", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        migration.roll_back(via=run)
+    assert orders in list_groups(destination)
+    migration.carefully(orders, migration.roll_back)
+    assert orders not in list_groups(destination)

@@ -12,7 +12,7 @@ import typing as t
 import uuid
 
 import kafka
-from confluent_kafka import Consumer, Producer, ShareConsumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, ShareConsumer, TopicPartition
 from kafka.admin import KafkaAdminClient
 from kafka.structs import OffsetAndMetadata
 
@@ -156,8 +156,8 @@ def consumed_by_member(cluster: Servers, group: str, topic: str) -> list[Content
             message = consumer.poll(0.1)
             if message is None:
                 continue
-            if message.error():
-                assert message.error().name() == "_PARTITION_EOF", message.error()
+            if error := message.error():
+                assert error.code() == KafkaError._PARTITION_EOF, error
                 ends.add(message.partition())
                 continue
             kind, timestamp = message.timestamp()

@@ -114,6 +114,7 @@ def roll_back(receipt: Receipt, destination: Connection, options: Options, save:
     readings = _read(destination, {entry.group for entry in receipt.entries})
     current = _commits(readings)
     writes = conflicts.rollback_writes(receipt, current, options.on_rewind, options.on_advance, cluster)
+    writes = writes._replace(set=_left_behind(receipt, readings) | writes.set)
     writes, busy = _idle(destination, writes, readings, options)
     concerned = [entry.key for entry in receipt.entries]
     outcome = _outcome(concerned, current, writes, [*writes.kept, *busy], receipt)
@@ -127,9 +128,9 @@ def roll_back(receipt: Receipt, destination: Connection, options: Options, save:
         for entry in receipt.entries
         if entry.key in writes.set or current.get(entry.key) == entry.before
     )
+    _remove_empty_groups(destination, writes.set, done)
     if finished != receipt:
         save(finished)
-    _remove_empty_groups(destination, writes.set, done)
     return dataclasses.replace(outcome, receipt=finished)
 
 
@@ -260,6 +261,16 @@ def _raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
             why="somebody else commits to this group at the same time",
             remedy=f"stop them and {remedy}",
         )
+
+
+def _left_behind(receipt: Receipt, readings: t.Mapping[str, GroupReading]) -> dict[Key, Target]:
+    """Entries of groups that were not there and hold nothing, but exist: a rollback was killed before it removed them."""
+    return {
+        entry.key: None
+        for entry in receipt.entries
+        if entry.written is not None and entry.before is None
+        if readings[entry.group].exists and not readings[entry.group].offsets
+    }
 
 
 def _remove_empty_groups(
