@@ -109,7 +109,7 @@ def read_context(source: LogReader, committed: int, width: int) -> Context:
         high = min(source.end, max(committed, low) + width)
         after = source.records(committed, high)
     context = Context(committed, low, high, before, after, [], low <= source.start, high >= source.end)
-    if context.has_gaps and source.want_uncommitted(low, high):
+    if context.has_gaps and (source.want_uncommitted(low, high) or not (before or after)):
         return dataclasses.replace(context, aborted=source.aborted(low, high))
     return context
 
@@ -138,25 +138,29 @@ class Known:
         self._bare: set[Key] | None = None
         self._records: list[list[Record]] = []
         self.foreign: set[Key] = set()
-        self.add(context.before)
-        self.add(context.after)
-        self.add(context.aborted)
+        self._aborted: set[Key] = set()
+        self.add([*context.before, *context.after], context.aborted)
 
-    def add(self, records: list[Record]) -> None:
+    def add(self, visible: list[Record], aborted: c.Iterable[Record] = ()) -> None:
         """Take in source records."""
-        key = self.key
+        extra = list(aborted)
         self._bare = None
-        self._records.append(records)
-        for record in records:
-            offset = record.offset
-            if offset < self.committed:
-                name = key(record)
-                if self._consumed.get(name, offset) >= offset:
-                    self._consumed[name] = offset
-            else:
-                name = key(record)
+        self._records += [visible, extra]
+        for name, offset in [(self.key(record), record.offset) for record in visible]:
+            if offset >= self.committed:
                 if self._unconsumed.get(name, offset) <= offset:
                     self._unconsumed[name] = offset
+            elif self._consumed.get(name, offset) >= offset:
+                self._consumed[name] = offset
+        for record in extra:
+            name = self.key(record)
+            if record.offset >= self.committed:
+                self._unconsumed.setdefault(name, record.offset)
+            elif name not in self._consumed:
+                self._consumed[name] = record.offset
+                self._aborted.add(name)
+        if self._aborted:
+            self._aborted.difference_update(self.key(r) for r in visible if r.offset < self.committed)
 
     def side(self, record: Record) -> Side:
         """What is known of a destination record."""
@@ -170,6 +174,13 @@ class Known:
     def sides(self, records: list[Record]) -> list[Side]:
         """The same for many."""
         return [self.side(record) for record in records]
+
+    def repeats(self, record: Record) -> bool:
+        """Would a group that reads this destination record, whose side is known, read something again?
+
+        Not when it is the copy of an aborted one, which the group has never seen.
+        """
+        return Side.CONSUMED in self.side(record) and self.key(record) not in self._aborted
 
     def consumed_at(self, record: Record) -> int:
         """The lowest source offset before the committed one that this destination record may come from."""

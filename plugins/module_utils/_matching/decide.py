@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 WIDTHS = (8, 64, 512, 4096)  # offsets of context on each side; more when equal records leave a doubt
+_ENOUGH = 512  # for all other doubts
 
 
 def decide(question: Question) -> Decision | Need:
@@ -71,13 +72,21 @@ def _decide(reader: Reader, question: Question, matching: Matching) -> Decision:
         known = Known(context, matching)
         if matching.timestamp and known.without_timestamps():
             raise OtherMatching(matching._replace(timestamp=False))
-        if not context.before and not context.after:
+        if not context.before and not context.after and not context.aborted:
             return rows.no_anchor(reader, question, matching)
         cut = find_cut(reader, context, known)
-        if (cut.settled and not cut.repeated_nearby) or context.whole or width >= 512 and cut.settled:
+        if context.whole or (cut.settled and (width >= _ENOUGH or not _in_doubt(context, cut))):
             break
     special = rows.by_the_cut(reader, question, context, known, cut)
     return special or _between(reader, question, context, known, cut)
+
+
+def _in_doubt(context: Context, cut: Cut) -> bool:
+    """Could more of the source show that what seems consumed, or unconsumed, is the copy of an equal record?
+
+    So it could when consumed records follow unconsumed ones, and when nothing unconsumed is there, though there should be.
+    """
+    return cut.repeated_nearby or (cut.unconsumed is None and not context.to_end)
 
 
 def _whole_logs(reader: Reader, question: Question) -> int:
@@ -91,12 +100,12 @@ def _whole_logs(reader: Reader, question: Question) -> int:
 
 def _between(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision:
     """H or L is there: the offset between them, and what follows it."""
-    offset, proved = place(reader.source, reader.destination.start, context, known, cut)
+    offset, proved = place(reader.source, reader.destination, context, known, cut)
     tail = check_tail(reader, context, known, cut, offset, question.policy.tail_check)
     verdict, reason, detail = Verdict.EXACT, None, ""
-    repeats = tail.repeats
+    repeats, after = tail.repeats, cut.first_unconsumed
     if tail.later is not None and proved:
-        offset, repeats, reason = tail.later, 0, Reason.COPIED_AGAIN
+        offset, after, repeats, reason = tail.later.offset, tail.later, 0, Reason.COPIED_AGAIN
         detail = "the copier began again; the last copy is whole and in order, so the group stands in that one"
     elif not proved:
         verdict, reason = Verdict.SAFE, Reason.SOURCE_LOST_RECORDS
@@ -124,7 +133,7 @@ def _between(reader: Reader, question: Question, context: Context, known: Known,
         repeats,
         detail,
         before=_before(context, known, cut.last_consumed),
-        after=_after(context, known, cut.first_unconsumed),
+        after=_after(context, known, after),
         matched_by=known.matching.parts,
     )
 

@@ -81,9 +81,7 @@ def _search(source: LogReader, known: Known, begin: int, records: list[Record]) 
     while records and done < source.end:
         until = min(source.end, done + source.within_budget(width))
         found = source.records(done, until)
-        if len(found) < until - done:
-            found = [*found, *source.aborted(done, until)]
-        known.add(found)
+        known.add(found, source.aborted(done, until) if len(found) < until - done else ())
         records = [record for record in records if known.side(record) is Side.UNKNOWN]
         check_matching(known, records)
         done, width = until, width * _GROWTH

@@ -7,12 +7,14 @@
 
 What is known of a copier is that it keeps the order of what it copies. So the destination's records before the cut
 must be found, in order, among the source's before the committed offset, and those behind it among the others; records
-may be missing. The cuts for which that is so form an interval. One cut left settles every record.
+may be missing. The cuts for which that is so form an interval. One cut left settles every record, as long as the
+destination has as many of each equal record as the source: else nobody can tell which is missing, or there again.
 """
 
 from __future__ import annotations
 
 import bisect
+import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Key, Side
@@ -20,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 
 class Scanned(t.NamedTuple):
-    """Destination records up to and with the first one that is surely unconsumed (index `first`, if it is there).
+    """Destination records; the first one that is surely unconsumed has the index `first`, their number if it is not there.
 
     at_start, at_end: the destination has nothing before them; nothing behind them.
     """
@@ -30,6 +32,18 @@ class Scanned(t.NamedTuple):
     first: int
     at_start: bool
     at_end: bool
+
+    def counts(self, context: Context, key: t.Callable[[Record], Key]) -> list[tuple[int, int, int]]:
+        """Of each record of both sides before `first`: how many are here, at the source, and among its aborted ones."""
+        doubtful = {k for k, side in zip(self.keys[: self.first], self.sides, strict=False) if side is Side.BOTH}
+        here = collections.Counter(k for k in self.keys if k in doubtful)
+        visible = collections.Counter(k for r in (*context.before, *context.after) if (k := key(r)) in doubtful)
+        aborted = collections.Counter(k for r in context.aborted if (k := key(r)) in doubtful)
+        return [(here[k], visible[k], aborted[k]) for k in doubtful]
+
+    def lacks_copies(self, context: Context, key: t.Callable[[Record], Key]) -> bool:
+        """Are there fewer than at the source?"""
+        return any(here < visible for here, visible, _ in self.counts(context, key))
 
 
 class Order(t.NamedTuple):
@@ -44,20 +58,23 @@ def settle_order(scanned: Scanned, context: Context, key: t.Callable[[Record], K
     keys, sides, first = scanned.keys, scanned.sides, scanned.first
     before = _Sequence([key(record) for record in context.sequence_before()])
     after = _Sequence([key(record) for record in context.sequence_after()])
+    earliest = sides.index(Side.BOTH)
+    if any(here not in (visible, visible + aborted) for here, visible, aborted in scanned.counts(context, key)):
+        return Order(earliest, False)
     last = max((i for i in range(first) if sides[i] is Side.CONSUMED), default=-1)
     begin = _aligned_from(keys, sides, last, before)
-    doubtful = [i for i in range(first) if sides[i] is Side.BOTH and (i < begin or i > last)]
-    if doubtful and doubtful[0] < begin:
-        return Order(doubtful[0], False)
-    if not doubtful:
+    unaligned = [i for i in range(first) if sides[i] is Side.BOTH and (i < begin or i > last)]
+    if not unaligned:
         return Order(first, True)
+    if unaligned[0] < begin:
+        return Order(earliest, False)
     bounded = last >= 0 and keys[last] in before.positions or last < 0 and context.from_start
     high = _longest_before(keys, sides, begin, first, before) if bounded else first
     low = _earliest_after(scanned, last + 1, after, complete=context.to_end)
     if low == high:
         return Order(low, True)
     if low > high:
-        return Order(doubtful[0], False)
+        return Order(earliest, False)
     whole = [cut for cut in range(low, high + 1) if _stands_whole(scanned, cut, context, key)]
     return Order(whole[0], True) if len(whole) == 1 else Order(low, False)
 
@@ -150,9 +167,9 @@ def _same_back(scanned: Scanned, cut: int, before: list[Key], from_start: bool) 
         if scanned.sides[index] is Side.CONSUMED:
             return True
         index, place = index - 1, place - 1
-    if index < 0:
-        return scanned.at_start
-    return from_start and scanned.sides[index] is not Side.BOTH
+    if place >= 0 or not from_start:
+        return False  # a part of a run says nothing of how many are missing
+    return scanned.at_start if index < 0 else scanned.sides[index] is not Side.BOTH
 
 
 def _same_on(scanned: Scanned, cut: int, after: list[Key], to_end: bool) -> bool:
@@ -163,6 +180,6 @@ def _same_on(scanned: Scanned, cut: int, after: list[Key], to_end: bool) -> bool
         if scanned.sides[index] is Side.UNCONSUMED:
             return True
         index, place = index + 1, place + 1
-    if index >= len(scanned.keys):
-        return scanned.at_end
-    return to_end and scanned.sides[index] is not Side.BOTH
+    if place < len(after) or not to_end:
+        return False
+    return scanned.at_end if index >= len(scanned.keys) else scanned.sides[index] is not Side.BOTH

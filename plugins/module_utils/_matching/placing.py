@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import Cut
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
@@ -24,28 +24,49 @@ class Place(t.NamedTuple):
     proved: bool
 
 
-def place(source: LogReader, start: int, context: Context, known: Known, cut: Cut) -> Place:
-    """Choose within (H, L] for a cut with at least one of the two. start: the destination's. Raises NotRead.
+def place(source: LogReader, destination: LogReader, context: Context, known: Known, cut: Cut) -> Place:
+    """Choose within (H, L] for a cut with at least one of the two. Raises NotRead.
 
     What lies between is not at the source: either it never was, or the source has lost it. Only compaction loses records
     above the log's start; elsewhere, gaps between offsets are markers and aborted data.
     """
     last, first, between = cut.last_consumed, cut.first_unconsumed, cut.between
-    behind_last = start if last is None else last.offset + 1
     if first is None:
-        return Place(behind_last, True)
-    if not between:
-        return Place(first.offset if last is None else behind_last, True)
-    if last is not None and not _may_have_lost(source, context, known.consumed_at(last) + 1, context.committed):
-        return Place(behind_last, True)
-    if not _may_have_lost(source, context, context.committed, known.unconsumed_at(first)):
-        younger = known.matching.timestamp and any(record.timestamp > first.timestamp for record in between)
-        if last is None or not younger:
-            return Place(first.offset, True)
-    return Place(behind_last, False)
+        return Place(destination.start if last is None else last.offset + 1, True)
+    if last is None:
+        lost = context.committed, known.unconsumed_at(first)
+        if between and _may_have_lost(source, *lost):
+            return Place(count_back(destination, known.matching, first.offset, first, lost[1] - lost[0]), False)
+        return Place(first.offset, True)
+    if not between or not _may_have_lost(source, known.consumed_at(last) + 1, context.committed):
+        return Place(last.offset + 1, True)
+    younger = known.matching.timestamp and any(record.timestamp > first.timestamp for record in between)
+    if not younger and not _may_have_lost(source, context.committed, known.unconsumed_at(first)):
+        return Place(first.offset, True)
+    return Place(last.offset + 1, False)
 
 
-def _may_have_lost(source: LogReader, context: Context, start: int, end: int) -> bool:
+def count_back(destination: LogReader, matching: Matching, begin: int, first: Record | None, lost: int) -> int:
+    """The offset of the lost-th distinct record before `begin`, of those not younger than `first`; or the log's start.
+
+    Raises NotRead, BudgetSpent.
+    """
+    low, width = begin, lost
+    while True:
+        low = max(destination.start, begin - width)
+        distinct = set()
+        for record in reversed(destination.records(low, begin)):
+            if first is not None and matching.timestamp and record.timestamp > first.timestamp:
+                continue
+            distinct.add(matching.key(record))
+            if len(distinct) == lost:
+                return record.offset
+        if low <= destination.start:
+            return destination.start
+        width = begin - low + destination.within_budget(2 * width)
+
+
+def _may_have_lost(source: LogReader, start: int, end: int) -> bool:
     """May compaction have taken a record of [start, end)? A gap cannot be told from a marker."""
     if not source.facts.compacted or start >= end:
         return False

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Question
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import count_back
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import Cut
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -45,7 +46,7 @@ def no_anchor(reader: Reader, question: Question, matching: Matching) -> Decisio
         )
     if question.committed < facts.log_start:
         return expired(reader, question, None, matching)
-    return _by_policy(reader, question, matching)
+    return _by_policy(reader, question, matching, facts.end)
 
 
 def by_the_cut(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision | None:
@@ -53,7 +54,7 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
     if question.committed < reader.source.start:
         return expired(reader, question, cut.first_unconsumed, known.matching, known)
     if not context.before and cut.unconsumed is None:
-        return _by_policy(reader, question, known.matching)
+        return _by_policy(reader, question, known.matching, context.after[0].offset if context.after else context.high)
     if context.before and cut.unconsumed is None:
         name = known.key(context.before[-1])
         if not any(known.key(record) == name for record in cut.records[: len(cut.records)]):
@@ -93,30 +94,16 @@ def expired(
             f"the first record that the source still has: at most {lost} unconsumed ones are skipped",
         )
     else:
-        offset = _count_back(destination, matching, begin, first, lost)
+        offset = count_back(destination, matching, begin, first, lost)
         detail = f"counted back {lost} records that have expired at the source, assuming that nothing else writes there"
     return Decision(Verdict.SAFE, offset, Reason.EXPIRED, None, detail, matched_by=matching.parts)
 
 
-def _count_back(destination: LogReader, matching: Matching, begin: int, first: Record | None, lost: int) -> int:
-    """The offset of the lost-th distinct record before `begin`, of those not younger than `first`; or the log's start."""
-    key, low, width = matching.key, begin, lost
-    while True:
-        low = max(destination.start, begin - width)
-        distinct = set()
-        for record in reversed(destination.records(low, begin)):
-            if first is not None and matching.timestamp and record.timestamp > first.timestamp:
-                continue
-            distinct.add(key(record))
-            if len(distinct) == lost:
-                return record.offset
-        if low <= destination.start:
-            return destination.start
-        width = begin - low + destination.within_budget(2 * width)
+def _by_policy(reader: Reader, question: Question, matching: Matching, first_visible: int) -> Decision:
+    """Nothing consumed is left at the source, and nothing unconsumed that it has is at the destination.
 
-
-def _by_policy(reader: Reader, question: Question, matching: Matching) -> Decision:
-    """Nothing consumed is left at the source, and nothing unconsumed is at the destination."""
+    first_visible: the first source record, or the source's end; what compaction took before it may be at the destination.
+    """
     source, destination, policy = reader.source, reader.destination, question.policy
     if destination.start == destination.end:
         return Decision(Verdict.EXACT, destination.end, repeats=0, detail="the destination is empty")
@@ -136,6 +123,9 @@ def _by_policy(reader: Reader, question: Question, matching: Matching) -> Decisi
             "the source has nothing left to go by: everything at the destination that is old enough to have expired there "
             "is taken as consumed"
         )
+    if policy.on_no_anchor == "by_retention" and source.facts.compacted and first_visible > question.committed:
+        lost = first_visible - question.committed
+        offset = min(offset, count_back(destination, matching, destination.end, None, lost))
     return Decision(Verdict.SAFE, offset, Reason.CAUGHT_UP, None, detail, matched_by=matching.parts)
 
 

@@ -24,6 +24,7 @@ WINDOW = 24  # offsets read from there on at first
 TAIL = 8  # offsets read at the ends of both logs
 
 _GROWTH = 2
+_RUN = 4  # times the context's length is how far the copies of equal records are looked for
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,17 +99,15 @@ def find_cut(reader: Reader, context: Context, known: Known) -> Cut:
                 continue
         except BudgetSpent as spent:
             # What follows the last consumed record, found, cannot move the cut down to lose anything.
-            unknown = passed[0].offset if passed else high
             if (
                 found is None
                 or Side.BOTH in sides[: found + 1]
                 or (passed and passed[0].offset < records[found].offset)
             ):
-                raise BudgetSpent(unknown) from spent
+                raise BudgetSpent(_lossless(records, known.sides(records), begin, high)) from spent
             return Cut(records, sides, low, high, found, None, explained=False)
         if context.before and _needs_consumed(reader, context, sides, first):
             unknown_before = [r for r, s in zip(records[:first], sides, strict=False) if s is Side.UNKNOWN]
-            lossless = records[first].offset if first < len(records) else destination.end
             try:
                 if unknown_before:
                     explain(reader.source, context, known, unknown_before[-1:])
@@ -117,8 +116,19 @@ def find_cut(reader: Reader, context: Context, known: Known) -> Cut:
                     low = max(destination.start, low - destination.within_budget(_GROWTH * (high - low)))
                     continue
             except BudgetSpent as spent:
-                raise BudgetSpent(lossless) from spent
-        return _cut(reader, context, known, Cut(records, sides, low, high, None, first))
+                raise BudgetSpent(_lossless(records, sides, begin, high)) from spent
+        scanned = Scanned(
+            [known.key(record) for record in records] if Side.BOTH in sides[:first] else [],
+            sides,
+            first,
+            low <= destination.start,
+            high >= destination.end,
+        )
+        far = low + _RUN * (context.high - context.low)
+        if high < min(destination.end, far) and scanned.keys and scanned.lacks_copies(context, known.key):
+            high = min(destination.end, _GROWTH * high - low)
+            continue
+        return _cut(context, known, Cut(records, sides, low, high, None, None), scanned)
 
 
 def _caught_up(destination: LogReader, context: Context, known: Known) -> Cut | None:
@@ -137,7 +147,9 @@ def _begin(destination: LogReader, context: Context, known: Known) -> int:
     """No unconsumed record of the context, nor the last consumed one, is before this offset of the destination."""
     if not known.matching.timestamp:
         return destination.start
-    needed = [*context.before[-1:], *context.after]
+    needed = [*context.before[-1:], *context.sequence_after()]
+    if not needed:
+        return destination.end
     begin = destination.first_at(min(record.timestamp for record in needed))
     return destination.end if begin is None else max(begin, destination.start)
 
@@ -169,20 +181,17 @@ def _needs_consumed(reader: Reader, context: Context, sides: list[Side], first: 
     return Side.BOTH in head or first == len(sides) or reader.source.facts.compacted
 
 
-def _cut(reader: Reader, context: Context, known: Known, cut: Cut) -> Cut:
-    records, sides = cut.records, cut.sides
-    first = len(records) if cut.unconsumed is None else cut.unconsumed
-    settled = True
-    limit = first
-    if Side.BOTH in sides[:first]:
-        scanned = Scanned(
-            [known.key(record) for record in records[: first + 1]],
-            sides[: first + 1],
-            first,
-            cut.low <= reader.destination.start,
-            cut.high >= reader.destination.end,
-        )
+def _lossless(records: list[Record], sides: list[Side], begin: int, high: int) -> int:
+    """Nothing before this offset is unconsumed, as far as it was read."""
+    innocent = (Side.CONSUMED, Side.FOREIGN)
+    offsets = (r.offset for r, side in zip(records, sides, strict=True) if side not in innocent and r.offset >= begin)
+    return next(offsets, high)
+
+
+def _cut(context: Context, known: Known, cut: Cut, scanned: Scanned) -> Cut:
+    limit, settled = scanned.first, True
+    if scanned.keys:
         limit, settled = settle_order(scanned, context, known.key)
-    consumed = next((i for i in range(limit - 1, -1, -1) if sides[i] & Side.CONSUMED), None)
-    unconsumed = next((i for i in range(limit, len(records)) if sides[i] & Side.UNCONSUMED), None)
+    consumed = next((i for i in range(limit - 1, -1, -1) if cut.sides[i] & Side.CONSUMED), None)
+    unconsumed = next((i for i in range(limit, len(cut.records)) if cut.sides[i] & Side.UNCONSUMED), None)
     return dataclasses.replace(cut, consumed=consumed, unconsumed=unconsumed, settled=settled)

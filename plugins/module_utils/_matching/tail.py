@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Key, Known, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import explain
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import BudgetSpent, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
@@ -26,13 +26,13 @@ class Tail(t.NamedTuple):
     repeats: an upper bound of the consumed records there, None when they were not counted.
     equal: how many of them could as well be unconsumed ones.
     again: whether one of them has another copy before the cut.
-    later: a later offset from which on all unconsumed records stand again, once and in order, and no consumed one.
+    later: the first record of a later copy of everything unconsumed, whole and in order, with which the log ends.
     """
 
     repeats: int | None
     equal: int = 0
     again: bool = False
-    later: int | None = None
+    later: Record | None = None
 
 
 NOT_COUNTED = Tail(None)
@@ -89,72 +89,57 @@ def _runs_on_to_the_end(reader: Reader, context: Context, known: Known, cut: Cut
 def _count(reader: Reader, context: Context, known: Known, cut: Cut, offset: int) -> Tail:
     """Read everything behind the offset, and the unconsumed records at the source that it should be."""
     source, destination = reader.source, reader.destination
-    start = context.committed
-    end = min(source.end, start + (destination.end - offset) + SHORT)
-    rest_read = destination.want(offset, destination.end)
-    expected = source.records(start, end)
+    start, end = max(source.start, context.committed), destination.end - offset + context.committed + SHORT
+    end = min(source.end, end)
+    destination.want(offset, destination.end)
+    visible = source.records(start, end)
     rest = destination.records(offset, destination.end)
-    assert rest_read
-    if len(expected) < end - max(start, source.start):
-        aborted = source.aborted(start, end)
-        expected = sorted([*expected, *aborted], key=lambda record: record.offset)
-        dispensable = {record.offset for record in aborted}
-    else:
-        dispensable = set()
-    known.add(expected)
+    aborted = source.aborted(start, end) if len(visible) < end - start else []
+    known.add(visible, aborted)
     try:
         explain(source, context, known, rest)
     except BudgetSpent:
         return NOT_COUNTED
     sides = known.sides(rest)
-    followed = _followed(known, rest, sides, expected, dispensable) if cut.settled else 0
-    consumed = [i for i, side in enumerate(sides) if side is Side.CONSUMED]
-    equal = [i for i, side in enumerate(sides) if side is Side.BOTH and i >= followed]
+    expected = [(known.key(r), False) for r in visible]
+    if aborted:
+        both = sorted(
+            [(r.offset, known.key(r), False) for r in visible] + [(r.offset, known.key(r), True) for r in aborted]
+        )
+        expected = [(name, dispensable) for _, name, dispensable in both]
+    followed = _followed(known, rest, sides, expected) if cut.settled else 0
+    repeated = [i for i, record in enumerate(rest) if known.repeats(record)]
+    again = [i for i in repeated if sides[i] is Side.CONSUMED]
+    equal = [i for i in repeated if sides[i] is Side.BOTH and i >= followed]
     earlier = {known.key(record) for record in cut.records if record.offset < offset}
-    return Tail(
-        len(consumed) + len(equal),
-        len(equal),
-        any(known.key(rest[i]) in earlier for i in consumed),
-        _later(reader, known, rest, sides, expected, dispensable, end),
-    )
+    later = None
+    if again and end == source.end and not source.facts.compacted and source.start <= context.committed:
+        later = _later(known, rest, sides, [known.key(r) for r in visible])
+    return Tail(len(again) + len(equal), len(equal), any(known.key(rest[i]) in earlier for i in again), later)
 
 
-def _followed(
-    known: Known, rest: list[Record], sides: list[Side], expected: list[Record], dispensable: set[int]
-) -> int:
-    """How many records from the cut on are the source's unconsumed ones, one by one; foreign ones in between pass."""
+def _followed(known: Known, rest: list[Record], sides: list[Side], expected: list[tuple[Key, bool]]) -> int:
+    """How many records from the cut on are the source's unconsumed ones, one by one.
+
+    Foreign ones in between pass. expected: the source's, by offset, and whether the copier may have left one out.
+    """
     place = 0
     for index, record in enumerate(rest):
         if sides[index] is Side.FOREIGN:
             continue
-        while (
-            place < len(expected)
-            and expected[place].offset in dispensable
-            and known.key(expected[place]) != known.key(record)
-        ):
+        name = known.key(record)
+        while place < len(expected) and expected[place][1] and expected[place][0] != name:
             place += 1
-        if place >= len(expected) or known.key(expected[place]) != known.key(record):
+        if place >= len(expected) or expected[place][0] != name:
             return index
         place += 1
     return len(rest)
 
 
-def _later(
-    reader: Reader,
-    known: Known,
-    rest: list[Record],
-    sides: list[Side],
-    expected: list[Record],
-    dispensable: set[int],
-    end: int,
-) -> int | None:
-    """The offset behind the last consumed record, if all unconsumed ones that are at the destination follow it in order."""
-    last = max((i for i, side in enumerate(sides) if side is Side.CONSUMED), default=None)
-    lost = reader.source.facts.log_start > known.committed or reader.source.facts.compacted
-    if last is None or lost or end < reader.source.end:
+def _later(known: Known, rest: list[Record], sides: list[Side], whole: list[Key]) -> Record | None:
+    """What follows the last consumed record, if that is the whole unconsumed sequence and nothing else."""
+    last = max(i for i, side in enumerate(sides) if side is Side.CONSUMED)
+    again, sides = rest[last + 1 :], sides[last + 1 :]
+    if Side.BOTH in sides or [known.key(record) for record in again] != whole:
         return None
-    again = rest[last + 1 :]
-    visible = [known.key(record) for record in expected if record.offset not in dispensable]
-    if not again or [known.key(record) for record in again] != visible:
-        return None
-    return again[0].offset
+    return again[0] if again else None
