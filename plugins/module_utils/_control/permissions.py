@@ -38,7 +38,7 @@ def missing_acls(
 
     reads_groups: DESCRIBE. commits_groups: READ. deletes_groups, which removes single commits too: DELETE.
     reads_topics, their records and settings: READ and DESCRIBE_CONFIGS. commits_topics, those that groups commit for:
-    READ. Without an authorizer nothing is missing. Groups and topics that do not exist are asked about as well.
+    READ. Without an authorizer nothing is missing, nor for a topic that does not exist. Groups need not exist.
     """
     groups = _needs((reads_groups, "DESCRIBE"), (commits_groups, "READ"), (deletes_groups, "DELETE"))
     topics = _needs((reads_topics, "READ"), (reads_topics, "DESCRIBE_CONFIGS"), (commits_topics, "READ"))
@@ -89,6 +89,13 @@ def _group_rights(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str
 
 
 def _topic_rights(client: KafkaAdminClient, topics: t.Sequence[str]) -> dict[str, set[int]]:
-    if not topics:
-        return {}
-    return {row.name: set(row.authorized_operations or ()) for row in metadata(client, topics, rights=True).topics}
+    """The same for topics. One that does not exist has no ACLs to miss: a broker hides that from the unauthorized."""
+    rights = {}
+    for row in metadata(client, topics, rights=True).topics if topics else ():
+        error = errors.for_code(row.error_code)
+        if error is errors.UnknownTopicOrPartitionError:
+            rights[row.name] = set(OPERATIONS.values())
+        else:
+            raise_if_retriable(error)
+            rights[row.name] = set(row.authorized_operations or ())
+    return rights

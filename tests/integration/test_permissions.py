@@ -1,0 +1,153 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Missing rights are named before they are missed, and when they are missed."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import pytest
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, ResourcePattern, ResourceType
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.commits import commit_offsets, delete_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import list_groups, read_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.permissions import missing_acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import topic_settings
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.ranges import read_ranges
+from demo.clients import Message, commit, create_topic, produce
+from tests.support.consumers import member
+
+
+@pytest.fixture
+def grant(secured):
+    """grant(right, ...): let the user migrator do what texts such as "GROUP READ on billing" say."""
+    granted = []
+
+    def run(*rights):
+        acls = []
+        for right in rights:
+            kind, operation, _on, name = right.split(" ")
+            resource = ResourcePattern(ResourceType[kind], name)
+            acls.append(ACL("User:migrator", "*", ACLOperation[operation], ACLPermissionType.ALLOW, resource))
+        with contextlib.closing(KafkaAdminClient(bootstrap_servers=secured.bootstrap_servers)) as client:
+            assert not client.create_acls(acls)["failed"]
+        granted.extend(acls)
+
+    yield run
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=secured.bootstrap_servers)) as client:
+        client.delete_acls(granted)
+
+
+@pytest.fixture
+def migrator(secured):
+    return connection_from(secured.connection_as("migrator"), "source cluster")
+
+
+def eventually(check, seconds=10.0):
+    """ACLs reach a broker a moment after they were granted."""
+    end = time.monotonic() + seconds
+    while not check() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert check()
+
+
+def everything(group, topic):
+    return {
+        "reads_groups": [group],
+        "commits_groups": [group],
+        "deletes_groups": [group],
+        "reads_topics": [topic],
+        "commits_topics": [topic],
+    }
+
+
+def test_each_missing_acl_is_named_until_it_is_granted(secured, migrator, topic, grant):
+    create_topic(secured, topic)
+    needed = [
+        *(f"GROUP {operation} on {topic}" for operation in ("DELETE", "DESCRIBE", "READ")),
+        *(f"TOPIC {operation} on {topic}" for operation in ("DESCRIBE_CONFIGS", "READ")),
+    ]
+    assert missing_acls(migrator, **everything(topic, topic)) == needed
+    for right in (f"GROUP DESCRIBE on {topic}", f"TOPIC READ on {topic}", f"GROUP READ on {topic}"):
+        grant(right)
+        needed.remove(right)
+        eventually(lambda: missing_acls(migrator, **everything(topic, topic)) == needed)
+    grant(*needed)
+    eventually(lambda: missing_acls(migrator, **everything(topic, topic)) == [])
+
+
+def test_nothing_is_missing_for_who_may_do_everything(secured, source, old, topic):
+    for cluster in (secured, source, old):
+        create_topic(cluster, topic)
+        assert missing_acls(connection_from(cluster.connection), **everything(topic, topic)) == []
+
+
+def test_a_topic_that_does_not_exist_misses_no_acl(secured, topic):
+    assert missing_acls(connection_from(secured.connection), reads_topics=[topic], commits_topics=[topic]) == []
+
+
+def test_rights_on_a_kip_848_group_are_told_as_well(secured, migrator, topic, grant):
+    create_topic(secured, topic)
+    produce(secured, topic, [Message(b"one")])
+    with member(secured, topic, [topic], protocol="consumer"):
+        grant(f"GROUP DESCRIBE on {topic}")
+        eventually(
+            lambda: missing_acls(migrator, reads_groups=[topic], commits_groups=[topic]) == [f"GROUP READ on {topic}"]
+        )
+
+
+def test_a_denied_group_is_named(secured, migrator, topic, grant):
+    create_topic(secured, topic)
+    for group in (f"{topic}-a", f"{topic}-b", f"{topic}-c"):
+        commit(secured, group, {(topic, 0): 0})
+    grant(f"GROUP DESCRIBE on {topic}-b", f"TOPIC DESCRIBE on {topic}")
+    eventually(lambda: [row.group for row in list_groups(migrator)] == [f"{topic}-b"])
+    with pytest.raises(NotAuthorized, match=f"needs ACL GROUP DESCRIBE on {topic}-a, {topic}-c"):
+        read_groups(migrator, [f"{topic}-a", f"{topic}-b", f"{topic}-c"])
+    assert read_groups(migrator, [f"{topic}-b"])[f"{topic}-b"].offsets == {TopicPartition(topic, 0): CommittedOffset(0)}
+
+
+def test_a_denied_topic_is_named(secured, migrator, topic, grant):
+    create_topic(secured, topic)
+    produce(secured, topic, [Message(b"one")])
+    where = TopicPartition(topic, 0)
+    with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC DESCRIBE on {topic}"):
+        partition_bounds(migrator, [where])
+    with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC DESCRIBE_CONFIGS on {topic}"):
+        topic_settings(migrator, [topic])
+    grant(f"TOPIC DESCRIBE on {topic}")
+    eventually(lambda: missing_acls(migrator, reads_topics=[topic]) != [])
+    with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC READ on {topic}"):
+        read_ranges(migrator, {where: [(0, 1)]})
+    grant(f"TOPIC READ on {topic}")
+    eventually(lambda: missing_acls(migrator, commits_topics=[topic]) == [])
+    assert len(read_ranges(migrator, {where: [(0, 1)]})[where][0].records) == 1
+
+
+def test_a_denied_commit_names_the_acl_and_touches_no_other(secured, migrator, topic, grant):
+    denied = f"{topic}-denied"
+    for name in (topic, denied):
+        create_topic(secured, name)
+    here, there = TopicPartition(topic, 0), TopicPartition(denied, 0)
+    grant(f"GROUP DESCRIBE on {denied}", f"GROUP READ on {topic}", f"TOPIC READ on {topic}")
+    eventually(
+        lambda: missing_acls(migrator, commits_groups=[topic], reads_groups=[denied], commits_topics=[topic]) == []
+    )
+    wanted = {here: CommittedOffset(3), there: CommittedOffset(4)}
+    assert commit_offsets(migrator, {topic: wanted, denied: {here: CommittedOffset(5)}}) == {
+        topic: {there: f"TOPIC_AUTHORIZATION_FAILED: needs ACL TOPIC READ on {denied}"},
+        denied: {here: f"GROUP_AUTHORIZATION_FAILED: needs ACL GROUP READ on {denied}"},
+    }
+    reading = read_groups(migrator, [topic, denied])
+    assert (reading[topic].offsets, reading[denied].exists) == ({here: CommittedOffset(3)}, False)
+    assert delete_offsets(migrator, {topic: [here]}) == {
+        topic: {here: f"GROUP_AUTHORIZATION_FAILED: needs ACL GROUP DELETE on {topic}"}
+    }
