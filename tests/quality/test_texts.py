@@ -17,7 +17,7 @@ OWNERS = (
 )
 # Hosts that a text may point to. Package registries and machines of our own are not among them.
 HOSTS = re.compile(
-    r"(127\.0\.0\.1|localhost|(.+\.)?example(\.(com|net|org))?|www\.gnu\.org|www\.w3\.org|semver\.org|json-schema\.org"
+    r"([\w-]+|127\.0\.0\.1|(.+\.)?(example(\.(com|net|org))?|invalid|test)|www\.gnu\.org|www\.w3\.org|semver\.org|json-schema\.org"
     r"|docs\.ansible\.com|github\.com|(kafka|maven|cwiki|issues)\.apache\.org|docs\.confluent\.io|docs\.aws\.amazon\.com)"
 )
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(?:root|home/\w+|Users/\w+|work)/")
