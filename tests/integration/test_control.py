@@ -1,0 +1,267 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Groups, commits, positions and settings, as brokers of every version tell and take them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka import TopicPartition as Position
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import attempt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from demo.clients import Message, commit, create_topic, delete_records, produce
+from tests.support.consumers import assigned, member, open_transaction, share_member
+
+
+@pytest.fixture(params=["source", "kafka39", "old"])
+def cluster(request):
+    """Kafka 4.3.0, 3.9.1 and 2.8.2."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def connection(cluster):
+    return connection_from(cluster.connection, "source cluster")
+
+
+@pytest.fixture
+def newest(source):
+    return connection_from(source.connection, "source cluster")
+
+
+def read(connection, group):
+    return groups.read_groups(connection, [group])[group]
+
+
+def test_commits_come_back_as_they_were_written(cluster, connection, topic):
+    create_topic(cluster, topic, partitions=6)
+    written = {
+        TopicPartition(topic, 0): CommittedOffset(0),
+        TopicPartition(topic, 1): CommittedOffset(2**62, "AQAAAY==", 0),
+        TopicPartition(topic, 2): CommittedOffset(7, "méta\x00\r\n😀", 3),
+        TopicPartition(topic, 3): CommittedOffset(8, "x" * 4096),
+    }
+    too_long = {TopicPartition(topic, 4): CommittedOffset(1, "x" * 4097)}
+    nowhere = {TopicPartition(topic, 6): CommittedOffset(1), TopicPartition(f"{topic}-none", 0): CommittedOffset(1)}
+    failed = commits.commit_offsets(connection, {topic: written | too_long | nowhere, f"{topic}-b": written})
+    assert {where: text.split(":")[0] for where, text in failed[topic].items()} == {
+        **dict.fromkeys(too_long, "OFFSET_METADATA_TOO_LARGE"),
+        **dict.fromkeys(nowhere, "UNKNOWN_TOPIC_OR_PARTITION"),
+    }
+    assert failed[f"{topic}-b"] == {}
+    reading = read(connection, topic)
+    assert (reading.offsets, reading.exists, reading.state) == (written, True, "Empty")
+    assert idle_problem(reading, read(connection, topic)) is None
+
+
+def test_what_is_removed_is_gone_and_what_is_gone_can_be_removed(cluster, connection, topic):
+    create_topic(cluster, topic, partitions=2)
+    first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    commit(cluster, topic, {first: 1, second: 2})
+    for _ in range(2):
+        assert commits.delete_offsets(connection, {topic: [first], f"{topic}-none": [first]}) == {
+            topic: {},
+            f"{topic}-none": {},
+        }
+        assert read(connection, topic).offsets == {second: CommittedOffset(2)}
+    for _ in range(2):
+        assert commits.delete_groups(connection, [topic, f"{topic}-none"]) == {}
+        assert not read(connection, topic).exists
+
+
+def test_an_unknown_group_is_told_from_an_empty_one(cluster, connection, topic):
+    create_topic(cluster, topic)
+    assert not read(connection, topic).exists
+    commit(cluster, topic, {(topic, 0): 0})
+    found = groups.read_groups(connection, [topic, f"{topic}-none"])
+    assert [found[name].exists for name in (topic, f"{topic}-none")] == [True, False]
+    assert topic in [row.group for row in groups.list_groups(connection)]
+
+
+def test_a_live_group_is_refused_as_a_whole(cluster, connection, topic):
+    create_topic(cluster, topic)
+    produce(cluster, topic, [Message(b"one")])
+    idle = f"{topic}-idle"
+    wanted = {TopicPartition(topic, 0): CommittedOffset(0)}
+    with member(cluster, topic, [topic]):
+        reading = read(connection, topic)
+        assert "has members" in idle_problem(reading, reading)
+        failed = commits.commit_offsets(connection, {topic: wanted, idle: wanted})
+        assert commits.is_busy(failed[topic]) and failed[idle] == {}
+        assert commits.is_busy(commits.delete_offsets(connection, {topic: list(wanted)})[topic])
+        assert "the group has members" in commits.delete_groups(connection, [topic])[topic]
+        assert read(connection, topic).offsets[TopicPartition(topic, 0)].offset == 1
+
+
+def test_a_live_kip_848_group_is_refused_as_well(source, newest, topic):
+    create_topic(source, topic)
+    produce(source, topic, [Message(b"one")])
+    wanted = {TopicPartition(topic, 0): CommittedOffset(0)}
+    with member(source, topic, [topic], protocol="consumer"):
+        reading = read(newest, topic)
+        assert (reading.type, reading.exists) == ("consumer", True)
+        assert "has members" in idle_problem(reading, reading)
+        assert commits.is_busy(commits.commit_offsets(newest, {topic: wanted})[topic])
+    reading = read(newest, topic)
+    assert (reading.type, reading.state, idle_problem(reading, reading)) == ("consumer", "Empty", None)
+    assert commits.commit_offsets(newest, {topic: wanted}) == {topic: {}}
+
+
+def test_a_share_group_is_no_consumer_group(source, newest, topic):
+    create_topic(source, topic)
+    wanted = {TopicPartition(topic, 0): CommittedOffset(0)}
+    with share_member(source, topic, topic):
+        reading = read(newest, topic)
+        assert "is a share group" in idle_problem(reading, reading)
+        failed = commits.commit_offsets(newest, {topic: wanted})[topic]
+        assert failed == {TopicPartition(topic, 0): "GROUP_ID_NOT_FOUND: it is no consumer group"}
+
+
+def test_a_consumer_without_membership_shows_as_moving_commits(cluster, connection, topic):
+    create_topic(cluster, topic)
+    with assigned(cluster, topic, topic) as more:
+        more()
+        before = read(connection, topic)
+        more()
+        assert f"has commits that move ({topic}-0 from 1 to 2)" in idle_problem(before, read(connection, topic))
+
+
+def test_nothing_is_committed_that_makes_no_sense(newest, topic):
+    where = TopicPartition(topic, 0)
+    with pytest.raises(InvalidInput, match="offset -1 cannot be committed"):
+        commits.commit_offsets(newest, {topic: {where: CommittedOffset(-1)}})
+    with pytest.raises(InvalidInput, match="a group has no name"):
+        commits.commit_offsets(newest, {"": {where: CommittedOffset(0)}})
+    assert not read(newest, topic).exists
+
+
+def test_commits_of_an_open_transaction_are_waited_for(cluster, connection, topic):
+    create_topic(cluster, topic)
+    where = TopicPartition(topic, 0)
+    commit(cluster, topic, {where: 3})
+    settings = {"bootstrap.servers": ",".join(cluster.bootstrap_servers), "log_level": 0}
+    producer = Producer({**settings, "transactional.id": topic})
+    consumer = Consumer({**settings, "group.id": topic})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.send_offsets_to_transaction([Position(topic, 0, 9)], consumer.consumer_group_metadata(), 20)
+    assert groups.read_groups(connection, [topic], stable=False)[topic].offsets[where].offset == 3
+    ending = threading.Timer(1.0, producer.commit_transaction, (20,))
+    ending.start()
+    assert read(connection, topic).offsets[where].offset == 9
+    ending.join()
+    consumer.close()
+
+
+def test_hundreds_of_groups_are_committed_and_read_at_once(cluster, connection, topic):
+    create_topic(cluster, topic, partitions=50)
+    wanted = {
+        f"{topic}-{number}": {
+            TopicPartition(topic, each): CommittedOffset(number + each, "m" * 20) for each in range(50)
+        }
+        for number in range(200)
+    }
+    assert commits.commit_offsets(connection, wanted) == {group: {} for group in wanted}
+    found = groups.read_groups(connection, list(wanted))
+    assert {group: reading.offsets for group, reading in found.items()} == wanted
+    assert commits.delete_groups(connection, list(wanted)) == {}
+
+
+def test_more_metadata_than_fits_one_batch_is_committed(source, newest, topic):
+    create_topic(source, topic, partitions=400)
+    wanted = {TopicPartition(topic, each): CommittedOffset(each, "m" * 4000) for each in range(400)}
+    assert commits.commit_offsets(newest, {topic: wanted}) == {topic: {}}
+    assert read(newest, topic).offsets == wanted
+
+
+def test_bounds_tell_the_last_stable_offset(cluster, connection, topic):
+    create_topic(cluster, topic, partitions=2)
+    produce(cluster, topic, [Message(b"%d" % number) for number in range(5)])
+    delete_records(cluster, topic, {0: 2})
+    here, there = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    with open_transaction(cluster, topic, [Message(b"open")]):
+        assert positions.partition_bounds(connection, [here, there]) == {here: (2, 5, 6), there: (0, 0, 0)}
+    assert positions.partition_bounds(connection, [here]) == {here: (2, 7, 7)}
+
+
+def test_a_time_is_looked_up_in_the_order_of_the_log(cluster, connection, topic):
+    create_topic(cluster, topic, partitions=2, retention_ms=-1)
+    produce(cluster, topic, [Message(b"x", timestamp=time) for time in (100, 50, 300, 200, 300, 10, 400)])
+    here, there = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    assert positions.lookup_times(connection, {here: 101, there: 0}) == {here: 2, there: None}
+    asked = [(here, time) for time in (0, 100, 101, 300, 301, 400, 401)]
+    assert list(positions.lookup_all_times(connection, asked).values()) == [0, 0, 2, 2, 6, 6, None]
+
+
+def test_what_does_not_exist_is_named(newest, source, topic):
+    create_topic(source, topic)
+    with pytest.raises(NotFound, match=f"no such partition: {topic}-1, {topic}-7"):
+        positions.partition_bounds(newest, [TopicPartition(topic, each) for each in (0, 1, 7)])
+    with pytest.raises(NotFound, match=f"no such topic: {topic}-none"):
+        positions.lookup_times(newest, {TopicPartition(topic, 0): 1, TopicPartition(f"{topic}-none", 0): 1})
+    with pytest.raises(NotFound, match=f"no such topic: {topic}-none"):
+        topics.topic_settings(newest, [topic, f"{topic}-none"])
+
+
+def test_topics_and_their_settings(cluster, connection, topic):
+    create_topic(cluster, topic, partitions=3)
+    compacted, stamped = f"{topic}-compacted", f"{topic}-stamped"
+    create_topic(cluster, compacted, cleanup_policy="compact", retention_ms=5000)
+    create_topic(cluster, stamped, message_timestamp_type="LogAppendTime", retention_ms=-1)
+    assert topics.describe_topics(connection, [topic, f"{topic}-none"]) == {
+        topic: topics.TopicDescription(3),
+        f"{topic}-none": topics.TopicDescription(0, "UNKNOWN_TOPIC_OR_PARTITION"),
+    }
+    assert topics.topic_settings(connection, [topic, compacted, stamped]) == {
+        topic: topics.TopicSettings(False, False, 604_800_000),
+        compacted: topics.TopicSettings(False, True, None),
+        stamped: topics.TopicSettings(True, False, None),
+    }
+    assert {topic, compacted, stamped} <= set(topics.list_topics(connection))
+    assert topics.cluster_id(connection) == cluster.cluster_id
+
+
+def test_nothing_to_ask_asks_nobody():
+    nowhere = connection_from({"bootstrap_servers": "127.0.0.1:1"})
+    assert topics.describe_topics(nowhere, []) == topics.topic_settings(nowhere, []) == {}
+    assert positions.partition_bounds(nowhere, []) == positions.lookup_times(nowhere, {}) == {}
+
+
+@pytest.mark.parametrize("version", ["4.3.0", "2.8.2"])
+def test_the_first_group_of_a_fresh_cluster(own_cluster, version):
+    """Its coordinator is still being made when it is asked."""
+    fresh = own_cluster("fresh", version=version)
+    connection = connection_from(fresh.connection)
+    assert not read(connection, "billing").exists
+    create_topic(fresh, "orders")
+    wanted = {TopicPartition("orders", 0): CommittedOffset(1)}
+    assert commits.commit_offsets(connection, {"billing": wanted}) == {"billing": {}}
+    assert read(connection, "billing").offsets == wanted
+
+
+def test_a_coordinator_that_dies_is_survived(own_cluster):
+    three = own_cluster("three", nodes=3)
+    connection = connection_from(three.connection)
+    create_topic(three, "orders")
+    wanted = {f"group-{number}": {TopicPartition("orders", 0): CommittedOffset(number)} for number in range(30)}
+    assert commits.commit_offsets(connection, wanted) == {group: {} for group in wanted}
+    node = attempt(connection, lambda client: groups.coordinators(client, connection, ["group-0"]))["group-0"]
+    os.kill(three.cluster.pids[f"broker-{node}"], signal.SIGKILL)
+    began = time.monotonic()
+    assert commits.commit_offsets(connection, wanted) == {group: {} for group in wanted}
+    found = groups.read_groups(connection, list(wanted))
+    assert {group: reading.offsets for group, reading in found.items()} == wanted
+    assert time.monotonic() - began < 60
