@@ -52,7 +52,9 @@ def found_company(cluster: Servers) -> Groups:
     chance, now = random.Random(SEED), int(time.time() * 1000)
     clicks = _clicks(chance, now)
     _create_topics(cluster)
-    produce(cluster, "orders", _orders(chance, now), compression_type="lz4")
+    # The shop was closed for two days; the older orders are what the topic will have lost.
+    produce(cluster, "orders", _orders(chance, now - 10 * DAY, now - 8 * DAY, 12_000), compression_type="lz4")
+    produce(cluster, "orders", _orders(chance, now - 6 * DAY, now - HOUR, 48_000), compression_type="lz4")
     aborted = _write_payments(cluster, chance, now)
     produce(cluster, "customers", _customers(chance, now))
     produce(cluster, "clicks", clicks)
@@ -71,12 +73,12 @@ def _create_topics(cluster: Servers) -> None:
         create_topic(cluster, topic, partitions, retention_ms=-1, segment_ms=DAY, **compacted)
 
 
-def _orders(chance: random.Random, now: int, count: int = 60_000) -> t.Iterator[Message]:
-    """Nine and a half days of orders, of which the topic keeps seven. Several writers: times jump back a little."""
-    for number, moment in enumerate(_moments(now - int(9.5 * DAY), now - HOUR, count)):
+def _orders(chance: random.Random, first: int, last: int, count: int) -> t.Iterator[Message]:
+    """Orders from several writers: their times jump back a little."""
+    for number, moment in enumerate(_moments(first, last, count)):
         customer = chance.randrange(4_000)
         order = {
-            "order": 700_000 + number,
+            "order": f"{first // DAY}-{number:05}",
             "customer": customer,
             "items": [
                 {"sku": f"SKU-{chance.randrange(900):04}", "quantity": chance.randint(1, 5)}

@@ -1,0 +1,259 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""make demo: a company moves to another cluster.
+
+Two sandboxes, a company's records and groups, and a real MirrorMaker 2 that copies them and commits for the groups as
+well as it can. Then the playbook takes over: dry run, run, run again, roll back, run. In the end all records of both
+clusters are read, and a table tells for each group what MirrorMaker's commits and the playbook's would have repeated.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from demo.clients import Commits, committed, delete_groups
+from demo.company import PARTITIONS, Groups, found_company
+from demo.mirror_maker import MirrorMaker
+from demo.proof import Logs, Outcome, outcome, read_logs
+from demo.sandbox import Cluster, names, start, stop
+from demo.terminal import step, table, title
+
+FOLDER = ROOT / ".cache/demo"
+COMMITS_FILE = FOLDER / "mirror-maker-commits.json"
+MIGRATE, ROLLBACK = "streamshift.kafka.migrate_groups", "streamshift.kafka.rollback"
+CLUSTERS = (
+    "-i",
+    "demo/inventory.yml",
+    "-e",
+    "group_migration_source=onprem",
+    "-e",
+    "group_migration_destination=cloud",
+)
+GROUPS = ("-e", '{"group_migration_group_patterns": [".*"]}')
+
+
+class DemoFailed(Exception):
+    """Something did not go as this demo promises."""
+
+
+def main() -> int:
+    """Run the demo; 0 when everything went as it should."""
+    clear()
+    try:
+        onprem, cloud = start_clusters()
+        groups = work_for_years(onprem)
+        by_mirror_maker = copy_with_mirror_maker(onprem, cloud, groups)
+        migrate(cloud, groups)
+        compare(onprem, cloud, groups, by_mirror_maker)
+    except DemoFailed as failed:
+        print(f"\nThe demo has failed: {failed}", file=sys.stderr)
+        return 1
+    finally:
+        if os.environ.get("KEEP", "0") in ("", "0"):
+            clear()
+            step("both clusters are stopped, and nothing is left of them")
+        else:
+            tell_how_to_go_on()
+    return 0
+
+
+def start_clusters() -> tuple[Cluster, Cluster]:
+    """The company's old cluster, and its new one."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        onprem, cloud = pool.map(lambda name: start(name, FOLDER), ("onprem", "cloud"))
+    for cluster in (onprem, cloud):
+        step(f"{cluster.name} runs: Kafka {cluster.version} on {cluster.bootstrap_servers[0]}")
+    return onprem, cloud
+
+
+def work_for_years(onprem: Cluster) -> Groups:
+    """Fill the old cluster."""
+    groups = found_company(onprem)
+    partitions = sum(len(group.positions) for group in groups.values())
+    step(f"onprem has {len(PARTITIONS)} topics and {len(groups)} groups, which have committed {partitions} offsets")
+    return groups
+
+
+def copy_with_mirror_maker(onprem: Cluster, cloud: Cluster, groups: Groups) -> dict[str, Commits]:
+    """Copy all topics, take down what MirrorMaker has committed, and let the groups start clean."""
+    topics = sorted(PARTITIONS)
+    # Without this it would copy aborted payments, too, and for its readers they would be paid.
+    more = {"src.consumer.isolation.level": "read_committed"}
+    with MirrorMaker(FOLDER / "mirror-maker", onprem, cloud, topics=",".join(topics), more=more) as mirror_maker:
+        mirror_maker.wait_until_caught_up(topics)
+        step("MirrorMaker 2 has copied all records to cloud")
+        commits = mirror_maker.wait_until_groups_stand(groups)
+        count = sum(map(len, commits.values()))
+        step(f"MirrorMaker 2 has committed {count} offsets for {len(commits)} of the groups there")
+    shown = {
+        group: [[topic, partition, *at] for (topic, partition), at in sorted(entries.items())]
+        for group, entries in commits.items()
+    }
+    COMMITS_FILE.write_text(json.dumps(shown, indent=1, sort_keys=True) + "\n")
+    delete_groups(cloud, commits)
+    step(f"MirrorMaker 2 is stopped; its commits are kept in {COMMITS_FILE.relative_to(ROOT)}, and no longer at cloud")
+    return commits
+
+
+def migrate(cloud: Cluster, groups: Groups) -> None:
+    """Play the playbooks, and look after each whether cloud is as it should be."""
+    play("A dry run", MIGRATE, *CLUSTERS, *GROUPS, "--check", "--diff")
+    expect("the dry run has changed nothing", not standing(cloud, groups) and not (FOLDER / "migration").exists())
+    play("The migration", MIGRATE, *CLUSTERS, *GROUPS)
+    migrated = standing(cloud, groups)
+    expect(f"{len(migrated)} groups stand at cloud", set(migrated) == set(groups))
+    recap = play("The same again", MIGRATE, *CLUSTERS, *GROUPS)
+    expect("the second run had nothing to change", "changed=0" in recap and standing(cloud, groups) == migrated)
+    play("The way back", ROLLBACK, *CLUSTERS)
+    expect("the rollback has left no group at cloud", not standing(cloud, groups))
+    play("And there again", MIGRATE, *CLUSTERS, *GROUPS)
+    expect("all groups stand where they stood before the rollback", standing(cloud, groups) == migrated)
+
+
+def play(what: str, playbook: str, *options: str) -> str:
+    """Run a playbook, show what it says, and return the last line about cloud."""
+    command = ["ansible-playbook", playbook, *options]
+    title(f"{what}: {shlex.join(command)}")
+    color = {"ANSIBLE_FORCE_COLOR": "1"} if sys.stdout.isatty() else {}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    said = []
+    with subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | color | {"PATH": path}, stdout=subprocess.PIPE, text=True
+    ) as running:
+        for line in running.stdout or ():
+            print(line, end="", flush=True)
+            said.append(line)
+    if running.returncode:
+        raise DemoFailed(f"{playbook} has ended with status {running.returncode}")
+    return next(line for line in reversed(said) if "cloud" in line and "changed=" in line)
+
+
+def expect(what: str, fulfilled: bool) -> None:
+    """Say what is so, or end the demo because it is not."""
+    if not fulfilled:
+        raise DemoFailed(f"it is not true that {what}")
+    step(what)
+
+
+def standing(cloud: Cluster, groups: Groups) -> dict[str, Commits]:
+    """What the groups have committed at cloud."""
+    return {group: commits for group in groups if (commits := committed(cloud, group))}
+
+
+def compare(onprem: Cluster, cloud: Cluster, groups: Groups, by_mirror_maker: t.Mapping[str, Commits]) -> None:
+    """Read everything, and print the table."""
+    title("What the groups would get twice, or never, at cloud: counted in the records of both clusters")
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        source, destination = pool.map(lambda cluster: read_logs(cluster, PARTITIONS), (onprem, cloud))
+    by_us = standing(cloud, groups)
+    verdicts = read_verdicts()
+    rows: list[list[str | int]] = []
+    theirs, ours = Outcome(), Outcome()
+    for name, group in groups.items():
+        before = committed(onprem, name)
+        their = outcome(before, by_mirror_maker.get(name, {}), source, destination)
+        our = outcome(before, by_us.get(name, {}), source, destination)
+        theirs, ours = theirs + their, ours + our
+        missing = f"{their.missing} of {their.entries}" if their.missing else ""
+        rows.append(
+            [
+                name,
+                group.story,
+                their.consumed,
+                their.repeats,
+                their.losses,
+                missing,
+                our.repeats,
+                our.losses,
+                verdicts[name],
+            ]
+        )
+    rows += [
+        [],
+        [
+            "all",
+            "",
+            theirs.consumed,
+            theirs.repeats,
+            theirs.losses,
+            f"{theirs.missing} of {theirs.entries}",
+            ours.repeats,
+            ours.losses,
+            "",
+        ],
+    ]
+    head = [
+        "group",
+        "where it stands",
+        "consumed",
+        "MM2: repeats",
+        "loses",
+        "no commit",
+        "streamshift: repeats",
+        "loses",
+        "verdicts",
+    ]
+    table(head, rows)
+    print(
+        "\nMM2 is MirrorMaker 2. Where it has not committed, its count is that of a consumer that starts at the beginning"
+        f"\n(auto.offset.reset=earliest); latest would lose its backlog. Compared: {size(source):,} records at onprem,"
+        f" {size(destination):,} at cloud.\n"
+    )
+    step("all records have been compared")
+    if ours.losses:
+        raise DemoFailed(f"{ours.losses} records would be lost")
+
+
+def read_verdicts() -> dict[str, str]:
+    """What the plan says of each group's entries: how many are exact, safe, blocked."""
+    plan = json.loads((FOLDER / "migration/plan.json").read_text())
+    counts: dict[str, dict[str, int]] = {}
+    for entry in plan["entries"]:
+        of_group = counts.setdefault(entry["group"], {})
+        of_group[entry["verdict"]] = of_group.get(entry["verdict"], 0) + 1
+    return {
+        group: ", ".join(f"{count} {verdict}" for verdict, count in sorted(of_group.items()))
+        for group, of_group in counts.items()
+    }
+
+
+def size(logs: Logs) -> int:
+    """The number of records."""
+    return sum(map(len, logs.values()))
+
+
+def clear() -> None:
+    """Stop what this or an earlier demo has started, and remove its files."""
+    for name in names(FOLDER):
+        stop(name, FOLDER)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+def tell_how_to_go_on() -> None:
+    """For KEEP=1."""
+    program = "roles/kafka_sandbox/files/kafka_sandbox.py"
+    print(
+        "\nBoth clusters are still up. Look at them, play with them, and stop them:"
+        "\n  cat .cache/demo/migration/plan.json"
+        f"\n  .venv/bin/ansible-playbook {MIGRATE} {shlex.join([*CLUSTERS, *GROUPS])} --check --diff"
+        f"\n  .venv/bin/python {program} describe --work .cache/demo"
+        f"\n  .venv/bin/python {program} stop --work .cache/demo"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
