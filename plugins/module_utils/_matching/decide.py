@@ -28,8 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tail i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
-WIDTHS = (8, 64, 512, 4096)  # offsets of context on each side; more when equal records leave a doubt
-_ENOUGH = 512  # for all other doubts
+WIDTHS = (8, 64, 512, 4096)  # offsets of context on each side; more when there is a doubt
 
 
 def decide(question: Question) -> Decision | Need:
@@ -75,18 +74,21 @@ def _decide(reader: Reader, question: Question, matching: Matching) -> Decision:
         if not context.before and not context.after and not context.aborted:
             return rows.no_anchor(reader, question, matching)
         cut = find_cut(reader, context, known)
-        if context.whole or (cut.settled and (width >= _ENOUGH or not _in_doubt(context, cut))):
+        if context.whole or (cut.settled and width >= _doubt(context, known, cut)):
             break
     special = rows.by_the_cut(reader, question, context, known, cut)
     return special or _between(reader, question, context, known, cut)
 
 
-def _in_doubt(context: Context, cut: Cut) -> bool:
-    """Could more of the source show that what seems consumed, or unconsumed, is the copy of an equal record?
-
-    So it could when consumed records follow unconsumed ones, and when nothing unconsumed is there, though there should be.
-    """
-    return cut.repeated_nearby or (cut.unconsumed is None and not context.to_end)
+def _doubt(context: Context, known: Known, cut: Cut) -> int:
+    """How wide the context should be for this cut, so that no equal record beyond it is mistaken for one inside."""
+    if cut.repeated_nearby:
+        return 512
+    anchors = (context.before[-1:], cut.last_consumed), (context.after[:1], cut.first_unconsumed)
+    for nearest, found in anchors:
+        if nearest and (found is None or known.key(found) != known.key(nearest[0])):
+            return 64
+    return 0
 
 
 def _whole_logs(reader: Reader, question: Question) -> int:

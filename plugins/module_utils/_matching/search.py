@@ -72,63 +72,148 @@ def find_cut(reader: Reader, context: Context, known: Known) -> Cut:
 
     Every record passed is explained. Raises NotRead, OtherMatching, and BudgetSpent with what is known to lose nothing.
     """
-    destination = reader.destination
-    caught_up = _caught_up(destination, context, known)
+    caught_up = _caught_up(reader.destination, context, known)
     if caught_up:
         return caught_up
-    begin = _begin(destination, context, known)
-    low = max(destination.start, begin - MARGIN)
-    high = min(destination.end, begin + WINDOW)
-    anchor = context.before[-1] if context.before else None
+    scan = _Scan(reader, context, known)
     while True:
-        records = destination.records(low, high)
-        check_matching(known, records)
-        sides = known.sides(records)
-        first = _first(sides)
-        found = _index(records, known, anchor, first)
-        passed = [r for r, s in zip(records[:first], sides, strict=False) if s is Side.UNKNOWN and r.offset >= begin]
+        scan.look()
         try:
-            if first == len(records) and high < destination.end:
-                wider = high + destination.within_budget(_GROWTH * (high - low))
-                destination.want(high, wider)
-                explain(reader.source, context, known, passed)
-                high = min(destination.end, wider)
-                continue
-            if passed:
-                explain(reader.source, context, known, passed)
+            if scan.extend_up() or scan.extend_down():
                 continue
         except BudgetSpent as spent:
-            # What follows the last consumed record, found, cannot move the cut down to lose anything.
-            if (
-                found is None
-                or Side.BOTH in sides[: found + 1]
-                or (passed and passed[0].offset < records[found].offset)
-            ):
-                raise BudgetSpent(_lossless(records, known.sides(records), begin, high)) from spent
-            return Cut(records, sides, low, high, found, None, explained=False)
-        if context.before and _needs_consumed(reader, context, sides, first):
-            unknown_before = [r for r, s in zip(records[:first], sides, strict=False) if s is Side.UNKNOWN]
-            try:
-                if unknown_before:
-                    explain(reader.source, context, known, unknown_before[-1:])
-                    continue
-                if low > destination.start:
-                    low = max(destination.start, low - destination.within_budget(_GROWTH * (high - low)))
-                    continue
-            except BudgetSpent as spent:
-                raise BudgetSpent(_lossless(records, sides, begin, high)) from spent
-        scanned = Scanned(
-            [known.key(record) for record in records] if Side.BOTH in sides[:first] else [],
-            sides,
-            first,
-            low <= destination.start,
-            high >= destination.end,
+            scan.look()
+            if not scan.passed_last_consumed():
+                raise BudgetSpent(scan.lossless()) from spent
+            return scan.unfinished()
+        return scan.finished()
+
+
+class _Scan:
+    """A growing span [low, high) of the destination, and what its records are.
+
+    Nothing that matters is before `begin`, so nothing before it must be explained.
+    """
+
+    def __init__(self, reader: Reader, context: Context, known: Known) -> None:
+        self._source, self._destination = reader.source, reader.destination
+        self._context, self._known = context, known
+        self._begin = _begin(self._destination, context, known)
+        self._low = max(self._destination.start, self._begin - MARGIN)
+        self._high = min(self._destination.end, self._begin + WINDOW)
+        self._astray = False
+
+    def look(self) -> None:
+        """Take in the span."""
+        self._records = self._destination.records(self._low, self._high)
+        check_matching(self._known, self._records)
+        self._sides = self._known.sides(self._records)
+        self._first = _index(self._sides, Side.UNCONSUMED)
+        if self._first < len(self._records) and self._records[self._first].offset < self._begin:
+            # Its like is not in the context, so the look-up says nothing of what stands before it either.
+            self._astray = True
+        if self._astray:
+            self._begin = self._low
+
+    @property
+    def _head(self) -> list[Side]:
+        """The sides of what is before the first record that is surely unconsumed."""
+        return self._sides[: self._first]
+
+    def _unknown(self, begin: int) -> list[Record]:
+        pairs = zip(self._records, self._head, strict=False)
+        return [record for record, side in pairs if side is Side.UNKNOWN and record.offset >= begin]
+
+    def _explain(self, records: list[Record]) -> bool:
+        explain(self._source, self._context, self._known, records)
+        return bool(records)
+
+    def extend_up(self) -> bool:
+        """Explain what is passed, and read on while L is not there; whether there is more to look at now."""
+        passed = self._unknown(self._begin)
+        if self._first == len(self._records) and self._high < self._destination.end:
+            wider = min(self._destination.end, self._wider_up())
+            self._destination.want(self._high, wider)
+            self._explain(passed)
+            self._high = wider
+            return True
+        if self._explain(passed):
+            return True
+        far = min(self._destination.end, self._low + _RUN * (self._context.high - self._context.low))
+        scanned = self._scanned()
+        if scanned and self._high < far and scanned.lacks_copies(self._context, self._known.key):
+            self._high = min(self._destination.end, self._wider_up())
+            return True
+        return False
+
+    def _wider_up(self) -> int:
+        return self._high + self._destination.within_budget(_GROWTH * (self._high - self._low))
+
+    def extend_down(self) -> bool:
+        """Read downwards while a consumed record is needed and not there; whether there is more to look at now.
+
+        It is needed to tell equal ones apart, to name an offset when nothing unconsumed is there, and where the source
+        may have lost records next to the committed offset, whose copies lie before L.
+        """
+        needed = self._astray or (
+            self._context.before
+            and (Side.BOTH in self._head or self._first == len(self._records) or self._source.facts.compacted)
         )
-        far = low + _RUN * (context.high - context.low)
-        if high < min(destination.end, far) and scanned.keys and scanned.lacks_copies(context, known.key):
-            high = min(destination.end, _GROWTH * high - low)
-            continue
-        return _cut(context, known, Cut(records, sides, low, high, None, None), scanned)
+        if not needed or Side.CONSUMED in self._head:
+            return False
+        if self._explain(self._unknown(self._low)[-1:]):
+            return True
+        if self._low <= self._destination.start:
+            return False
+        more = self._destination.within_budget(_GROWTH * (self._high - self._low))
+        self._low = max(self._destination.start, self._low - more)
+        return True
+
+    def _scanned(self) -> Scanned | None:
+        """For the order of equal records, if there are any before L."""
+        if Side.BOTH not in self._head:
+            return None
+        return Scanned(
+            [self._known.key(record) for record in self._records],
+            self._sides,
+            self._first,
+            self._low <= self._destination.start,
+            self._high >= self._destination.end,
+        )
+
+    def finished(self) -> Cut:
+        """The cut, when nothing is left to look at."""
+        scanned = self._scanned()
+        limit, settled = settle_order(scanned, self._context, self._known.key) if scanned else (self._first, True)
+        consumed = next((i for i in range(limit - 1, -1, -1) if self._sides[i] & Side.CONSUMED), None)
+        unconsumed = next((i for i in range(limit, len(self._records)) if self._sides[i] & Side.UNCONSUMED), None)
+        return Cut(self._records, self._sides, self._low, self._high, consumed, unconsumed, settled)
+
+    def _last_consumed(self) -> int | None:
+        if not self._context.before or Side.BOTH in self._head:
+            return None
+        name = self._known.key(self._context.before[-1])
+        return next((i for i in range(self._first - 1, -1, -1) if self._known.key(self._records[i]) == name), None)
+
+    def passed_last_consumed(self) -> bool:
+        """Is a copy of A there, and everything before it explained? Then what follows cannot move the cut back."""
+        found = self._last_consumed()
+        return found is not None and not any(r.offset < self._records[found].offset for r in self._unknown(self._begin))
+
+    def unfinished(self) -> Cut:
+        """The cut behind the copy of A, when the budget has not led to L."""
+        return Cut(self._records, self._sides, self._low, self._high, self._last_consumed(), None, explained=False)
+
+    def lossless(self) -> int | None:
+        """An offset that nothing unconsumed lies before, None when none is known.
+
+        A consumed record says so of everything before it, as the copier keeps the order.
+        """
+        sides = self._sides
+        innocent = next((i for i, s in enumerate(sides) if s not in (Side.CONSUMED, Side.FOREIGN)), len(sides))
+        if Side.CONSUMED not in sides[:innocent] and self._low > self._destination.start:
+            return None
+        return self._records[innocent].offset if innocent < len(sides) else self._high
 
 
 def _caught_up(destination: LogReader, context: Context, known: Known) -> Cut | None:
@@ -154,44 +239,8 @@ def _begin(destination: LogReader, context: Context, known: Known) -> int:
     return destination.end if begin is None else max(begin, destination.start)
 
 
-def _first(sides: list[Side]) -> int:
+def _index(sides: list[Side], wanted: Side) -> int:
     try:
-        return sides.index(Side.UNCONSUMED)
+        return sides.index(wanted)
     except ValueError:
         return len(sides)
-
-
-def _index(records: list[Record], known: Known, wanted: Record | None, limit: int) -> int | None:
-    """Where the last copy of a source record before `limit` is."""
-    if wanted is None:
-        return None
-    name = known.key(wanted)
-    return next((i for i in range(limit - 1, -1, -1) if known.key(records[i]) == name), None)
-
-
-def _needs_consumed(reader: Reader, context: Context, sides: list[Side], first: int) -> bool:
-    """Must the scan go down for a consumed record?
-
-    To tell equal ones apart, to name an offset when nothing unconsumed is there, and where the source may have lost
-    records behind the committed offset, whose copies lie before L.
-    """
-    head = sides[:first]
-    if Side.CONSUMED in head:
-        return False
-    return Side.BOTH in head or first == len(sides) or reader.source.facts.compacted
-
-
-def _lossless(records: list[Record], sides: list[Side], begin: int, high: int) -> int:
-    """Nothing before this offset is unconsumed, as far as it was read."""
-    innocent = (Side.CONSUMED, Side.FOREIGN)
-    offsets = (r.offset for r, side in zip(records, sides, strict=True) if side not in innocent and r.offset >= begin)
-    return next(offsets, high)
-
-
-def _cut(context: Context, known: Known, cut: Cut, scanned: Scanned) -> Cut:
-    limit, settled = scanned.first, True
-    if scanned.keys:
-        limit, settled = settle_order(scanned, context, known.key)
-    consumed = next((i for i in range(limit - 1, -1, -1) if cut.sides[i] & Side.CONSUMED), None)
-    unconsumed = next((i for i in range(limit, len(cut.records)) if cut.sides[i] & Side.UNCONSUMED), None)
-    return dataclasses.replace(cut, consumed=consumed, unconsumed=unconsumed, settled=settled)
