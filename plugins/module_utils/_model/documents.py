@@ -92,7 +92,7 @@ def text_of(value: t.Any) -> str:
 
 
 def offset_of(value: t.Any) -> int:
-    """A JSON integer >= 0, or TypeError: a masked or rounded offset must never be committed."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    """A JSON integer from 0 on, of Kafka's 64 bits, or TypeError: a masked or rounded offset must never be committed."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
         raise TypeError(f"{value!r} is not an offset")
     return value

@@ -1,0 +1,158 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the collection writes is what the JSON Schemas and docs/files.md say."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Copied,
+    Evidence,
+    Plan,
+    PlanEntry,
+    SourcePosition,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    Snapshot,
+    SnapshotEntry,
+    SnapshotGroup,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+DOCS = Path(__file__).parents[3] / "docs"
+EXAMPLES = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)
+FILES: dict[str, t.Any] = {"snapshot": snapshot, "plan": plan, "receipt": receipt}
+SCHEMAS = {kind: json.loads((DOCS / f"schemas/{kind}.schema.json").read_text()) for kind in FILES}
+
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+offsets = st.integers(0, 2**63 - 1)
+partitions = st.builds(TopicPartition, names, st.integers(0, 2**31 - 1))
+epochs = st.none() | st.integers(0, 2**31 - 1)
+commits = st.builds(CommittedOffset, offsets, texts, epochs)
+copies = st.none() | st.builds(Copied, offsets, offsets, st.binary(min_size=16, max_size=16).map(bytes.hex))
+parts = st.lists(st.sampled_from(["key", "value", "headers", "timestamp"]), unique=True).map(tuple)
+
+
+@st.composite
+def plan_entries(draw: st.DrawFn) -> PlanEntry:
+    verdict = draw(st.sampled_from(list(Verdict)))
+    sources = st.builds(SourcePosition, names, partitions, st.none() | offsets)
+    return PlanEntry(
+        draw(names),
+        draw(partitions),
+        None if verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED) else draw(offsets),
+        verdict,
+        tuple(draw(st.lists(sources, min_size=1, max_size=2))),
+        draw(texts),
+        draw(epochs),
+        draw(st.none() | st.sampled_from(list(Reason))),
+        draw(st.none() | st.integers(0, 2**63)),
+        draw(texts),
+        draw(st.none() | offsets),
+        draw(st.builds(Evidence, copies, copies, parts)),
+        draw(st.none() | commits),
+    )
+
+
+documents = {
+    "snapshot": st.builds(
+        Snapshot,
+        st.none() | texts,
+        st.lists(st.builds(SnapshotGroup, names, names), max_size=2).map(tuple),
+        st.lists(st.builds(SnapshotEntry, names, partitions, commits), max_size=2).map(tuple),
+    ),
+    "plan": st.builds(
+        Plan,
+        texts,
+        texts,
+        st.just(Snapshot(None, (), ()).digest()),
+        st.lists(plan_entries(), max_size=2).map(tuple),
+    ),
+    "receipt": st.builds(
+        Receipt,
+        texts,
+        st.lists(
+            st.builds(ReceiptEntry, names, partitions, *[st.none() | commits] * 3),
+            max_size=2,
+        ).map(tuple),
+    ),
+}
+
+
+def validator(kind: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(SCHEMAS[kind])
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_schema_is_one(kind):
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[kind])
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_whatever_is_written_fits_the_schema(kind):
+    its = validator(kind)
+
+    @given(documents[kind])
+    def fits(document):
+        its.validate(json.loads(FILES[kind].to_json(document)))
+
+    fits()
+
+
+@pytest.mark.parametrize(("kind", "text"), list(zip(FILES, EXAMPLES, strict=True)))
+def test_the_documented_examples_are_files_as_they_are_written(kind, text):
+    validator(kind).validate(json.loads(text))
+    assert FILES[kind].to_json(FILES[kind].from_json(text, "files.md")) == text
+
+
+def test_the_documented_snapshot_and_plan_belong_together_and_so_does_the_csv():
+    taken, planned = snapshot.from_json(EXAMPLES[0], ""), plan.from_json(EXAMPLES[1], "")
+    assert planned.snapshot == taken.digest()
+    assert f"```csv\n{snapshot.to_csv(taken)}```" in (DOCS / "files.md").read_text()
+
+
+def test_the_schema_knows_every_verdict_and_reason():
+    properties = SCHEMAS["plan"]["$defs"]["entry"]["properties"]
+    assert set(properties["verdict"]["enum"]) == set(Verdict)
+    assert set(properties["reason"]["enum"]) == {*Reason, None}
+
+
+def changed() -> list[t.Any]:
+    """Every example with one member of its first entry removed, or with something that belongs in none."""
+    found = []
+    for kind, text in zip(FILES, EXAMPLES, strict=True):
+        for member in json.loads(text)["entries"][0]:
+            for value in (None, "removed", 4.5, True, -1, ["VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"]):
+                document = json.loads(text)
+                if value == "removed":
+                    del document["entries"][0][member]
+                else:
+                    document["entries"][0][member] = value
+                found.append(pytest.param(kind, document, id=f"{kind}-{member}-{value}"))
+    return found
+
+
+@pytest.mark.parametrize(("kind", "document"), changed())
+def test_what_does_not_fit_the_schema_is_refused_and_only_that(kind, document):
+    if validator(kind).is_valid(document):
+        FILES[kind].from_json(json.dumps(document), "file.json")
+    else:
+        with pytest.raises(InvalidFile):
+            FILES[kind].from_json(json.dumps(document), "file.json")
