@@ -12,9 +12,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-LINK = (
-    Path(__file__).parent / ".ansible/collections/ansible_collections/streamshift/kafka"
-)
+LINK = Path(__file__).parent / ".ansible/collections/ansible_collections/streamshift/kafka"
 
 if not LINK.is_symlink():
     LINK.parent.mkdir(parents=True, exist_ok=True)

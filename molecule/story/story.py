@@ -86,7 +86,10 @@ def proof(staging: Cluster, production: Cluster, name: str) -> None:
 def main() -> None:
     sandbox, name, what = sys.argv[1:]
     play = {step.__name__: step for step in (fill, stand, busy, before, groups, proof)}[what]
-    play(describe("staging", sandbox), describe("production", sandbox), name)
+    staging, production = describe("staging", sandbox), describe("production", sandbox)
+    if staging is None or production is None:
+        sys.exit(f"staging and production do not run in {sandbox}")
+    play(staging, production, name)
 
 
 if __name__ == "__main__":

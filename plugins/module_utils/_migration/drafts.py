@@ -31,6 +31,13 @@ class Draft(t.NamedTuple):
         """What makes it unique in the plan."""
         return self.group, self.partition
 
+    @property
+    def offset(self) -> int:
+        """The committed offset; ValueError for a draft without one."""
+        if self.committed is None:
+            raise ValueError(f"{self.source_group} has committed nothing for {self.source_partition}")
+        return self.committed.offset
+
     def entry(self, verdict: Verdict, offset: int | None = None, **more: t.Any) -> PlanEntry:
         """The plan's entry for this draft; metadata is carried unchanged."""
         position = SourcePosition(

@@ -42,22 +42,19 @@ def entries(
 
 
 def _same(draft: Draft) -> PlanEntry:
-    assert draft.committed is not None
-    epoch = draft.committed.leader_epoch
-    return dataclasses.replace(draft.entry(Verdict.EXACT, draft.committed.offset, repeats=0), leader_epoch=epoch)
+    epoch = draft.committed.leader_epoch if draft.committed else None
+    return dataclasses.replace(draft.entry(Verdict.EXACT, draft.offset, repeats=0), leader_epoch=epoch)
 
 
 def _in_range(draft: Draft, log: Log) -> PlanEntry | None:
-    assert draft.committed is not None
-    if draft.committed.offset <= log.facts.high_watermark:
+    if draft.offset <= log.facts.high_watermark:
         return None
-    detail = f"offset {draft.committed.offset} lies beyond the destination's end {log.facts.high_watermark}"
+    detail = f"offset {draft.offset} lies beyond the destination's end {log.facts.high_watermark}"
     return draft.entry(Verdict.BLOCKED, reason=Reason.BEYOND_END, detail=detail)
 
 
 def _span(draft: Draft, log: Log) -> Span:
-    assert draft.committed is not None
-    offset = draft.committed.offset
+    offset = draft.offset
     return max(log.facts.log_start, offset - _NEIGHBOURS), min(log.facts.end, offset + _NEIGHBOURS)
 
 
@@ -71,8 +68,7 @@ def _spans(wanted: t.Iterable[tuple[TopicPartition, Draft, Side]]) -> dict[Topic
 
 
 def _compared(draft: Draft, source: Log, destination: Log, parts: tuple[str, ...]) -> PlanEntry:
-    assert draft.committed is not None
-    committed = draft.committed.offset
+    committed = draft.offset
     here = {record.offset: record for record in source.between(*_span(draft, source))}
     there = {record.offset: record for record in destination.between(*_span(draft, destination))}
     low = max(_span(draft, source)[0], _span(draft, destination)[0])
