@@ -15,12 +15,13 @@ import logging
 import time
 import typing as t
 
-from kafka import errors
-from kafka.admin import KafkaAdminClient
-from kafka.net.compat import KafkaNetClient
-from kafka.net.manager import KafkaConnectionManager
-from kafka.net.selector import NetworkSelector
-
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+    KafkaAdminClient,
+    KafkaConnectionManager,
+    KafkaNetClient,
+    NetworkSelector,
+    errors,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import hopeless, refusal
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.security import security_options
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection

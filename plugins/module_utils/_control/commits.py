@@ -11,11 +11,6 @@ from __future__ import annotations
 
 import typing as t
 
-from kafka import errors
-from kafka.admin import KafkaAdminClient
-from kafka.protocol.admin import DeleteGroupsRequest
-from kafka.protocol.consumer import OffsetCommitRequest, OffsetDeleteRequest
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
     attempt,
     error_name,
@@ -23,6 +18,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.client 
     is_retriable,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import coordinators
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+    DeleteGroupsRequest,
+    KafkaAdminClient,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    errors,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,

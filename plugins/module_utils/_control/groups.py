@@ -9,16 +9,18 @@ from __future__ import annotations
 import time
 import typing as t
 
-from kafka import errors
-from kafka.admin import KafkaAdminClient
-from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
-from kafka.protocol.consumer import OffsetFetchRequest
-from kafka.protocol.metadata import FindCoordinatorRequest
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
     attempt,
     exchange,
     raise_if_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+    DescribeGroupsRequest,
+    FindCoordinatorRequest,
+    KafkaAdminClient,
+    ListGroupsRequest,
+    OffsetFetchRequest,
+    errors,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized

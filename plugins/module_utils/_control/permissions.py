@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import typing as t
 
-from kafka import errors
-from kafka.admin import KafkaAdminClient
-from kafka.protocol.admin import DescribeGroupsRequest
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
     attempt,
     exchange,
     raise_if_retriable,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import by_node, find_coordinators
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+    DescribeGroupsRequest,
+    KafkaAdminClient,
+    errors,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import metadata
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
-from kafka import errors
-from kafka.admin import KafkaAdminClient
-from kafka.protocol.consumer import ListOffsetsRequest
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+    KafkaAdminClient,
+    ListOffsetsRequest,
+    errors,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import metadata, raise_for_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound

@@ -15,8 +15,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from kafka.net.sasl.oauth import AbstractTokenProvider
-
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import AbstractTokenProvider
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
 

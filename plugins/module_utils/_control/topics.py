@@ -9,16 +9,17 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from kafka import errors
-from kafka.admin import KafkaAdminClient
-from kafka.protocol.admin import DescribeConfigsRequest
-from kafka.protocol.metadata import MetadataRequest
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
     attempt,
     error_name,
     exchange,
     raise_if_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+    DescribeConfigsRequest,
+    KafkaAdminClient,
+    MetadataRequest,
+    errors,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, NotFound

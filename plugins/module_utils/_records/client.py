@@ -9,13 +9,16 @@ from __future__ import annotations
 import time
 import typing as t
 
-from confluent_kafka import Consumer, KafkaError, KafkaException
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     ConnectionFailed,
     InvalidInput,
     MigrationError,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+    Consumer,
+    KafkaError,
+    KafkaException,
 )
 
 CONNECT_SECONDS = 15.0
@@ -82,10 +85,19 @@ def client_configuration(connection: Connection) -> dict[str, t.Any]:
     return config
 
 
-def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> tuple[Consumer, dict[str, int]]:
-    """A consumer for assign(), and the number of partitions of every topic that its user may describe.
+class Opened(t.NamedTuple):
+    """A consumer for assign(), the number of partitions of every topic that its user may describe, and what librdkafka
+    has complained of since; while the consumer is polled, more may come."""
 
-    The caller closes it. Raises ConnectionFailed with the true reason: librdkafka tells it only to those who poll,
+    consumer: Consumer
+    partitions: dict[str, int]
+    complaints: list[KafkaError]
+
+
+def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> Opened:
+    """A consumer that has been answered, to be closed by the caller.
+
+    Raises ConnectionFailed with the true reason: librdkafka tells it only to those who poll,
     so the metadata is asked for in short turns.
     """
     errors: list[KafkaError] = []
@@ -99,7 +111,8 @@ def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> tu
     except MigrationError:
         consumer.close()
         raise
-    return consumer, {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}
+    errors.clear()  # of bootstrap servers that did not answer, while another did
+    return Opened(consumer, {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}, errors)
 
 
 def _metadata(connection: Connection, consumer: Consumer, errors: list[KafkaError]) -> list[t.Any]:

@@ -12,9 +12,6 @@ import dataclasses
 import time
 import typing as t
 
-from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError
-from confluent_kafka import TopicPartition as Position
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
@@ -29,6 +26,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import connection_failed, open_consumer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS, fingerprint
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TopicPartition as Position
 
 Span = tuple[int, int]  # offsets [start, end)
 
@@ -106,18 +110,18 @@ def _read(
             "fetch.message.max.bytes": size,
             "isolation.level": "read_committed" if committed else "read_uncommitted",
         }
-        consumer, counts = open_consumer(connection, settings)
+        opened = open_consumer(connection, settings)
         try:
-            _check_existence(connection, left, counts)
-            _drain(_Reader(connection, consumer, left, parts), patient=last, end=end)
+            _check_existence(connection, left, opened.partitions)
+            _drain(_Reader(connection, opened.consumer, left, parts, opened.complaints), patient=last, end=end)
         finally:
-            consumer.close()
+            opened.consumer.close()
 
 
 def _drain(reader: _Reader, patient: bool, end: float) -> None:
     """Read until nothing is left, or until it goes so slowly that larger fetches may help."""
-    started = fresh = time.monotonic()
-    first: float | None = None
+    fresh = time.monotonic()
+    first: float | None = None  # when the first message came: before that, larger fetches would not help
     count = 0
     reader.begin()
     while reader.left:
@@ -125,7 +129,7 @@ def _drain(reader: _Reader, patient: bool, end: float) -> None:
         now = time.monotonic()
         if got:
             fresh, first, count = now, first or now, count + got
-        working = now - (first or started)
+        working = now - first if first else 0.0
         if not patient and working > 1.5 and count < working * SLOW:
             return
         if now > end or now - fresh > reader.connection.request_timeout:
@@ -140,7 +144,7 @@ class _Reader:
     consumer: Consumer
     left: dict[TopicPartition, _Task]
     parts: t.Collection[str]
-    complaints: list[KafkaError] = dataclasses.field(default_factory=list)
+    complaints: list[KafkaError]
 
     def begin(self) -> None:
         self.consumer.assign([Position(*where, task.position) for where, task in self.left.items()])
@@ -153,9 +157,7 @@ class _Reader:
         for message in messages:
             where = TopicPartition(message.topic(), message.partition())
             task = self.left.get(where)
-            if task is None or where in ended:  # no partition's error, or more than was asked for
-                if message.error() is not None and task is None:
-                    self.complaints.append(message.error())
+            if task is None or where in ended:  # more than was asked for, or an error that concerns no partition
                 continue
             count += 1
             if self._take(where, task, message):

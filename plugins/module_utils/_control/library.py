@@ -1,0 +1,49 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The names of kafka-python that this package uses.
+
+Where one is missing, modules still start; _module/run.py says what is missing before any of the names is used.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import stand_ins
+
+try:
+    from kafka import errors
+    from kafka.admin import KafkaAdminClient
+    from kafka.net.compat import KafkaNetClient
+    from kafka.net.manager import KafkaConnectionManager
+    from kafka.net.sasl.oauth import AbstractTokenProvider
+    from kafka.net.selector import NetworkSelector
+    from kafka.protocol.admin import (
+        DeleteGroupsRequest,
+        DescribeConfigsRequest,
+        DescribeGroupsRequest,
+        ListGroupsRequest,
+    )
+    from kafka.protocol.consumer import ListOffsetsRequest, OffsetCommitRequest, OffsetDeleteRequest, OffsetFetchRequest
+    from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
+except ImportError as exc:
+    globals()["__getattr__"] = stand_ins(exc)  # behind the back of type checkers, which know the names
+
+__all__ = [
+    "AbstractTokenProvider",
+    "DeleteGroupsRequest",
+    "DescribeConfigsRequest",
+    "DescribeGroupsRequest",
+    "FindCoordinatorRequest",
+    "KafkaAdminClient",
+    "KafkaConnectionManager",
+    "KafkaNetClient",
+    "ListGroupsRequest",
+    "ListOffsetsRequest",
+    "MetadataRequest",
+    "NetworkSelector",
+    "OffsetCommitRequest",
+    "OffsetDeleteRequest",
+    "OffsetFetchRequest",
+    "errors",
+]
