@@ -54,6 +54,10 @@ class Taken(t.NamedTuple):
                 f"Groups still have members, and consume more than is written down: {', '.join(staying)}. "
                 "Stop them before their offsets are committed elsewhere."
             )
+        holding = {entry.group for entry in self.snapshot.entries}
+        empty = [group.name for group in self.snapshot.groups if group.name not in holding]
+        if empty:
+            lines.append(f"No commit for the selected topics is to be seen of: {', '.join(empty)}.")
         streams = [group.name for group in self.snapshot.groups if group.type == "streams"]
         if streams:
             lines.append(
@@ -67,8 +71,8 @@ def take(connection: Connection, selection: Selection, on_active_group: str) -> 
     """Read the selected groups' commits.
 
     :param on_active_group: fail, skip_group or warn, for groups that have members.
-    Raises NotFound for a group or topic that was asked for by name and is not there, InvalidInput for patterns
-    that match nothing, GroupBusy where on_active_group says so.
+    Raises NotFound for a group or topic that was asked for by name and is not there or has no commits, InvalidInput
+    for patterns that match nothing, GroupBusy where on_active_group says so.
     """
     selection.check()
     listed = [listing.group for listing in groups.list_groups(connection)] if selection.group_patterns else []
@@ -97,9 +101,10 @@ def take(connection: Connection, selection: Selection, on_active_group: str) -> 
     missing = sorted(set(selection.topics) - topics)
     if missing:
         raise NotFound(
-            f"none of the selected groups has committed anything for topic {', '.join(missing)}",
+            f"none of the selected groups has committed anything for topic {', '.join(missing)}, "
+            "or TOPIC DESCRIBE on it is not allowed",
             cluster=str(connection),
-            remedy="correct topics, or select a group that consumes it",
+            remedy="correct topics, select a group that consumes it, or grant the ACL",
         )
     if topics and not selected_topics.names:
         raise InvalidInput(
@@ -141,6 +146,13 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             cluster=str(connection),
             group=reading.group,
             remedy="take it out of groups",
+        )
+    if not reading.offsets:
+        raise NotFound(
+            "the group has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",
+            cluster=str(connection),
+            group=reading.group,
+            remedy="take it out of groups, or grant the ACL",
         )
 
 
