@@ -109,7 +109,7 @@ def read_context(source: LogReader, committed: int, width: int) -> Context:
         high = min(source.end, max(committed, low) + width)
         after = source.records(committed, high)
     context = Context(committed, low, high, before, after, [], low <= source.start, high >= source.end)
-    if context.has_gaps and (source.want_uncommitted(low, high) or not (before or after)):
+    if context.has_gaps and (source.expect_gaps(low, high) or not (before or after)):
         return dataclasses.replace(context, aborted=source.aborted(low, high))
     return context
 

@@ -28,17 +28,16 @@ class OtherMatching(Exception):
         self.matching = matching
 
 
-def check_matching(known: Known, records: list[Record]) -> None:
-    """See whether the copier kept what is compared. records: any of the destination's.
+def check_stamps(known: Known, records: list[Record]) -> None:
+    """See whether the destination put its own time on any of these records. Raises OtherMatching."""
+    if known.matching.timestamp and any(record.log_append_time for record in records):
+        raise OtherMatching(known.matching._replace(timestamp=False))
 
-    Raises OtherMatching when a record matches only without its headers, or when the destination stamped it.
-    """
-    matching = known.matching
-    if matching.timestamp and any(record.log_append_time for record in records):
-        raise OtherMatching(matching._replace(timestamp=False))
-    unknown = [record for record in records if known.side(record) is Side.UNKNOWN]
-    if unknown and known.matches_without_headers(unknown):
-        raise OtherMatching(matching._replace(headers=False))
+
+def check_headers(known: Known, records: list[Record]) -> None:
+    """See whether any of these records, at the source only without its headers, has had some added. Raises OtherMatching."""
+    if known.matches_without_headers(records):
+        raise OtherMatching(known.matching._replace(headers=False))
 
 
 def explain(source: LogReader, context: Context, known: Known, records: list[Record]) -> None:
@@ -53,6 +52,7 @@ def explain(source: LogReader, context: Context, known: Known, records: list[Rec
     if context.has_gaps and not source.want_uncommitted(context.low, context.high):
         raise NotRead
     if context.whole:
+        check_headers(known, list(pending.values()))
         known.foreign.update(pending)
         return
     for begin, group in _by_start(source, list(pending.values())):
@@ -80,9 +80,8 @@ def _search(source: LogReader, known: Known, begin: int, records: list[Record]) 
     done, width = begin, _FIRST_SPAN
     while records and done < source.end:
         until = min(source.end, done + source.within_budget(width))
-        found = source.records(done, until)
-        known.add(found, source.aborted(done, until) if len(found) < until - done else ())
+        known.add(*source.with_aborted(done, until))
         records = [record for record in records if known.side(record) is Side.UNKNOWN]
-        check_matching(known, records)
+        check_headers(known, records)
         done, width = until, width * _GROWTH
     known.foreign.update(known.key(record) for record in records)

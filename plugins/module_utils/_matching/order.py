@@ -54,28 +54,43 @@ class Order(t.NamedTuple):
 
 
 def settle_order(scanned: Scanned, context: Context, key: t.Callable[[Record], Key]) -> Order:
-    """Where the consumed copies end, for a scan that holds records of both sides before `first`."""
+    """Where the consumed copies end, for a scan that holds records of both sides before `first`.
+
+    The copier may have seen the source's aborted records or not: their number tells.
+    """
+    earliest = Order(scanned.sides.index(Side.BOTH), False)
+    counts = scanned.counts(context, key)
+    if all(here == visible for here, visible, _ in counts):
+        return _settle(scanned, context, key, False) or earliest
+    if all(here == visible + aborted for here, visible, aborted in counts):
+        return _settle(scanned, context, key, True) or earliest
+    return earliest
+
+
+def _settle(scanned: Scanned, context: Context, key: t.Callable[[Record], Key], aborted: bool) -> Order | None:
     keys, sides, first = scanned.keys, scanned.sides, scanned.first
-    before = _Sequence([key(record) for record in context.sequence_before()])
-    after = _Sequence([key(record) for record in context.sequence_after()])
-    earliest = sides.index(Side.BOTH)
-    if any(here not in (visible, visible + aborted) for here, visible, aborted in scanned.counts(context, key)):
-        return Order(earliest, False)
+    before = _Sequence([key(record) for record in context.sequence_before(aborted)])
+    after = _Sequence([key(record) for record in context.sequence_after(aborted)])
     last = max((i for i in range(first) if sides[i] is Side.CONSUMED), default=-1)
     begin = _aligned_from(keys, sides, last, before)
     unaligned = [i for i in range(first) if sides[i] is Side.BOTH and (i < begin or i > last)]
     if not unaligned:
         return Order(first, True)
     if unaligned[0] < begin:
-        return Order(earliest, False)
+        return None
     bounded = last >= 0 and keys[last] in before.positions or last < 0 and context.from_start
     high = _longest_before(keys, sides, begin, first, before) if bounded else first
     low = _earliest_after(scanned, last + 1, after, complete=context.to_end)
     if low == high:
         return Order(low, True)
     if low > high:
-        return Order(earliest, False)
-    whole = [cut for cut in range(low, high + 1) if _stands_whole(scanned, cut, context, key)]
+        return None
+    whole = [
+        cut
+        for cut in range(low, high + 1)
+        if _same_back(scanned, cut, before.keys, context.from_start)
+        and _same_on(scanned, cut, after.keys, context.to_end)
+    ]
     return Order(whole[0], True) if len(whole) == 1 else Order(low, False)
 
 
@@ -147,19 +162,8 @@ def _earliest_after(scanned: Scanned, begin: int, after: _Sequence, *, complete:
     return cut
 
 
-def _stands_whole(scanned: Scanned, cut: int, context: Context, key: t.Callable[[Record], Key]) -> bool:
-    """Do the source's records stand around this cut without a gap, as far as a record that is on one side only?
-
-    With the aborted ones, or without them, as the copier may have been of either isolation level.
-    """
-    return any(
-        _same_back(scanned, cut, [key(r) for r in context.sequence_before(aborted)], context.from_start)
-        and _same_on(scanned, cut, [key(r) for r in context.sequence_after(aborted)], context.to_end)
-        for aborted in ((False, True) if context.aborted else (False,))
-    )
-
-
 def _same_back(scanned: Scanned, cut: int, before: list[Key], from_start: bool) -> bool:
+    """Do the consumed records stand before this cut without a gap, as far as one that is on this side only?"""
     index, place = cut - 1, len(before) - 1
     while index >= 0 and place >= 0:
         if scanned.keys[index] != before[place]:
@@ -173,6 +177,7 @@ def _same_back(scanned: Scanned, cut: int, before: list[Key], from_start: bool) 
 
 
 def _same_on(scanned: Scanned, cut: int, after: list[Key], to_end: bool) -> bool:
+    """Do the unconsumed records stand behind this cut without a gap, as far as one that is on this side only?"""
     index, place = cut, 0
     while index < len(scanned.keys) and place < len(after):
         if scanned.keys[index] != after[place]:

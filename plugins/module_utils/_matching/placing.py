@@ -72,7 +72,4 @@ def _may_have_lost(source: LogReader, start: int, end: int) -> bool:
         return False
     if end - start > _MOST_READ:
         return True
-    found: list[Record] = source.records(start, end)
-    if len(found) < end - start:
-        found = [*found, *source.aborted(start, end)]
-    return len(found) < end - start
+    return sum(len(records) for records in source.with_aborted(start, end)) < end - start

@@ -46,6 +46,7 @@ class LogReader:
         self._log = log
         self._budget = budget
         self._asked: list[Span] = []
+        self._gaps = False
         self.missing: list[Span] = []
         self.missing_uncommitted: list[Span] = []
         self.missing_times: set[int] = set()
@@ -83,11 +84,26 @@ class LogReader:
         self.missing_uncommitted.extend(unread)
         return not unread
 
+    def expect_gaps(self, start: int, end: int) -> bool:
+        """As want_uncommitted(), for a span that turned out to have offsets without a visible record."""
+        self._gaps = True
+        return self.want_uncommitted(start, end)
+
     def aborted(self, start: int, end: int) -> list[Record]:
         """The aborted records of [start, end), by offset."""
         if not self.want_uncommitted(start, end):
             raise NotRead
         return self._log.aborted_between(start, end)
+
+    def with_aborted(self, start: int, end: int) -> tuple[list[Record], list[Record]]:
+        """The visible and the aborted records of [start, end); in a log with gaps both are asked for at once."""
+        if self._gaps:
+            self.want_uncommitted(start, end)
+        visible = self.records(start, end)
+        if len(visible) >= min(end, self.end) - max(start, self.start):
+            return visible, []
+        self._gaps = True
+        return visible, self.aborted(start, end)
 
     def want_times(self, timestamps: c.Iterable[int]) -> None:
         """Note that these time look-ups are needed."""

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Matching, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Question
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import count_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import Reader
@@ -55,17 +55,24 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
         return expired(reader, question, cut.first_unconsumed, known.matching, known)
     if not context.before and cut.unconsumed is None:
         return _by_policy(reader, question, known.matching, context.after[0].offset if context.after else context.high)
-    if context.before and cut.unconsumed is None:
-        name = known.key(context.before[-1])
-        if not any(known.key(record) == name for record in cut.records[: len(cut.records)]):
-            last = cut.last_consumed
-            return _blocked(
-                Reason.DESTINATION_BEHIND,
-                f"the last consumed record, source offset {context.before[-1].offset}, is not at the destination, "
-                "and none after it; wait for the copier",
-                lossless=reader.destination.end if last is None else last.offset + 1,
-            )
+    if context.before and cut.unconsumed is None and not _has_come_to(context.before[-1], known, cut):
+        last = cut.last_consumed
+        return _blocked(
+            Reason.DESTINATION_BEHIND,
+            f"the last consumed record, source offset {context.before[-1].offset}, is not at the destination, "
+            "and none after it; wait for the copier",
+            lossless=reader.destination.end if last is None else last.offset + 1,
+        )
     return None
+
+
+def _has_come_to(anchor: Record, known: Known, cut: Cut) -> bool:
+    """Is the last consumed record at the destination, or an aborted one after it?"""
+    name = known.key(anchor)
+    return any(
+        known.key(record) == name or (side is Side.CONSUMED and known.consumed_at(record) > anchor.offset)
+        for record, side in zip(cut.records, cut.sides, strict=True)
+    )
 
 
 def expired(

@@ -10,7 +10,11 @@ from __future__ import annotations
 import dataclasses
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import check_matching, explain
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import (
+    check_headers,
+    check_stamps,
+    explain,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.order import Scanned, settle_order
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import (
     BudgetSpent,
@@ -106,8 +110,10 @@ class _Scan:
     def look(self) -> None:
         """Take in the span."""
         self._records = self._destination.records(self._low, self._high)
-        check_matching(self._known, self._records)
+        check_stamps(self._known, self._records)
         self._sides = self._known.sides(self._records)
+        if not any(self._sides):
+            check_headers(self._known, self._records)
         self._first = _index(self._sides, Side.UNCONSUMED)
         if self._first < len(self._records) and self._records[self._first].offset < self._begin:
             # Its like is not in the context, so the look-up says nothing of what stands before it either.
@@ -222,7 +228,7 @@ def _caught_up(destination: LogReader, context: Context, known: Known) -> Cut | 
         return None
     low = max(destination.start, destination.end - TAIL)
     tail = destination.records(low, destination.end)
-    check_matching(known, tail)
+    check_stamps(known, tail)
     if tail and known.key(tail[-1]) == known.key(context.before[-1]):
         return Cut(tail, known.sides(tail), low, destination.end, len(tail) - 1, None)
     return None

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Key, Known, Side
@@ -92,9 +93,8 @@ def _count(reader: Reader, context: Context, known: Known, cut: Cut, offset: int
     start, end = max(source.start, context.committed), destination.end - offset + context.committed + SHORT
     end = min(source.end, end)
     destination.want(offset, destination.end)
-    visible = source.records(start, end)
+    visible, aborted = source.with_aborted(start, end)
     rest = destination.records(offset, destination.end)
-    aborted = source.aborted(start, end) if len(visible) < end - start else []
     known.add(visible, aborted)
     try:
         explain(source, context, known, rest)
@@ -108,14 +108,22 @@ def _count(reader: Reader, context: Context, known: Known, cut: Cut, offset: int
         )
         expected = [(name, dispensable) for _, name, dispensable in both]
     followed = _followed(known, rest, sides, expected) if cut.settled else 0
+    complete = _complete(context, known, [record for record in cut.records if record.offset < offset])
     repeated = [i for i, record in enumerate(rest) if known.repeats(record)]
     again = [i for i in repeated if sides[i] is Side.CONSUMED]
-    equal = [i for i in repeated if sides[i] is Side.BOTH and i >= followed]
+    equal = [i for i in repeated if sides[i] is Side.BOTH and (i >= followed or known.key(rest[i]) not in complete)]
     earlier = {known.key(record) for record in cut.records if record.offset < offset}
     later = None
     if again and end == source.end and not source.facts.compacted and source.start <= context.committed:
         later = _later(known, rest, sides, [known.key(r) for r in visible])
     return Tail(len(again) + len(equal), len(equal), any(known.key(rest[i]) in earlier for i in again), later)
+
+
+def _complete(context: Context, known: Known, passed: list[Record]) -> set[Key]:
+    """The consumed records of which as many copies were passed as there are: so none of those is behind the cut."""
+    there = collections.Counter(known.key(record) for record in context.before)
+    here = collections.Counter(known.key(record) for record in passed)
+    return {name for name, count in there.items() if here[name] >= count}
 
 
 def _followed(known: Known, rest: list[Record], sides: list[Side], expected: list[tuple[Key, bool]]) -> int:
