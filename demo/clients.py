@@ -62,8 +62,7 @@ def create_topic(cluster: Servers, name: str, partitions: int = 1, **settings: s
     Records with old timestamps vanish within seconds on a sandbox, unless retention_ms=-1.
     """
     wanted = {name: {"num_partitions": partitions, "configs": _texts(settings)}}
-    with contextlib.suppress(kafka.errors.TopicAlreadyExistsError):  # created by a try whose answer was lost
-        _control(cluster, lambda client: client.create_topics(wanted, wait_for_metadata=True))
+    _control(cluster, lambda client: client.create_topics(wanted, wait_for_metadata=True))
 
 
 def change_topic(cluster: Servers, name: str, **settings: str | int) -> None:

@@ -4,7 +4,7 @@
 
 """What a little company has on its cluster: six topics, fourteen consumer groups, and the history of both.
 
-The same records and positions every time, but for their timestamps, which end now: records must be young enough
+The same is written every time, but for their timestamps, which end now: records must be young enough
 to be kept, or old enough to expire.
 """
 
@@ -178,24 +178,24 @@ def _groups(cluster: Servers, aborted: dict[int, int], bursts: dict[int, int]) -
     stories: dict[str, tuple[str, dict[tuple[str, int], Position]]] = {
         "order-fulfilment": ("caught up", at("orders", 1)),
         "billing": ("a little behind, on two topics", at("orders", 0.97) | at("payments", 0.95)),
-        "shipping": ("half way, with commit metadata", at("orders", 0.6, '{"host":"ship-2","batch":4711}')),
+        "shipping": ("half way, with metadata", at("orders", 0.6, '{"host":"ship-2","batch":4711}')),
         "data-warehouse": ("far behind, on three topics", at("orders", 0.4) | at("customers", 0.5) | at("clicks", 0.3)),
         "order-audit": ("behind what orders still keeps", at("orders", 0.08)),
-        "ledger": ("caught up, behind control records", at("payments", 1)),
+        "ledger": ("caught up, behind markers", at("payments", 1)),
         "fraud-detection": (
             "among aborted records",
             {("payments", number): offset for number, offset in aborted.items()},
         ),
         "crm-sync": ("in a compacted topic", at("customers", 0.8)),
         "clickstream": (
-            "among equal records of a millisecond",
+            "equal records in a millisecond",
             {("clicks", number): offset for number, offset in bursts.items()},
         ),
         "recommendations": ("a little behind, amid clicks", at("clicks", 0.99)),
         "new-dashboard": ("has never consumed anything", dict.fromkeys(at("clicks", 0), 0)),
         "campaign-report": ("caught up, all has expired", at("campaign-2019", 1)),
         "campaign-export": ("half way, all has expired", at("campaign-2019", 0.5)),
-        "document-archive": ("records of 1 MB, with commit metadata", at("documents", 0.5, "archived by node-3")),
+        "document-archive": ("records of 1 MB, with metadata", at("documents", 0.5, "archived by node-3")),
     }
     return {name: Group(*story) for name, story in stories.items()}
 

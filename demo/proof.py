@@ -60,6 +60,21 @@ def outcome(committed: Commits, here: Commits, source: Logs, destination: Logs) 
     return total
 
 
+def contradicted(
+    plan: t.Iterable[t.Mapping[str, t.Any]], source: Logs, destination: Logs
+) -> list[t.Mapping[str, t.Any]]:
+    """The entries of a plan whose offset loses records, or repeats more of them than their verdict admits."""
+    wrong = []
+    for entry in plan:
+        where = (entry["topic"], entry["partition"])
+        (position,) = entry["source"]
+        found = judge(source.get(where, []), position["offset"], destination.get(where, []), entry["offset"])
+        admitted = 0 if entry["verdict"] == "exact" else entry["repeats"]
+        if found.losses or (admitted is not None and found.repeats > admitted):
+            wrong.append(entry)
+    return wrong
+
+
 def judge(source: Log, committed: int, destination: Log, start: int) -> Outcome:
     """Compare what lies before and behind both offsets. Equal records are told apart by their number alone."""
     consumed = collections.Counter(content for offset, content in source if offset < committed)

@@ -28,7 +28,7 @@ def table(head: t.Sequence[str], rows: t.Sequence[t.Sequence[str | int]]) -> Non
     shown = [[f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in rows]
     widths = [max(len(line[column]) for line in [head, *shown] if line) for column in range(len(head))]
     right = [any(isinstance(row[column], int) for row in rows if row) for column in range(len(head))]
-    line = "─".join("─" * (width + 2) for width in widths)
+    line = "─" * (sum(widths) + 2 * len(widths))
     print(_bold(_row(head, widths, right)), line, sep="\n")
     for cells in shown:
         print(_row(cells, widths, right) if cells else line)

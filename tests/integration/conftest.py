@@ -9,38 +9,33 @@ Several pytest processes share them. On all of them a test uses topics and group
 
 from __future__ import annotations
 
-import fcntl
 import os
+import subprocess
+import sys
 import typing as t
 import uuid
 from pathlib import Path
 
 import pytest
 
-from demo.sandbox import names, start, stop
+from demo.sandbox import start, stop
+from tests.support import sharing
 from tests.support.clusters import KafkaCluster
+from tests.support.sharing import join, leave
 
 Start = t.Callable[..., KafkaCluster]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def shared_clusters(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Path]:
-    """The folder of the clusters. The last pytest process that leaves it stops them all."""
+    """The folder of the clusters. The last pytest process that leaves stops them, and whatever else tests have started."""
     own = tmp_path_factory.getbasetemp()
-    work = (own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own) / "clusters"
-    (work / "users").mkdir(parents=True, exist_ok=True)
-    me = work / "users" / str(os.getpid())
-    with (work / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        me.touch()
-    yield work
-    with (work / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # nobody comes or goes meanwhile
-        me.unlink()
-        others = [user for user in (work / "users").iterdir() if Path(f"/proc/{user.name}").exists()]
-        if not others:
-            for name in names(work):
-                stop(name, work)
+    base = own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own
+    join(base)
+    guard = [sys.executable, sharing.__file__, str(base), str(os.getpid())]  # for a process that is killed
+    subprocess.Popen(guard, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    yield base / "clusters"
+    leave(base, os.getpid())
 
 
 @pytest.fixture(scope="session")

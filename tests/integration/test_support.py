@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from demo.clients import (
     Message,
     change_topic,
@@ -20,6 +23,8 @@ from demo.clients import (
     produce_in_transactions,
     read,
 )
+from demo.sandbox import alive, describe, start
+from tests.support import sharing
 from tests.support.copier import copy
 
 
@@ -77,3 +82,17 @@ def test_the_head_of_a_log_goes(source, topic):
     change_topic(source, topic, retention_ms=-1)
     assert [record.offset for record in read(source, topic)] == [3, 4]
     assert [record.offset for record in read(source, topic, start={0: 4})] == [4]
+
+
+def test_clusters_of_a_killed_test_run_are_stopped(tmp_path):
+    user = subprocess.Popen(["sleep", "60"])
+    (tmp_path / "sandbox-users").mkdir()
+    (tmp_path / "sandbox-users" / str(user.pid)).touch()
+    guard = subprocess.Popen([sys.executable, sharing.__file__, str(tmp_path), str(user.pid)])
+    cluster = start("left", tmp_path / "deep/below")
+    assert guard.poll() is None
+    user.kill()
+    user.wait()
+    assert guard.wait(timeout=30) == 0
+    assert not any(map(alive, cluster.processes()))
+    assert describe("left", tmp_path / "deep/below") is None

@@ -1,0 +1,43 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The demo does what it promises, and leaves nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from demo import run
+from demo.company import PARTITIONS
+from demo.sandbox import names
+
+
+def test_demo(tmp_path, monkeypatch, capfd):
+    folder = tmp_path / "demo"
+    monkeypatch.setattr(run, "FOLDER", folder)
+    monkeypatch.setattr(run, "CLUSTERS", (*run.CLUSTERS, "-e", f"demo_folder={folder}"))
+    monkeypatch.delenv("KEEP", raising=False)
+    status = run.main()
+    said = capfd.readouterr()
+    assert status == 0, said.out[-5000:] + said.err
+    (total,) = [line.split() for line in said.out.splitlines() if line.startswith(" all ")]
+    consumed, repeated_by_mirror_maker, *_, repeated_by_us, lost_by_us = (
+        int(cell.replace(",", "")) for cell in total[1:] if cell != "of"
+    )
+    assert consumed > 250_000
+    assert repeated_by_mirror_maker > 1_000
+    assert (repeated_by_us, lost_by_us) == (0, 0)
+    assert all(topic in said.out for topic in PARTITIONS)
+    assert names(folder) == []
+    assert not any(str(folder) in words for words in command_lines())
+
+
+def command_lines() -> list[str]:
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(file.read_bytes().decode(errors="replace"))
+        except OSError:  # it has just ended
+            continue
+    return found

@@ -1,0 +1,70 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The demo's table is only worth something if its counting is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from demo.proof import Outcome, contradicted, judge, outcome
+
+SOURCE = list(enumerate([b"a", b"b", b"c", b"d"], start=10))
+COPY = list(enumerate([b"a", b"b", b"c", b"d"]))
+
+
+@pytest.mark.parametrize(
+    ("start", "repeats", "losses"),
+    [(0, 2, 0), (1, 1, 0), (2, 0, 0), (3, 0, 1), (4, 0, 2)],
+)
+def test_what_a_start_repeats_or_loses(start, repeats, losses):
+    assert judge(SOURCE, 12, COPY, start) == Outcome(consumed=2, repeats=repeats, losses=losses)
+
+
+def test_a_record_copied_again_behind_the_start_is_a_repeat():
+    again = [*COPY, (4, b"b")]
+    assert judge(SOURCE, 12, again, 2).repeats == 1
+
+
+def test_records_that_are_not_copied_yet_are_not_lost():
+    assert judge(SOURCE, 12, COPY[:3], 3) == Outcome(consumed=2, losses=1)
+    assert judge(SOURCE, 13, COPY[:3], 3) == Outcome(consumed=3)
+
+
+def test_equal_records_are_counted():
+    source = [(0, b"x"), (1, b"x"), (2, b"x"), (3, b"y")]
+    assert judge(source, 2, source, 1) == Outcome(consumed=2, repeats=1)
+    assert judge(source, 2, source, 2) == Outcome(consumed=2)
+    assert judge(source, 2, source, 3) == Outcome(consumed=2, losses=1)
+
+
+def test_a_group_without_a_commit_starts_at_the_beginning():
+    logs = {("t", 0): SOURCE, ("t", 1): SOURCE}
+    copies = {("t", 0): COPY, ("t", 1): COPY}
+    counted = outcome({("t", 0): (12, ""), ("t", 1): (13, "")}, {("t", 0): (2, "")}, logs, copies)
+    assert counted == Outcome(consumed=5, repeats=3, entries=2, missing=1)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "repeats", "offset", "wrong"),
+    [
+        ("exact", 0, 2, False),
+        ("exact", 0, 1, True),
+        ("exact", 0, 3, True),
+        ("safe", 1, 1, False),
+        ("safe", 1, 0, True),
+        ("safe", None, 0, False),
+        ("safe", None, 3, True),
+    ],
+)
+def test_a_verdict_is_held_against_the_records(verdict, repeats, offset, wrong):
+    entry = {
+        "topic": "t",
+        "partition": 0,
+        "source": [{"offset": 12}],
+        "offset": offset,
+        "verdict": verdict,
+        "repeats": repeats,
+    }
+    assert contradicted([entry], {("t", 0): SOURCE}, {("t", 0): COPY}) == ([entry] if wrong else [])
