@@ -138,35 +138,40 @@ class Known:
         self._bare: set[Key] | None = None
         self._records: list[list[Record]] = []
         self.foreign: set[Key] = set()
-        self._aborted: set[Key] = set()
+        self._never_read: set[Key] = set()  # consumed, but aborted
+        self._never_due: set[Key] = set()  # unconsumed, but aborted
         self.add([*context.before, *context.after], context.aborted)
 
-    def add(self, visible: list[Record], aborted: c.Iterable[Record] = ()) -> None:
+    def add(self, visible: list[Record], aborted: list[Record] | None = None) -> None:
         """Take in source records."""
-        extra = list(aborted)
         self._bare = None
-        self._records += [visible, extra]
+        self._records += [visible, aborted or []]
         for name, offset in [(self.key(record), record.offset) for record in visible]:
             if offset >= self.committed:
                 if self._unconsumed.get(name, offset) <= offset:
                     self._unconsumed[name] = offset
             elif self._consumed.get(name, offset) >= offset:
                 self._consumed[name] = offset
-        for record in extra:
+        for record in aborted or []:
             name = self.key(record)
             if record.offset >= self.committed:
-                self._unconsumed.setdefault(name, record.offset)
+                if name not in self._unconsumed:
+                    self._unconsumed[name] = record.offset
+                    self._never_due.add(name)
             elif name not in self._consumed:
                 self._consumed[name] = record.offset
-                self._aborted.add(name)
-        if self._aborted:
-            self._aborted.difference_update(self.key(r) for r in visible if r.offset < self.committed)
+                self._never_read.add(name)
+        if self._never_due:
+            self._never_due.difference_update(self.key(r) for r in visible if r.offset >= self.committed)
+        if self._never_read:
+            self._never_read.difference_update(self.key(r) for r in visible if r.offset < self.committed)
 
     def side(self, record: Record) -> Side:
         """What is known of a destination record."""
         name = self.key(record)
         if name in self._consumed:
-            return Side.BOTH if name in self._unconsumed else Side.CONSUMED
+            # The group will never miss an aborted record, so one that may be its copy can be left behind.
+            return Side.BOTH if name in self._unconsumed and name not in self._never_due else Side.CONSUMED
         if name in self._unconsumed:
             return Side.UNCONSUMED
         return Side.FOREIGN if name in self.foreign else Side.UNKNOWN
@@ -180,7 +185,7 @@ class Known:
 
         Not when it is the copy of an aborted one, which the group has never seen.
         """
-        return Side.CONSUMED in self.side(record) and self.key(record) not in self._aborted
+        return Side.CONSUMED in self.side(record) and self.key(record) not in self._never_read
 
     def consumed_at(self, record: Record) -> int:
         """The lowest source offset before the committed one that this destination record may come from."""

@@ -41,6 +41,11 @@ class Scanned(t.NamedTuple):
         aborted = collections.Counter(k for r in context.aborted if (k := key(r)) in doubtful)
         return [(here[k], visible[k], aborted[k]) for k in doubtful]
 
+    def has_aborted(self, context: Context, key: t.Callable[[Record], Key]) -> bool:
+        """Is a record here that can only be a copy of an aborted one?"""
+        visible = {key(record) for record in (*context.before, *context.after)}
+        return any(k in self.keys for record in context.aborted if (k := key(record)) not in visible)
+
     def lacks_copies(self, context: Context, key: t.Callable[[Record], Key]) -> bool:
         """Are there fewer than at the source?"""
         return any(here < visible for here, visible, _ in self.counts(context, key))
@@ -56,13 +61,13 @@ class Order(t.NamedTuple):
 def settle_order(scanned: Scanned, context: Context, key: t.Callable[[Record], Key]) -> Order:
     """Where the consumed copies end, for a scan that holds records of both sides before `first`.
 
-    The copier may have seen the source's aborted records or not: their number tells.
+    The copier may have seen the source's aborted records or not: one of them tells, without an equal that is visible.
     """
     earliest = Order(scanned.sides.index(Side.BOTH), False)
     counts = scanned.counts(context, key)
     if all(here == visible for here, visible, _ in counts):
         return _settle(scanned, context, key, False) or earliest
-    if all(here == visible + aborted for here, visible, aborted in counts):
+    if scanned.has_aborted(context, key) and all(here == visible + aborted for here, visible, aborted in counts):
         return _settle(scanned, context, key, True) or earliest
     return earliest
 
