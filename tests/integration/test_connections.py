@@ -27,9 +27,9 @@ def by_control(connection):
 
 
 def by_records(connection):
-    consumer, topics = open_consumer(connection, {})
-    consumer.close()
-    return topics
+    opened = open_consumer(connection, {})
+    opened.consumer.close()
+    return opened.partitions
 
 
 @pytest.fixture(params=[by_control, by_records])

@@ -161,14 +161,14 @@ def test_large_records_of_many_partitions_come_too(source, newest, topic):
         ]
 
 
-def test_thousands_of_partitions_are_read_together(source, newest, topic):
-    create_topic(source, topic, partitions=5000)
-    produce(source, topic, [Message(b"%d-%d" % (part, n), partition=part) for n in range(4) for part in range(5000)])
-    wanted = {TopicPartition(topic, part): [(1, 3)] for part in range(5000)}
+def test_a_thousand_partitions_are_read_together(source, newest, topic):
+    create_topic(source, topic, partitions=1000)
+    produce(source, topic, [Message(b"%d-%d" % (part, n), partition=part) for n in range(4) for part in range(1000)])
+    wanted = {TopicPartition(topic, part): [(1, 3)] for part in range(1000)}
     answers = read_ranges(newest, wanted)
-    assert sum(len(answer.records) for answers in answers.values() for answer in answers) == 10_000
-    where = TopicPartition(topic, 4321)
-    assert answers[where][0].records[0].digest == fingerprint(None, b"4321-1", None)[0]
+    assert sum(len(answer.records) for answers in answers.values() for answer in answers) == 2_000
+    where = TopicPartition(topic, 987)
+    assert answers[where][0].records[0].digest == fingerprint(None, b"987-1", None)[0]
 
 
 def test_what_has_left_the_log_is_an_error_that_names_the_partition(cluster, connection, topic):

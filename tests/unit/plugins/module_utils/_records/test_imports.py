@@ -1,0 +1,22 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Records can be read where neither Ansible nor the other client is installed, as on a Spark executor."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+for name in ("ansible", "kafka"):
+    sys.modules[name] = None  # importing it fails
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import client, fingerprint, ranges
+"""
+
+
+def test_records_need_neither_ansible_nor_kafka_python(pytestconfig):
+    path = str(pytestconfig.rootpath / ".ansible/collections")
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, env={"PYTHONPATH": path})
