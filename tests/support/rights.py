@@ -1,0 +1,46 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""ACLs of the user migrator of a secured cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import typing as t
+
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    ACLResourcePatternType,
+    KafkaAdminClient,
+    ResourcePattern,
+    ResourceType,
+)
+
+from demo.clients import SECONDS, Servers
+
+
+def rights_of(group: str, topic: str) -> dict[str, set[str]]:
+    """What a migration of this group needs, on the source and on the destination."""
+    read = {f"GROUP DESCRIBE on {group}", f"TOPIC READ on {topic}", f"TOPIC DESCRIBE_CONFIGS on {topic}"}
+    return {"source": read, "destination": (read | {f"GROUP READ on {group}"}) - {f"GROUP DESCRIBE on {group}"}}
+
+
+def grant(cluster: Servers, rights: t.Iterable[str], prefixed: bool = False) -> None:
+    """Allow what texts such as "GROUP READ on billing" say, and wait until the brokers know."""
+    kind_of = ACLResourcePatternType.PREFIXED if prefixed else ACLResourcePatternType.LITERAL
+    acls = []
+    for right in rights:
+        kind, operation, _on, name = right.split(" ")
+        resource = ResourcePattern(ResourceType[kind], name, kind_of)
+        acls.append(ACL("User:migrator", "*", ACLOperation[operation], ACLPermissionType.ALLOW, resource))
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
+        assert not client.create_acls(acls)["failed"]
+        deadline = time.monotonic() + SECONDS
+        for acl in acls:
+            while not client.describe_acls(acl)[0]:
+                assert time.monotonic() < deadline, f"{acl} did not come"
+                time.sleep(0.05)
