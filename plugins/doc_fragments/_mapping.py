@@ -25,7 +25,7 @@ options:
         type: str
       to:
         description:
-          - The name at the destination. V(\1) stands for the first group of O(topic_map[].pattern).
+          - The name at the destination. V(\\1) stands for the first group of O(topic_map[].pattern).
         type: str
         required: true
   group_map:
@@ -45,7 +45,7 @@ options:
         type: str
       to:
         description:
-          - The name at the destination. V(\1) stands for the first group of O(group_map[].pattern).
+          - The name at the destination. V(\\1) stands for the first group of O(group_map[].pattern).
         type: str
         required: true
       topics:

@@ -33,7 +33,7 @@ def documented(name: str) -> Spec:
     documentation = yaml.safe_load(module_of(name).DOCUMENTATION)
     options: Spec = dict(documentation.get("options", {}))
     for fragment in documentation["extends_documentation_fragment"]:
-        file, _, part = fragment.removeprefix("streamshift.kafka.").partition(".")
+        file, _dot, part = fragment.removeprefix("streamshift.kafka.").partition(".")
         source = importlib.import_module(f"{PACKAGE}.doc_fragments.{file}").ModuleDocFragment
         options |= yaml.safe_load(getattr(source, part.upper() or "DOCUMENTATION")).get("options", {})
     return options

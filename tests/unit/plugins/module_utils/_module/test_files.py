@@ -160,7 +160,7 @@ def test_runs_in_different_directories_do_not_meet(tmp_path, holder):
 
 
 def test_a_lock_ends_with_its_block(tmp_path):
-    for _ in range(2):
+    for _time in range(2):
         with pytest.raises(ZeroDivisionError), files.locked(str(tmp_path / "plan.json")):
             raise ZeroDivisionError
 
