@@ -163,7 +163,8 @@ def test_large_records_of_many_partitions_come_too(source, newest, topic):
 
 def test_a_thousand_partitions_are_read_together(source, newest, topic):
     create_topic(source, topic, partitions=1000)
-    produce(source, topic, [Message(b"%d-%d" % (part, n), partition=part) for n in range(4) for part in range(1000)])
+    messages = [Message(b"%d-%d" % (part, n), partition=part) for n in range(4) for part in range(1000)]
+    produce(source, topic, messages, linger_ms=500, max_in_flight_requests_per_connection=100)
     wanted = {TopicPartition(topic, part): [(1, 3)] for part in range(1000)}
     answers = read_ranges(newest, wanted)
     assert sum(len(answer.records) for answers in answers.values() for answer in answers) == 2_000
