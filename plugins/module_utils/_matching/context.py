@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 Key = t.Hashable
 
 _GROWTH = 8
+_MARKERS = 2  # offsets more, as a transaction's marker often stands before the committed offset
 
 
 class Matching(t.NamedTuple):
@@ -76,6 +77,14 @@ class Context:
         """Are there offsets without a visible record: markers, aborted data, compaction?"""
         return len(self.before) + len(self.after) < self.high - self.low
 
+    def cuts_off(self, times: set[int]) -> bool:
+        """Does the source have neighbours of one of these timestamps beyond the context, as far as its ends tell?"""
+        first, last = self.sequence_before()[:1], self.sequence_after()[-1:]
+        return bool(
+            (not self.from_start and first and first[0].timestamp in times)
+            or (not self.to_end and last and last[0].timestamp in times)
+        )
+
     def sequence_before(self, with_aborted: bool = True) -> list[Record]:
         """The consumed records, by offset."""
         return self._merged(self.before, (r for r in self.aborted if r.offset < self.committed and with_aborted))
@@ -91,23 +100,21 @@ class Context:
 
 
 def read_context(source: LogReader, committed: int, width: int) -> Context:
-    """Read `width` offsets on both sides of the committed one, and on until a visible record or the log's edge is there.
+    """Read `width` offsets on both sides of the end of the last consumed record, and on until there is an unconsumed one.
 
-    Raises NotRead.
+    So the context is the same wherever between the two the offset was committed. Raises NotRead.
     """
-    low = max(source.start, committed - width)
-    high = min(source.end, max(committed, low) + width)
-    source.want(low, high)
+    source.want(committed - width - _MARKERS, max(committed, source.start) + width)
+    reach = width
+    while not (before := source.records(committed - reach, committed)) and committed - reach > source.start:
+        reach *= _GROWTH
+    middle = before[-1].offset + 1 if before else max(source.start, committed)
+    low = max(source.start, middle - width)
     before = source.records(low, committed)
-    while not before and low > source.start:
-        width *= _GROWTH
-        low = max(source.start, committed - width)
-        before = source.records(low, committed)
-    after = source.records(committed, high)
-    while not after and high < source.end:
-        width *= _GROWTH
-        high = min(source.end, max(committed, low) + width)
-        after = source.records(committed, high)
+    reach = width
+    while not (after := source.records(committed, middle + reach)) and middle + reach < source.end:
+        reach *= _GROWTH
+    high = min(source.end, middle + reach)
     context = Context(committed, low, high, before, after, [], low <= source.start, high >= source.end)
     if context.has_gaps and (source.expect_gaps(low, high) or not (before or after)):
         return dataclasses.replace(context, aborted=source.aborted(low, high))

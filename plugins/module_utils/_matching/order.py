@@ -24,12 +24,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 class Scanned(t.NamedTuple):
     """Destination records; the first one that is surely unconsumed has the index `first`, their number if it is not there.
 
+    times: the timestamps of those before `first` that stand on both sides; as equal records share them.
     at_start, at_end: the destination has nothing before them; nothing behind them.
     """
 
     keys: list[Key]
     sides: list[Side]
     first: int
+    times: set[int]
     at_start: bool
     at_end: bool
 
@@ -64,6 +66,8 @@ def settle_order(scanned: Scanned, context: Context, key: t.Callable[[Record], K
     The copier may have seen the source's aborted records or not: one of them tells, without an equal that is visible.
     """
     earliest = Order(scanned.sides.index(Side.BOTH), False)
+    if context.cuts_off(scanned.times):
+        return earliest
     counts = scanned.counts(context, key)
     if all(here == visible for here, visible, _ in counts):
         return _settle(scanned, context, key, False) or earliest

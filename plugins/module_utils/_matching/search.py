@@ -183,6 +183,7 @@ class _Scan:
             [self._known.key(record) for record in self._records],
             self._sides,
             self._first,
+            {r.timestamp for r, side in zip(self._records, self._head, strict=False) if side is Side.BOTH},
             self._low <= self._destination.start,
             self._high >= self._destination.end,
         )
