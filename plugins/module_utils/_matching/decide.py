@@ -49,13 +49,12 @@ def decide(question: Question) -> Decision | Need:
             break
     except NotRead:
         return reader.need()
-    except BudgetSpent as spent:
+    except BudgetSpent:
         return Decision(
             Verdict.BLOCKED,
             None,
             Reason.SEARCH_BUDGET_SPENT,
             detail=f"more than {question.policy.budget} records would have to be read",
-            lossless=spent.lossless,
         )
     return reader.need() if reader.source.missing_uncommitted else decision
 

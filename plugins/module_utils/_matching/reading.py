@@ -25,14 +25,7 @@ class NotRead(Exception):
 
 
 class BudgetSpent(Exception):
-    """More would have to be read than one entry may. Never leaves this package.
-
-    lossless is the offset before which nothing unconsumed was found, None when that is not known.
-    """
-
-    def __init__(self, lossless: int | None = None) -> None:
-        super().__init__(lossless)
-        self.lossless = lossless
+    """More would have to be read than one entry may. Never leaves this package."""
 
 
 class LogReader:

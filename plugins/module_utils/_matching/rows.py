@@ -10,8 +10,8 @@ from __future__ import annotations
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Matching, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Question
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import count_back
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import Reader
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import Cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -112,7 +112,7 @@ def _by_policy(reader: Reader, question: Question, matching: Matching, first_vis
     first_visible: the first source record, or the source's end; what compaction took before it may be at the destination.
     """
     source, destination, policy = reader.source, reader.destination, question.policy
-    if destination.start == destination.end:
+    if _is_empty(destination):
         return Decision(Verdict.EXACT, destination.end, repeats=0, detail="the destination is empty")
     if policy.on_no_anchor == "fail":
         return _blocked(Reason.POLICY_FAIL, "the source has no consumed record left to go by; on_no_anchor says fail")
@@ -134,6 +134,16 @@ def _by_policy(reader: Reader, question: Question, matching: Matching, first_vis
         lost = first_visible - question.committed
         offset = min(offset, count_back(destination, matching, destination.end, None, lost))
     return Decision(Verdict.SAFE, offset, Reason.CAUGHT_UP, None, detail, matched_by=matching.parts)
+
+
+def _is_empty(log: LogReader) -> bool:
+    """Has the log no visible record? Markers and aborted data are none."""
+    width = TAIL
+    while not log.records(log.end - width, log.end):
+        if log.end - width <= log.start:
+            return True
+        width *= TAIL
+    return False
 
 
 def _blocked(reason: Reason, detail: str, lossless: int | None = None) -> Decision:

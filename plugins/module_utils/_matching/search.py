@@ -74,7 +74,7 @@ class Cut:
 def find_cut(reader: Reader, context: Context, known: Known) -> Cut:
     """Scan the destination from the first place where a record that matters can be, until L is known.
 
-    Every record passed is explained. Raises NotRead, OtherMatching, and BudgetSpent with what is known to lose nothing.
+    Every record passed is explained. Raises NotRead, OtherMatching, BudgetSpent.
     """
     caught_up = _caught_up(reader.destination, context, known)
     if caught_up:
@@ -85,10 +85,10 @@ def find_cut(reader: Reader, context: Context, known: Known) -> Cut:
         try:
             if scan.extend_up() or scan.extend_down():
                 continue
-        except BudgetSpent as spent:
+        except BudgetSpent:
             scan.look()
             if not scan.passed_last_consumed():
-                raise BudgetSpent(scan.lossless()) from spent
+                raise
             return scan.unfinished()
         return scan.finished()
 
@@ -210,17 +210,6 @@ class _Scan:
     def unfinished(self) -> Cut:
         """The cut behind the copy of A, when the budget has not led to L."""
         return Cut(self._records, self._sides, self._low, self._high, self._last_consumed(), None, explained=False)
-
-    def lossless(self) -> int | None:
-        """An offset that nothing unconsumed lies before, None when none is known.
-
-        A consumed record says so of everything before it, as the copier keeps the order.
-        """
-        sides = self._sides
-        innocent = next((i for i, s in enumerate(sides) if s not in (Side.CONSUMED, Side.FOREIGN)), len(sides))
-        if Side.CONSUMED not in sides[:innocent] and self._low > self._destination.start:
-            return None
-        return self._records[innocent].offset if innocent < len(sides) else self._high
 
 
 def _caught_up(destination: LogReader, context: Context, known: Known) -> Cut | None:

@@ -76,7 +76,7 @@ def _runs_on_to_the_end(reader: Reader, context: Context, known: Known, cut: Cut
         return False
     if cut.records and len(cut.records) < cut.high - cut.low:
         return False
-    if len({known.key(record) for record in tail}) < min(len(tail), _DISTINCT):
+    if len({known.key(record) for record in tail}) < min(len(tail), _DISTINCT) or Side.BOTH in known.sides(tail):
         return False
     origin = context.after[0] if context.after and known.key(context.after[0]) == known.key(first) else None
     begin = origin.offset if origin else known.unconsumed_at(first)

@@ -1,0 +1,356 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The rule, situation by situation; test_properties.py holds it against random logs."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Decision,
+    Log,
+    Need,
+    Policy,
+    Question,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import EPOCH, log, run
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog, settle
+
+EXACT, SAFE, BLOCKED = Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED
+
+
+def decided(committed: int, source: FullLog, destination: FullLog, **policy: t.Any) -> Decision:
+    return settle(committed, source, destination, Policy(**policy)).decision
+
+
+def said(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | None]:
+    return decision.verdict, decision.offset, decision.reason, decision.repeats
+
+
+class TestPlain:
+    """A copier that keeps the order and leaves nothing out."""
+
+    @pytest.mark.parametrize("committed", [1, 7, 8, 50, 99, 100])
+    def test_next_record_is_the_next_record(self, committed: int) -> None:
+        source = log(run(0, 100))
+        assert said(decided(committed, source, log(run(0, 100), start=31))) == (EXACT, committed + 31, None, 0)
+
+    def test_anchors_are_named(self) -> None:
+        decision = decided(3, log("a b c d e"), log("x a b c d e"))
+        assert decision.before and decision.after
+        assert (decision.before.source_offset, decision.before.destination_offset) == (2, 3)
+        assert (decision.after.source_offset, decision.after.destination_offset) == (3, 4)
+        assert decision.before.fingerprint == b"c".hex()
+        assert decision.matched_by == ("key", "value", "headers", "timestamp")
+
+    def test_caught_up_takes_one_round(self) -> None:
+        source = log(run(0, 500))
+        assert settle(500, source, source)[1:] == (1, 18)
+
+    def test_lagging_takes_three_rounds_and_few_records(self) -> None:
+        source = log(run(0, 500))
+        decision, rounds, records_read = settle(200, source, log(run(0, 500), start=7))
+        assert (decision.verdict, decision.offset, rounds) == (EXACT, 207, 3)
+        assert records_read < 80
+
+    def test_junk_before_the_copy_is_passed(self) -> None:
+        # The junk looks like the records, but is older.
+        assert said(decided(2, log("a b c d"), log("b@-9000 c@-9000 a b c d"))) == (EXACT, 4, None, 0)
+
+    def test_foreign_records_in_between_are_no_records(self) -> None:
+        assert said(decided(2, log("a b c d"), log("a x@1 b y@1 c z@1 d"))) == (EXACT, 3, None, 0)
+
+
+class TestEdgesOfTheSource:
+    def test_nothing_consumed_is_the_destinations_start(self) -> None:
+        assert said(decided(0, log("a b"), log("x a b", start=4))) == (EXACT, 4, None, 0)
+
+    def test_nothing_consumed_comes_before_everything_else(self) -> None:
+        assert said(decided(0, log("c d", start=2), log("a b c d"))) == (EXACT, 0, None, 0)
+
+    def test_beyond_the_end(self) -> None:
+        decision = decided(3, log("a b"), log("a b"))
+        assert said(decision) == (BLOCKED, None, Reason.BEYOND_END, None)
+        assert "recreated or truncated" in decision.detail
+
+    def test_in_an_open_transaction(self) -> None:
+        assert said(decided(3, log("a b", high_watermark=4), log("a b"))) == (
+            BLOCKED,
+            None,
+            Reason.OPEN_TRANSACTION,
+            None,
+        )
+
+    def test_before_an_open_transaction(self) -> None:
+        assert said(decided(1, log("a b", high_watermark=4), log("a b"))) == (EXACT, 1, None, 0)
+
+    def test_all_consumed_has_left_the_source(self) -> None:
+        assert said(decided(3, log("d e", start=3), log("a b c d e"))) == (EXACT, 3, None, 0)
+
+
+class TestNoRecordAtTheSource:
+    """Everything has expired, so only the age of the destination's records tells."""
+
+    empty = log("", start=9, retention_ms=100)
+
+    def test_empty_on_both_sides(self) -> None:
+        assert said(decided(9, self.empty, log("", start=5))) == (EXACT, 5, None, 0)
+
+    def test_by_retention(self) -> None:
+        there = log("a@1 b@50 c@120 d@130", start=2)
+        assert said(decided(9, self.empty, there, now=EPOCH + 200)) == (SAFE, 4, Reason.CAUGHT_UP, None)
+
+    def test_all_old_enough_is_the_end(self) -> None:
+        there = log("a@1 b@50", start=2)
+        assert said(decided(9, self.empty, there, now=EPOCH + 200)) == (SAFE, 4, Reason.CAUGHT_UP, None)
+
+    def test_kept_for_ever_is_the_start(self) -> None:
+        decision = decided(9, log("", start=9), log("a b", start=2))
+        assert said(decision) == (SAFE, 2, Reason.CAUGHT_UP, None)
+
+    @pytest.mark.parametrize(("option", "offset"), [("start", 2), ("end", 4)])
+    def test_by_option(self, option: str, offset: int) -> None:
+        decision = decided(9, self.empty, log("a b", start=2), on_no_anchor=option)
+        assert said(decision) == (SAFE, offset, Reason.CAUGHT_UP, None)
+
+    def test_by_option_fail(self) -> None:
+        assert decided(9, self.empty, log("a b"), on_no_anchor="fail").reason is Reason.POLICY_FAIL
+
+    def test_open_transaction(self) -> None:
+        decision = decided(9, log("", start=9, high_watermark=12), log("a b"))
+        assert decision.reason is Reason.OPEN_TRANSACTION
+
+
+class TestExpired:
+    """The source has lost records that the group has not consumed."""
+
+    source = log("d e f", start=3)
+    there = log("a b c d e f", start=10)
+
+    def test_counted_back(self) -> None:
+        assert said(decided(1, self.source, self.there)) == (SAFE, 11, Reason.EXPIRED, None)
+
+    def test_counted_back_past_records_that_stand_there_twice(self) -> None:
+        assert said(decided(1, self.source, log("a b c b c d e f"))) == (SAFE, 3, Reason.EXPIRED, None)
+
+    def test_counted_back_from_the_end(self) -> None:
+        assert said(decided(1, self.source, log("a b c"))) == (SAFE, 1, Reason.EXPIRED, None)
+
+    @pytest.mark.parametrize(("option", "offset"), [("start", 10), ("first_visible", 13)])
+    def test_by_option(self, option: str, offset: int) -> None:
+        assert said(decided(1, self.source, self.there, on_expired=option)) == (SAFE, offset, Reason.EXPIRED, None)
+
+    def test_by_option_fail(self) -> None:
+        assert decided(1, self.source, self.there, on_expired="fail").reason is Reason.POLICY_FAIL
+
+
+class TestBehindOrPast:
+    def test_b_is_still_to_come(self) -> None:
+        assert said(decided(3, log("a b c d e"), log("a b c"))) == (EXACT, 3, None, 0)
+
+    def test_a_is_still_to_come(self) -> None:
+        decision = decided(4, log("a b c d e"), log("a b", start=5))
+        assert said(decision) == (BLOCKED, None, Reason.DESTINATION_BEHIND, None)
+        assert decision.lossless == 7
+
+    def test_a_is_still_to_come_at_the_end(self) -> None:
+        assert decided(3, log("a b c"), log("a b")).reason is Reason.DESTINATION_BEHIND
+
+    def test_a_is_missing_but_b_is_there(self) -> None:
+        assert said(decided(2, log("a b c d"), log("a c d"))) == (EXACT, 1, None, 0)
+
+    def test_both_are_missing_but_a_later_one_is_there(self) -> None:
+        source = log(run(0, 40))
+        assert said(decided(10, source, log(run(0, 5) + " " + run(30, 40)))) == (EXACT, 5, None, 0)
+
+    def test_the_destinations_head_has_expired_beyond_b(self) -> None:
+        source = log(run(0, 90))
+        assert said(decided(10, source, log(run(60, 90), start=60))) == (EXACT, 60, None, 0)
+
+
+class TestGaps:
+    """Markers, aborted data and compacted records take offsets, and nothing else."""
+
+    @pytest.mark.parametrize("committed", [2, 3])
+    def test_on_a_marker_and_after_it(self, committed: int) -> None:
+        assert said(decided(committed, log("a b - c d"), log("a b c d"))) == (EXACT, 2, None, 0)
+
+    def test_caught_up_behind_a_marker(self) -> None:
+        assert said(decided(3, log("a b -"), log("a b"))) == (EXACT, 2, None, 0)
+
+    def test_markers_at_the_destination(self) -> None:
+        assert said(decided(2, log("a b c d"), log("a - b - c - d -"))) == (EXACT, 3, None, 0)
+
+    @pytest.mark.parametrize("copied", ["a b c d", "a b (x) (y) c d", "a b x y c d"])
+    def test_aborted_data_before_the_offset(self, copied: str) -> None:
+        decision = decided(5, log("a b (x@1) (y@1) - c d"), log(copied.replace("x", "x@1").replace("y", "y@1")))
+        there = log(copied.replace("x", "x@1").replace("y", "y@1"))
+        b = next(record.offset for record in there.records if record.digest == b"b")
+        c = next(record.offset for record in there.records if record.digest == b"c")
+        assert decision.verdict is EXACT and decision.offset is not None
+        assert b < decision.offset <= c
+
+    def test_the_record_before_the_offset_is_compacted_away(self) -> None:
+        source = log("a b - d e", compacted=True)
+        assert said(decided(3, source, log("a b d e"))) == (EXACT, 2, None, 0)
+
+    def test_its_copy_is_still_there(self) -> None:
+        # c may be the consumed record 2; nothing after the offset is lost, and c is older than d.
+        source = log("a b - d e", compacted=True)
+        assert said(decided(3, source, log("a b c d e"))) == (EXACT, 3, None, 0)
+
+    def test_records_are_lost_on_both_sides(self) -> None:
+        source = log("a b - - e f", compacted=True)
+        decision = decided(3, source, log("a b c d e f"))
+        assert said(decision) == (SAFE, 2, Reason.SOURCE_LOST_RECORDS, 0)
+
+    def test_far_gaps_take_few_rounds(self) -> None:
+        source = log("a b" + " -" * 5000 + " c d", compacted=True)
+        decision, rounds, _ = settle(2500, source, log("a b c d"))
+        assert (decision.verdict, decision.offset) == (EXACT, 2)
+        assert rounds <= 8
+
+
+class TestEqualRecords:
+    def test_the_third_of_five(self) -> None:
+        assert said(decided(3, log("a x@5 x@5 x@5 x@5 x@5 z"), log("q a x@5 x@5 x@5 x@5 x@5 z"))) == (EXACT, 4, None, 0)
+
+    def test_one_is_missing(self) -> None:
+        decision = decided(3, log("a x@5 x@5 x@5 x@5 x@5 z"), log("a x@5 x@5 x@5 x@5 z"))
+        assert said(decision) == (SAFE, 1, Reason.EQUAL_RECORDS, 4)
+
+    def test_the_run_was_copied_twice(self) -> None:
+        run_of_five = "x@5 x@5 x@5 x@5 x@5"
+        decision = decided(3, log(f"a {run_of_five} z"), log(f"a {run_of_five} {run_of_five} z"))
+        assert (decision.verdict, decision.offset, decision.reason) == (SAFE, 1, Reason.EQUAL_RECORDS)
+        assert decision.repeats is not None and decision.repeats >= 2
+
+    def test_a_run_longer_than_the_context(self) -> None:
+        source = log(run(0, 20) + " x@20" * 300 + " " + run(21, 40))
+        assert said(decided(150, source, source)) == (EXACT, 150, None, 0)
+
+    def test_two_records_by_turns(self) -> None:
+        source = log(" ".join(["a@1 b@1"] * 20))
+        assert said(decided(17, source, source)) == (EXACT, 17, None, 0)
+
+    def test_the_end_of_the_copy_lies_in_the_run(self) -> None:
+        assert said(decided(2, log("a x@5 x@5 z"), log("a x@5"))) == (SAFE, 1, Reason.EQUAL_RECORDS, 1)
+
+
+class TestCopiedAgain:
+    def test_the_first_copy_is_safe_and_repeats_are_counted(self) -> None:
+        decision = decided(4, log("a b c d e f g"), log("a b c d e c d"))
+        assert said(decision) == (SAFE, 4, Reason.COPIED_AGAIN, 2)
+
+    def test_a_later_copy_that_is_whole_is_exact(self) -> None:
+        decision = decided(4, log("a b c d e f"), log("a b c d e f c d e f"))
+        assert said(decision) == (EXACT, 8, Reason.COPIED_AGAIN, 0)
+        assert decision.after and decision.after.destination_offset == 8
+
+    def test_a_copy_that_began_late_and_again_from_the_start(self) -> None:
+        source = log(run(0, 60))
+        decision = decided(20, source, log(run(40, 60) + " " + run(0, 30)))
+        assert (decision.verdict, decision.offset) == (SAFE, 0)
+
+    def test_batches_changed_places(self) -> None:
+        decision = decided(2, log("a@1 b@1 c@1 d@1"), log("a@1 c@1 b@1 d@1"))
+        assert said(decision) == (SAFE, 1, Reason.ORDER_DIFFERS, 1)
+
+
+class TestTail:
+    """Behind the cut."""
+
+    source = log(run(0, 1000))
+    again = log(run(0, 600) + " " + run(100, 1000))
+    again_in_part = log(run(0, 600) + " " + run(100, 400))
+
+    def test_counted_far_behind(self) -> None:
+        assert said(decided(300, self.source, self.again_in_part)) == (SAFE, 300, Reason.COPIED_AGAIN, 200)
+
+    def test_a_later_copy_found_far_behind(self) -> None:
+        assert said(decided(300, self.source, self.again)) == (EXACT, 800, Reason.COPIED_AGAIN, 0)
+
+    @pytest.mark.parametrize("check", ["offsets", "none"])
+    def test_not_counted(self, check: str) -> None:
+        decision = decided(300, self.source, self.again, tail_check=check)
+        assert said(decision) == (SAFE, 300, Reason.TAIL_NOT_COUNTED, None)
+
+    def test_by_offsets(self) -> None:
+        source = log(run(0, 9000))
+        assert said(decided(100, source, source, tail_check="offsets")) == (EXACT, 100, None, 0)
+
+    def test_too_long_to_count(self) -> None:
+        source = log(run(0, 9000))
+        decision = decided(100, source, log(run(0, 8000, "x@8000") + " " + run(8000, 9000)))
+        assert said(decision) == (SAFE, 100, Reason.TAIL_NOT_COUNTED, None)
+
+
+class TestTimes:
+    def test_running_back_by_milliseconds(self) -> None:
+        line = " ".join(f"r{number}@{number * 2 + (number % 3) * 5}" for number in range(100))
+        assert said(decided(50, log(line), log(line))) == (EXACT, 50, None, 0)
+
+    @pytest.mark.parametrize("committed", [55, 60, 61, 80])
+    def test_running_back_by_hours(self, committed: int) -> None:
+        line = " ".join(f"r{number}@{number + 1000 - (number // 60) * 800}" for number in range(120))
+        assert said(decided(committed, log(line), log(line))) == (EXACT, committed, None, 0)
+
+    def test_stamped_at_the_destination(self) -> None:
+        source = log("a b c d e")
+        decision = decided(3, source, log("x a b c d e", stamped=True))
+        assert said(decision) == (EXACT, 4, None, 0)
+        assert decision.matched_by == ("key", "value", "headers")
+
+    def test_stamped_and_too_long_to_read(self) -> None:
+        source = log(run(0, 100))
+        decision = decided(50, source, log(run(0, 100), stamped=True), budget=99)
+        assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
+
+    def test_no_times_at_all(self) -> None:
+        source = log("a@-1 b@-1 c@-1 d@-1")
+        assert said(decided(2, source, log("a@7 b@8 c@9 d@10"))) == (EXACT, 2, None, 0)
+
+
+class TestHeaders:
+    def test_added_by_the_copier(self) -> None:
+        decision = decided(2, log("a b c d"), log("a+x b+x c+x d+x"))
+        assert said(decision) == (EXACT, 2, None, 0)
+        assert decision.matched_by == ("key", "value", "timestamp")
+
+    def test_telling_records_apart(self) -> None:
+        source = log("a+1 a+2 a+3 a+4")
+        decision = decided(2, source, source)
+        assert said(decision) == (EXACT, 2, None, 0)
+        assert "headers" in decision.matched_by
+
+
+def test_a_spent_budget_is_not_absence() -> None:
+    # Records that are nowhere at the source can only be told after reading all of it.
+    source = log(run(0, 5000))
+    foreign = " ".join(f"x{number}@100" for number in range(20))
+    decision = decided(100, source, log(f"{run(0, 99)} {foreign} r99 {run(100, 200)}"), budget=500)
+    assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
+    assert decision.lossless is None
+
+
+def test_what_was_asked_is_not_asked_again() -> None:
+    source, destination = log(run(0, 50)), log(run(0, 50))
+    question = Question(20, Log(source.facts), Log(destination.facts))
+    first = decide(question)
+    assert isinstance(first, Need)
+    assert first == decide(question), "deciding changes nothing"
+    for full, spans, known in (
+        (source, first.source, question.source),
+        (destination, first.destination, question.destination),
+    ):
+        for span in spans:
+            known.add(span, full.visible(*span))
+    second = decide(question)
+    assert isinstance(second, Need)
+    assert not set(second.source) & set(first.source)
