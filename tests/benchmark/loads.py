@@ -102,6 +102,7 @@ def fill(address: str, load: Load, foreign: int) -> None:
     producer = Producer(
         {
             "bootstrap.servers": address,
+            "enable.idempotence": True,  # in order, once
             "batch.size": BATCH_BYTES,
             "linger.ms": 100,
             "queue.buffering.max.messages": 200_000,

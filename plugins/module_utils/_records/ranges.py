@@ -37,10 +37,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.library
 Span = tuple[int, int]  # offsets [start, end)
 
 NEAR = 64  # records between two spans of a partition that are read along rather than jumped over
-# The first batch of a response may be larger than the limit, the others not (KIP-74): with large batches few partitions
-# answer at a time. Small limits first, for little is fetched in vain; larger ones for what is left when it goes slowly.
-FETCH_SIZES = (64 << 10, 512 << 10, 4 << 20)
-SLOW = 500  # messages a second
+# Bytes of a partition in one response. The first batch may be larger, those of other partitions not (KIP-74): with large
+# batches one partition answers at a time. Small limits first, for little is fetched in vain (the smallest fits a batch as
+# producers make them by default); larger ones for what is left when most partitions keep silent.
+FETCH_SIZES = (24 << 10, 256 << 10, 4 << 20)
+SILENCE = 1.5  # seconds
+# A client asks for every partition that it is assigned again and again, and holds what came for each: so a thousand at a
+# time, or fewer where much may come of each.
+FETCHED_AT_A_TIME = 24 << 20  # bytes
 _SETTINGS = {
     "fetch.wait.max.ms": 10,
     "fetch.min.bytes": 1,
@@ -113,25 +117,28 @@ def _read(
         opened = open_consumer(connection, settings)
         try:
             _check_existence(connection, left, opened.partitions)
-            _drain(_Reader(connection, opened.consumer, left, parts, opened.complaints), patient=last, end=end)
+            reader = _Reader(connection, opened.consumer, left, FETCHED_AT_A_TIME // size, parts, opened.complaints)
+            _drain(reader, patient=last, end=end)
         finally:
             opened.consumer.close()
 
 
 def _drain(reader: _Reader, patient: bool, end: float) -> None:
-    """Read until nothing is left, or until it goes so slowly that larger fetches may help."""
+    """Read until nothing is left, or until so few partitions answer that larger fetches may help."""
     fresh = time.monotonic()
-    first: float | None = None  # when the first message came: before that, larger fetches would not help
-    count = 0
-    reader.begin()
+    since: float | None = None  # when the first message came: before that, larger fetches would not help
+    heard: set[TopicPartition] = set()
+    reader.go_on({})
     while reader.left:
         got = reader.step()
         now = time.monotonic()
         if got:
-            fresh, first, count = now, first or now, count + got
-        working = now - first if first else 0.0
-        if not patient and working > 1.5 and count < working * SLOW:
-            return
+            fresh, since = now, since or now
+            heard |= got
+        if since and now - since > SILENCE:
+            if not patient and len(heard) < reader.assigned / 2:
+                return
+            since, heard = now, set()
         if now > end or now - fresh > reader.connection.request_timeout:
             raise reader.stalled(now - fresh)
 
@@ -143,28 +150,33 @@ class _Reader:
     connection: Connection
     consumer: Consumer
     left: dict[TopicPartition, _Task]
+    width: int  # partitions that are assigned at a time
     parts: t.Collection[str]
     complaints: list[KafkaError]
+    assigned: int = 0
+    waiting: collections.deque[TopicPartition] = dataclasses.field(init=False)
 
-    def begin(self) -> None:
-        self.consumer.assign([Position(*where, task.position) for where, task in self.left.items()])
+    def __post_init__(self) -> None:
+        self.waiting = collections.deque(self.left)
 
-    def step(self) -> int:
-        """Take in what has come; -> how many messages that concerned a span."""
-        count = 0
+    def step(self) -> set[TopicPartition]:
+        """Take in what has come; -> the partitions of which something came that concerned a span."""
+        heard: set[TopicPartition] = set()
         ended: dict[TopicPartition, _Task] = {}
-        messages: list[t.Any] = self.consumer.consume(2000, 0.05)  # typed, every field of a message may be None
+        # The first message is waited for, and what has come with it is there already.
+        messages: list[t.Any] = self.consumer.consume(1, 0.05)  # typed, every field of a message may be None
+        messages += self.consumer.consume(2000, 0)
         for message in messages:
             where = TopicPartition(message.topic(), message.partition())
             task = self.left.get(where)
             if task is None or where in ended:  # more than was asked for, or an error that concerns no partition
                 continue
-            count += 1
+            heard.add(where)
             if self._take(where, task, message):
                 ended[where] = task
         if ended:
-            self._go_on(ended)
-        return count
+            self.go_on(ended)
+        return heard
 
     def _take(self, where: TopicPartition, task: _Task, message: t.Any) -> bool:
         """Add one message to its task; -> is the span at its end?"""
@@ -184,19 +196,27 @@ class _Reader:
         task.position = offset + 1
         return bool(offset >= end - 1)
 
-    def _go_on(self, ended: dict[TopicPartition, _Task]) -> None:
-        """Unassigning drops what was fetched beyond the span, in C; then on to the next span of the partition."""
-        self.consumer.incremental_unassign([Position(*where) for where in ended])
-        again = []
+    def go_on(self, ended: t.Mapping[TopicPartition, _Task]) -> None:
+        """On from spans that have ended to the next of their partitions, and to partitions that have waited.
+
+        Unassigning drops what was fetched beyond a span, in C.
+        """
+        if ended:
+            self.consumer.incremental_unassign([Position(*where) for where in ended])
+            self.assigned -= len(ended)
+        begin = []
         for where, task in ended.items():
             task.spans.popleft()
             if task.spans:
                 task.position = task.spans[0][0]
-                again.append(Position(*where, task.position))
+                begin.append(where)
             else:
                 del self.left[where]
-        if again:
-            self.consumer.incremental_assign(again)
+        while self.waiting and self.assigned + len(begin) < self.width:
+            begin.append(self.waiting.popleft())
+        if begin:
+            self.consumer.incremental_assign([Position(*where, self.left[where].position) for where in begin])
+            self.assigned += len(begin)
 
     def _refused(self, where: TopicPartition, task: _Task, error: KafkaError) -> MigrationError:
         code = error.code()
