@@ -47,6 +47,10 @@ def _same(draft: Draft) -> PlanEntry:
 
 
 def _in_range(draft: Draft, log: Log) -> PlanEntry | None:
+    """The entry for an offset that lies outside the destination's log; None for one inside."""
+    if draft.offset < log.facts.log_start:
+        detail = f"offset {draft.offset} has expired: the first record that is still there, without loss of any other"
+        return draft.entry(Verdict.SAFE, log.facts.log_start, reason=Reason.EXPIRED, repeats=0, detail=detail)
     if draft.offset <= log.facts.high_watermark:
         return None
     detail = f"offset {draft.offset} lies beyond the destination's end {log.facts.high_watermark}"

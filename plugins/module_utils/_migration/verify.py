@@ -10,6 +10,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import same, text
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
@@ -30,45 +31,49 @@ class Verified(t.NamedTuple):
 
 
 def anchors(plan: Plan, receipt: Receipt, source: Connection, destination: Connection) -> Verified:
-    """Read the records beside every written offset again, on both clusters, and compare them.
+    """Read the records beside every offset that was set again, on both clusters, and compare them.
 
-    For each entry of the receipt: the group stands where it was put or further; the last consumed record's copy lies
-    before that offset, the first unconsumed one's at or after it, and both are equal to their originals.
+    For each entry of the plan that was written, or stood right already: the group stands there or further; the last
+    consumed record's copy lies before the offset, the first unconsumed one's at or after it, and both are equal to their
+    originals. What a policy has left alone is not looked at.
     """
     for expected, connection in ((plan.source_id, source), (plan.destination_id, destination)):
         found = cluster_id(connection)
         if found != expected:
             raise Refused(f"the plan was made for cluster {expected}, and this is {found}", cluster=str(connection))
-    written = {key: entry for key, entry in receipt.by_key().items() if entry.written is not None}
-    entries = [entry for entry in plan.entries if entry.key in written and entry.target is not None]
-    problems = _commit_problems(entries, written, destination)
+    entries, problems = _set(plan, receipt, destination)
     matched_by = {entry.evidence.matched_by for entry in entries if entry.evidence.matched_by}
     checked: set[Key] = set()
     for parts in sorted(matched_by):
-        same = [entry for entry in entries if entry.evidence.matched_by == parts]
+        alike = [entry for entry in entries if entry.evidence.matched_by == parts]
         here, there = _sides(source, destination, parts)
-        _read(here, {(entry.source[0].partition, at.source) for entry in same for at in _anchors(entry)})
-        _read(there, {(entry.partition, at.destination) for entry in same for at in _anchors(entry)})
-        for entry in same:
+        _read(here, {(entry.source[0].partition, at.source) for entry in alike for at in _anchors(entry)})
+        _read(there, {(entry.partition, at.destination) for entry in alike for at in _anchors(entry)})
+        for entry in alike:
             checked.add(entry.key)
             problems += _record_problems(entry, here, there)
     return Verified(len(checked), len(entries) - len(checked), sorted(problems))
 
 
-def _commit_problems(
-    entries: t.Iterable[PlanEntry], written: t.Mapping[Key, t.Any], destination: Connection
-) -> list[str]:
-    names = sorted({entry.group for entry in entries})
+def _set(plan: Plan, receipt: Receipt, destination: Connection) -> tuple[list[PlanEntry], list[str]]:
+    """The entries that the destination's groups were set to, and one line for each that they have left since."""
+    written = receipt.by_key()
+    wanted = [entry for entry in plan.entries if entry.target is not None]
+    names = sorted({entry.group for entry in wanted})
     readings = groups.read_groups(destination, names) if names else {}
-    problems = []
-    for entry in entries:
+    entries, problems = [], []
+    for entry in wanted:
         found = readings[entry.group].offsets.get(entry.partition)
-        if not written[entry.key].explains(found):
-            problems.append(
-                f"{entry.group} {entry.partition}: {written[entry.key].written.offset} was committed, "
-                f"and now {'nothing' if found is None else found.offset} is"
-            )
-    return problems
+        ours = written.get(entry.key)
+        if ours is not None and ours.written is not None:
+            if not same(found, ours.written) and not ours.explains(found):
+                problems.append(
+                    f"{entry.group} {entry.partition}: {text(ours.written)} was committed, and now {text(found)} is"
+                )
+        elif not same(found, entry.target):
+            continue
+        entries.append(entry)
+    return entries, problems
 
 
 def _sides(source: Connection, destination: Connection, matched_by: tuple[str, ...]) -> tuple[Side, Side]:
