@@ -138,6 +138,7 @@ class Known:
         self.committed = context.committed
         self.matching = matching
         self.key = matching.key
+        self._bare_key = Matching(matching.timestamp, False).key
         self._consumed: dict[
             Key, int
         ] = {}  # the lowest offset, for the last consumed record says that all before it are
@@ -151,8 +152,9 @@ class Known:
 
     def add(self, visible: list[Record], aborted: list[Record] | None = None) -> None:
         """Take in source records."""
-        self._bare = None
         self._records += [visible, aborted or []]
+        if self._bare is not None:
+            self._bare.update(self._bare_key(record) for record in (*visible, *(aborted or ())))
         for name, offset in [(self.key(record), record.offset) for record in visible]:
             if offset >= self.committed:
                 if self._unconsumed.get(name, offset) <= offset:
@@ -206,10 +208,9 @@ class Known:
         """Does any of these destination records, none of which is known, match a source record but for its headers?"""
         if not self.matching.headers:
             return False
-        bare = Matching(self.matching.timestamp, False).key
         if self._bare is None:
-            self._bare = {bare(record) for part in self._records for record in part}
-        return any(bare(record) in self._bare for record in records)
+            self._bare = {self._bare_key(record) for part in self._records for record in part}
+        return any(self._bare_key(record) in self._bare for record in records)
 
     def without_timestamps(self) -> bool:
         """Has any of the source records no timestamp?"""

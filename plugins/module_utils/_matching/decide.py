@@ -22,7 +22,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import OtherMatching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import place
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import BudgetSpent, NotRead, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import (
+    BudgetSpent,
+    LogReader,
+    NotRead,
+    Reader,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut, find_cut
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tail import check_tail
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
@@ -73,21 +78,28 @@ def _decide(reader: Reader, question: Question, matching: Matching) -> Decision:
         if not context.before and not context.after and not context.aborted:
             return rows.no_anchor(reader, question, matching)
         cut = find_cut(reader, context, known)
-        if context.whole or (cut.settled and width >= _doubt(context, known, cut)):
+        if context.whole or (cut.settled and width >= _doubt(destination, context, known, cut)):
             break
     special = rows.by_the_cut(reader, question, context, known, cut)
     return special or _between(reader, question, context, known, cut)
 
 
-def _doubt(context: Context, known: Known, cut: Cut) -> int:
-    """How wide the context should be for this cut, so that no equal record beyond it is mistaken for one inside."""
+def _doubt(destination: LogReader, context: Context, known: Known, cut: Cut) -> int:
+    """How wide the context should be for this cut, so that no equal record beyond it is mistaken for one inside.
+
+    The more so where the destination has not all of the context: where it begins or ends there, or lacks A or B.
+    """
     if cut.repeated_nearby:
         return 512
     anchors = (context.before[-1:], cut.last_consumed), (context.after[:1], cut.first_unconsumed)
     for nearest, found in anchors:
         if nearest and (found is None or known.key(found) != known.key(nearest[0])):
             return 64
-    return 0
+    before = len(cut.records) if cut.consumed is None else cut.consumed
+    after = 0 if cut.unconsumed is None else len(cut.records) - cut.unconsumed - 1
+    begins_late = cut.low <= destination.start and before < len(context.before) - 1
+    ends_early = cut.high >= destination.end and after < len(context.after) - 1
+    return 64 if begins_late or ends_early else 0
 
 
 def _whole_logs(reader: Reader, question: Question) -> int:

@@ -106,6 +106,7 @@ class _Scan:
         self._low = max(self._destination.start, self._begin - MARGIN)
         self._high = min(self._destination.end, self._begin + WINDOW)
         self._astray = False
+        self._tried = False
 
     def look(self) -> None:
         """Take in the span."""
@@ -167,7 +168,11 @@ class _Scan:
         )
         if not needed or Side.CONSUMED in self._head:
             return False
-        if self._explain(self._unknown(self._low)[-1:]):
+        unknown = self._unknown(self._low)
+        if unknown:
+            # Mostly the last one is consumed; when it is not, they are looked up together, to save rounds.
+            self._explain(unknown if self._tried else unknown[-1:])
+            self._tried = True
             return True
         if self._low <= self._destination.start:
             return False

@@ -1,0 +1,50 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is known of a log grows by spans, and nothing is read twice."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+
+
+def record(offset: int) -> Record:
+    return Record(offset, offset, b"d", b"b")
+
+
+def known() -> Log:
+    log = Log(LogFacts(0, 100, 100))
+    log.add((40, 50), [record(41), record(47)])
+    log.add((10, 20), [record(19)])
+    return log
+
+
+def test_unread_parts_of_a_span() -> None:
+    log = known()
+    assert log.unread(0, 100) == [(0, 10), (20, 40), (50, 100)]
+    assert log.unread(12, 18) == []
+    assert log.unread(15, 45) == [(20, 40)]
+
+
+def test_nothing_is_missing_beyond_the_edges() -> None:
+    log = Log(LogFacts(5, 8, 8))
+    assert log.unread(0, 20) == [(5, 8)]
+    log.add((5, 8), [])
+    assert log.unread(0, 20) == []
+
+
+def test_records_are_kept_by_offset_whatever_the_order_of_reading() -> None:
+    log = known()
+    log.add((18, 42), [record(41), record(30), record(19)])
+    assert [r.offset for r in log.records] == [19, 30, 41, 47]
+    assert [r.offset for r in log.between(19, 41)] == [19, 30]
+    assert log.read == [(10, 50)]
+
+
+def test_what_only_read_uncommitted_shows_is_aborted() -> None:
+    log = known()
+    log.add_uncommitted((40, 50), [record(40), record(41), record(45), record(47)])
+    assert [r.offset for r in log.aborted_between(0, 100)] == [40, 45]
+    assert log.unread(35, 55, uncommitted=True) == [(35, 40), (50, 55)]
