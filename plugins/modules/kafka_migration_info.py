@@ -26,6 +26,13 @@ options:
       - Whether the destination's groups will be written, and not only read.
     type: bool
     default: true
+  on_active_group:
+    description:
+      - What to do with a source group that still has members.
+      - V(fail) makes it a problem, V(skip_group) leaves it out, V(warn) takes it as any other.
+    type: str
+    choices: [warn, skip_group, fail]
+    default: warn
 seealso:
   - module: streamshift.kafka.kafka_group_offsets
 """
@@ -79,6 +86,7 @@ def look(module: AnsibleModule) -> dict[str, t.Any]:
         options.selection(params),
         options.mapping(params),
         params["commits"],
+        params["on_active_group"],
     )
     return {"changed": False, **found._asdict()}
 
@@ -90,6 +98,7 @@ def main() -> None:
             **options.selection_spec(),
             **options.mapping_spec(),
             "commits": {"type": "bool", "default": True},
+            "on_active_group": {"type": "str", "choices": ["warn", "skip_group", "fail"], "default": "warn"},
         },
         supports_check_mode=True,
     )

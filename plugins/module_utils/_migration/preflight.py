@@ -11,10 +11,12 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import permissions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     ConnectionFailed,
+    GroupBusy,
     InvalidInput,
     NotAuthorized,
     NotFound,
@@ -30,10 +32,18 @@ class Found(t.NamedTuple):
     problems: list[str]
 
 
-def look(source: Connection, destination: Connection, selection: Selection, mapping: Mapping, commits: bool) -> Found:
+def look(
+    source: Connection,
+    destination: Connection,
+    selection: Selection,
+    mapping: Mapping,
+    commits: bool,
+    on_active_group: str = "warn",
+) -> Found:
     """Connect to both clusters, and ask for every right that the migration needs.
 
     :param commits: whether the destination's groups will be written, and not only read.
+    :param on_active_group: as for a snapshot; fail makes groups that have members a problem.
     """
     selection.check()
     ids: dict[str, str] = {}
@@ -48,26 +58,29 @@ def look(source: Connection, destination: Connection, selection: Selection, mapp
             problems.append(str(exc))
     if problems:
         return Found(ids, problems)
-    pairs, missing = _selected(source, selection)
-    problems += missing
+    wanted, problems = _wanted(source, selection, mapping, on_active_group)
     # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
-    topics = {topic for _group, topic in pairs} | set(selection.topics)
-    problems += _missing(source, reads_groups={group for group, _topic in pairs}, reads_topics=topics)
-    mapped = {(mapping.group(group, topic), mapping.topic(topic)) for group, topic in pairs}
-    here = {group for group, _topic in mapped}
-    there = {topic for _group, topic in mapped}
+    topics = {draft.source_partition.topic for draft in wanted} | set(selection.topics)
+    problems += _missing(source, reads_groups={draft.source_group for draft in wanted}, reads_topics=topics)
+    here = {draft.group for draft in wanted}
+    there = {draft.partition.topic for draft in wanted}
     needs = {"commits_groups": here, "commits_topics": there} if commits else {}
     problems += _missing(destination, reads_groups=here, reads_topics=there, **needs)
     return Found(ids, problems)
 
 
-def _selected(source: Connection, selection: Selection) -> tuple[set[tuple[str, str]], list[str]]:
-    """The (group, topic) pairs that the selection means, or why it means none."""
+def _wanted(
+    source: Connection, selection: Selection, mapping: Mapping, on_active_group: str
+) -> tuple[list[Draft], list[str]]:
+    """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
     try:
-        taken = snapshot.take(source, selection, on_active_group="warn")
+        taken = snapshot.take(source, selection, on_active_group)
+        return drafts.from_snapshot(taken.snapshot, mapping), []
+    except GroupBusy as exc:
+        found, problems = _wanted(source, selection, mapping, "warn")
+        return found, [str(exc), *problems]
     except (InvalidInput, NotAuthorized, NotFound) as exc:
-        return set(), [str(exc)]
-    return {(group, partition.topic) for group, partition, _committed in taken.snapshot.entries}, []
+        return [], [str(exc)]
 
 
 def _missing(connection: Connection, **needs: t.Collection[str]) -> list[str]:
