@@ -1,0 +1,169 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The role and its playbooks, played as users play them."""
+
+from __future__ import annotations
+
+import pytest
+
+from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
+from tests.support.consumers import member, unconsumed
+from tests.support.copier import copy
+from tests.support.playbooks import Controller, done, failed
+
+FILES = ["plan.json", "snapshot.json"]
+
+
+@pytest.fixture
+def orders(source, destination, topic):
+    """A topic with two partitions of 20 records, copied; a group of its name stands at 5 and 20."""
+    prepare(source, destination, topic)
+    return topic
+
+
+def prepare(source, destination, topic, to=None):
+    create_topic(source, topic, partitions=2)
+    create_topic(destination, to or topic, partitions=2)
+    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
+    copy(source, destination, topic, to, junk=2)
+    commit(source, topic, {(topic, 0): (5, "kept"), (topic, 1): 20})
+
+
+@pytest.fixture
+def controller(source, destination, tmp_path):
+    """An inventory with two clusters, and a third that is not there and nobody asks for."""
+    return Controller(
+        tmp_path / "infrastructure", onprem=source, cloud=destination, gone={"bootstrap_servers": ["127.0.0.1:1"]}
+    )
+
+
+def test_the_main_job(source, destination, orders, controller):
+    selection = {"groups": [orders]}
+    # A dry run shows every offset, and changes nothing at all.
+    dry = done(controller.migrate_groups("--check", "--diff", **selection))
+    assert f"+{orders} {orders}-0: 7 'kept'" in dry.output
+    assert f"+{orders} {orders}-0: 5 -> 7, exact" in dry.output
+    assert dry.changed > 0
+    assert controller.files() == {}
+    assert orders not in list_groups(destination)
+
+    real = done(controller.migrate_groups("--diff", **selection))
+    assert f"+{orders} {orders}-0: 7 'kept'" in real.output
+    assert committed(destination, orders) == {(orders, 0): (7, "kept"), (orders, 1): (22, "")}
+    assert unconsumed(destination, orders, orders) == unconsumed(source, orders, orders)
+    home = controller.directory / "kafka-migrations/onprem-to-cloud"
+    assert sorted(file.name for file in home.iterdir()) == sorted([*FILES, "receipt.json"])
+    assert {file.stat().st_mode & 0o777 for file in home.iterdir()} == {0o600}
+
+    files = controller.files()
+    assert done(controller.migrate_groups(**selection)).changed == 0
+    # The application goes on at the destination: that is no conflict, not even in a dry run.
+    assert consume(destination, orders, [orders], 5) == 5
+    moved = committed(destination, orders)
+    for words in (["--check", "--diff"], []):
+        again = done(controller.migrate_groups(*words, **selection))
+        assert again.changed == 0
+        assert "migrated earlier, has consumed since" in again.output
+    assert (controller.files(), committed(destination, orders)) == (files, moved)
+
+    # The application was not stopped at the source, and has consumed more there than here.
+    commit(source, orders, {(orders, 0): 15, (orders, 1): 20})
+    files = controller.files()
+    assert done(controller.migrate_groups("--check", "--diff", **selection)).changed > 0
+    assert (controller.files(), committed(destination, orders)) == (files, moved)
+    assert done(controller.migrate_groups(**selection)).changed > 0
+    assert committed(destination, orders)[orders, 0] == (17, "")
+    assert unconsumed(destination, orders, orders) == unconsumed(source, orders, orders)
+
+    files, moved = controller.files(), committed(destination, orders)
+    dry = done(controller.rollback("--check", "--diff"))
+    assert f"-{orders} {orders}-0: 17" in dry.output and dry.changed > 0
+    assert (controller.files(), committed(destination, orders)) == (files, moved)
+    assert done(controller.rollback()).changed > 0
+    assert orders not in list_groups(destination)
+    assert done(controller.rollback()).changed == 0
+
+
+def test_a_reviewed_plan_is_applied_only_while_the_source_stands(source, destination, orders, controller):
+    selection = {"groups": [orders]}
+    assert "There is no plan file" in failed(controller.migrate_groups(phase="apply", **selection))
+    assert controller.files() == {}
+    done(controller.migrate_groups(phase="plan", **selection))
+    planned = controller.files()
+    assert [name.rpartition("/")[2] for name in planned if name.endswith("json")] == FILES
+    assert orders not in list_groups(destination)
+
+    commit(source, orders, {(orders, 0): 6, (orders, 1): 20})
+    for words in (["--check"], []):
+        assert "the source's groups have moved since the plan was made" in failed(
+            controller.migrate_groups(*words, phase="apply", **selection)
+        )
+        assert controller.files() == planned
+    assert orders not in list_groups(destination)
+
+    commit(source, orders, {(orders, 0): (5, "kept"), (orders, 1): 20})
+    dry = done(controller.migrate_groups("--check", "--diff", phase="apply", **selection))
+    assert f"+{orders} {orders}-1: 22" in dry.output
+    assert controller.files() == planned
+    assert done(controller.migrate_groups(phase="apply", **selection)).changed > 0
+    assert committed(destination, orders) == {(orders, 0): (7, "kept"), (orders, 1): (22, "")}
+    assert controller.files().items() > planned.items()  # the plan file itself was applied
+    assert done(controller.migrate_groups(phase="apply", **selection)).changed == 0
+
+
+def test_patterns_and_maps(source, destination, topic, controller):
+    for name in ("billing", "shipping", "retry"):
+        prepare(source, destination, f"{topic}-{name}", f"eu.{topic}-{name}")
+    played = done(
+        controller.migrate_groups(
+            group_patterns=[f"{topic}-.*"],
+            exclude_group_patterns=[".*-retry"],
+            topic_map=[{"pattern": "(.*)", "to": "eu.\\1"}],
+            group_map=[{"name": f"{topic}-billing", "to": f"new-{topic}-billing"}],
+            directory="elsewhere",
+        )
+    )
+    assert f"{topic}-retry" in played.output  # what was left out is said
+    names = [name for name in list_groups(destination) if topic in name]
+    assert names == [f"new-{topic}-billing", f"{topic}-shipping"]
+    for group, name in ((names[0], "billing"), (names[1], "shipping")):
+        assert committed(destination, group) == {
+            (f"eu.{topic}-{name}", 0): (7, "kept"),
+            (f"eu.{topic}-{name}", 1): (22, ""),
+        }
+    assert (controller.directory / "elsewhere/receipt.json").exists()
+
+
+def test_the_names_of_mirror_maker(source, destination, topic, controller):
+    prepare(source, destination, topic, f"onprem.{topic}")
+    policy = {"name": "default", "source_alias": "onprem"}
+    done(controller.migrate_groups(groups=[topic], replication_policy=policy, verify="none"))
+    assert committed(destination, topic)[f"onprem.{topic}", 0] == (7, "kept")
+
+
+def test_everything_that_is_missing_is_said_before_anything_is_written(source, destination, orders, controller):
+    assert "cannot connect: connection refused" in failed(controller.migrate_groups(source="gone", groups=[orders]))
+    assert "elsewhere is no host of this inventory" in failed(
+        controller.migrate_groups(destination="elsewhere", groups=[orders])
+    )
+    assert f"group {orders}-typo: the group does not exist" in failed(
+        controller.migrate_groups(groups=[orders, f"{orders}-typo"])
+    )
+    assert "no group is selected" in failed(controller.migrate_groups())
+    with member(source, orders, [orders]):
+        assert f"groups still have members: {orders} (Stable)" in failed(controller.migrate_groups(groups=[orders]))
+    assert controller.files() == {}
+    assert orders not in list_groups(destination)
+
+
+def test_a_blocked_plan_fails_and_commits_nothing(source, destination, orders, controller):
+    blocked = f"{orders}-beyond"
+    commit(source, blocked, {(orders, 0): 99})
+    output = failed(controller.migrate_groups(groups=[orders, blocked]))
+    assert f"first {blocked} {orders}-0 (beyond_end: " in output
+    assert not {orders, blocked} & set(list_groups(destination))
+    assert not (controller.directory / "kafka-migrations/onprem-to-cloud/receipt.json").exists()
+    done(controller.migrate_groups(groups=[orders, blocked], on_blocked="skip_group"))
+    assert {orders, blocked} & set(list_groups(destination)) == {orders}

@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Play the collection's playbooks as users do: ansible-playbook, an inventory, extra variables."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(sys.executable).parent
+
+
+class Played(t.NamedTuple):
+    """code: the exit code. changed: how many tasks have changed something. output: all that was printed."""
+
+    code: int
+    changed: int
+    output: str
+
+
+class Controller:
+    """A user's directory with an inventory of clusters; files of migrations land in it."""
+
+    def __init__(self, directory: Path, **clusters: t.Any) -> None:
+        self.directory = directory
+        hosts = {
+            name: {"kafka_cluster": cluster if isinstance(cluster, dict) else cluster.connection}
+            for name, cluster in clusters.items()
+        }
+        local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+        inventory = {"kafka_clusters": {"vars": local, "hosts": hosts}}
+        self.inventory = directory / "inventory.json"
+        directory.mkdir(exist_ok=True)
+        self.inventory.write_text(json.dumps(inventory))
+
+    def migrate_groups(self, *words: str, **variables: t.Any) -> Played:
+        """Play migrate_groups; variables are the role's, without its prefix."""
+        return self.play("migrate_groups", *words, **variables)
+
+    def rollback(self, *words: str, **variables: t.Any) -> Played:
+        """Play rollback."""
+        return self.play("rollback", *words, **variables)
+
+    def play(self, playbook: str, *words: str, **variables: t.Any) -> Played:
+        """Play any playbook of the collection, without waiting for consumers that nobody has started."""
+        its = {"source": "onprem", "destination": "cloud", "idle_wait": 0, **variables}
+        extra = json.dumps({f"group_migration_{name}": value for name, value in its.items()})
+        done = subprocess.run(
+            [str(PROGRAMS / "ansible-playbook"), f"streamshift.kafka.{playbook}", "-i", str(self.inventory)]
+            + ["-e", extra, *words],
+            cwd=ROOT,
+            env={**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        changed = sum(map(int, re.findall(r"changed=(\d+)", done.stdout)))
+        return Played(done.returncode, changed, done.stdout)
+
+    def files(self) -> dict[str, bytes]:
+        """Everything below the directory but the inventory."""
+        found = (file for file in sorted(self.directory.rglob("*")) if file != self.inventory)
+        return {str(file.relative_to(self.directory)): file.read_bytes() if file.is_file() else b"" for file in found}
+
+
+def done(played: Played) -> Played:
+    """A playbook that must have succeeded."""
+    assert played.code == 0, played.output
+    return played
+
+
+def failed(played: Played) -> str:
+    """What a playbook that must fail has printed."""
+    assert played.code != 0, played.output
+    return played.output
