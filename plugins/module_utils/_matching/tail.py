@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Key, Known, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import explain
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import BudgetSpent, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import BudgetSpent, LogReader, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
@@ -108,7 +108,9 @@ def _count(reader: Reader, context: Context, known: Known, cut: Cut, offset: int
         )
         expected = [(name, dispensable) for _, name, dispensable in both]
     followed = _followed(known, rest, sides, expected) if cut.settled else 0
-    complete = _complete(context, known, [record for record in cut.records if record.offset < offset])
+    complete = _complete(
+        destination, known, cut, offset, [r for r, side in zip(rest, sides, strict=True) if side is Side.BOTH]
+    )
     repeated = [i for i, record in enumerate(rest) if known.repeats(record)]
     again = [i for i in repeated if sides[i] is Side.CONSUMED]
     equal = [i for i in repeated if sides[i] is Side.BOTH and (i >= followed or known.key(rest[i]) not in complete)]
@@ -119,11 +121,15 @@ def _count(reader: Reader, context: Context, known: Known, cut: Cut, offset: int
     return Tail(len(again) + len(equal), len(equal), any(known.key(rest[i]) in earlier for i in again), later)
 
 
-def _complete(context: Context, known: Known, passed: list[Record]) -> set[Key]:
-    """The consumed records of which as many copies were passed as there are: so none of those is behind the cut."""
-    there = collections.Counter(known.key(record) for record in context.before)
+def _complete(destination: LogReader, known: Known, cut: Cut, offset: int, doubtful: list[Record]) -> set[Key]:
+    """Those of the doubtful records of whose consumed equals all were passed: so none of those is behind the cut."""
+    places = known.consumed_places({known.key(record) for record in doubtful})
+    length = known.committed - min((place for found in places.values() for place in found), default=known.committed)
+    if not length or length > LONGEST:
+        return set()
+    passed = destination.records(min(cut.low, offset - length - SHORT), offset)
     here = collections.Counter(known.key(record) for record in passed)
-    return {name for name, count in there.items() if here[name] >= count}
+    return {name for name, found in places.items() if here[name] >= len(found)}
 
 
 def _followed(known: Known, rest: list[Record], sides: list[Side], expected: list[tuple[Key, bool]]) -> int:
