@@ -41,6 +41,7 @@ QUICK = {
     "sync.topic.acls.enabled": "false",
     "offset.flush.interval.ms": 1000,
     "scheduled.rebalance.max.delay.ms": 0,
+    "plugin.discovery": "service_load",  # looking through all jars for plugins takes seconds
 }
 
 
@@ -76,6 +77,7 @@ class MirrorMaker:
             f"{TARGET_ALIAS}.bootstrap.servers": ",".join(target.bootstrap_servers),
             f"{flow}.enabled": "true",
             f"{TARGET_ALIAS}->{ALIAS}.enabled": "false",
+            f"{TARGET_ALIAS}->{ALIAS}.emit.heartbeats.enabled": "false",  # or it starts a second, idle Connect cluster
             f"{flow}.topics": topics,
             f"{flow}.groups": groups,
             f"{flow}.sync.group.offsets.enabled": str(sync_groups).lower(),
