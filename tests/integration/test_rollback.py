@@ -9,8 +9,8 @@ from __future__ import annotations
 from unittest import mock
 
 import pytest
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
 from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
 from tests.support.consumers import commit_with_epoch
 from tests.support.copier import copy

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""ACLs of the user migrator of a secured cluster."""
+"""ACLs of a secured cluster, of its user migrator if nobody else is named."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from kafka.admin import (
     ACL,
     ACLOperation,
     ACLPermissionType,
-    ACLResourcePatternType,
     KafkaAdminClient,
     ResourcePattern,
     ResourceType,
@@ -29,14 +28,13 @@ def rights_of(group: str, topic: str) -> dict[str, set[str]]:
     return {"source": read, "destination": (read | {f"GROUP READ on {group}"}) - {f"GROUP DESCRIBE on {group}"}}
 
 
-def grant(cluster: Servers, rights: t.Iterable[str], prefixed: bool = False) -> None:
+def grant(cluster: Servers, rights: t.Iterable[str], principal: str = "User:migrator") -> None:
     """Allow what texts such as "GROUP READ on billing" say, and wait until the brokers know."""
-    kind_of = ACLResourcePatternType.PREFIXED if prefixed else ACLResourcePatternType.LITERAL
     acls = []
     for right in rights:
         kind, operation, _on, name = right.split(" ")
-        resource = ResourcePattern(ResourceType[kind], name, kind_of)
-        acls.append(ACL("User:migrator", "*", ACLOperation[operation], ACLPermissionType.ALLOW, resource))
+        resource = ResourcePattern(ResourceType[kind], name)
+        acls.append(ACL(principal, "*", ACLOperation[operation], ACLPermissionType.ALLOW, resource))
     with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
         assert not client.create_acls(acls)["failed"]
         deadline = time.monotonic() + SECONDS

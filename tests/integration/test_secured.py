@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A secured destination, by a user with exactly the rights that the documentation names; its secrets go nowhere."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from pathlib import Path
+
+import pytest
+
+from demo.clients import Message, commit, committed, create_topic, produce
+from tests.support.consumers import unconsumed
+from tests.support.copier import copy
+from tests.support.modules import Migration
+from tests.support.playbooks import Controller, done, failed
+from tests.support.rights import grant, rights_of
+
+
+@pytest.fixture
+def orders(source, secured, topic):
+    """A topic on the source and on the secured cluster, and a group of its name that has consumed half."""
+    for cluster in (source, secured):
+        create_topic(cluster, topic)
+    produce(source, topic, [Message(b"%d" % number) for number in range(20)])
+    copy(source, secured, topic, junk=1)
+    commit(source, topic, {(topic, 0): 10})
+    return topic
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"])
+def test_with_the_least_rights(source, secured, orders, tmp_path, mechanism):
+    grant(secured, rights_of(orders, orders)["destination"] | {f"GROUP DELETE on {orders}"})
+    migration = Migration(tmp_path / "migration", source, secured)
+    migration.destination = secured.connection_as("migrator", mechanism)
+    assert migration.carried_out(orders)[orders, 0]["verdict"] == "exact"
+    assert unconsumed(secured, orders, orders) == unconsumed(source, orders, orders)
+    migration.carefully(orders, migration.roll_back)
+    assert committed(secured, orders) == {}
+
+
+def test_with_certificates_alone_as_texts_and_a_key_that_is_encrypted(source, secured, orders, tmp_path):
+    grant(secured, rights_of(orders, orders)["destination"], principal=secured.ssl_principal)
+    tls = secured.ssl_connection
+    migration = Migration(tmp_path / "migration", source, secured)
+    migration.destination = {
+        "bootstrap_servers": tls["bootstrap_servers"],
+        "security_protocol": "SSL",
+        "ssl_ca": Path(tls["ssl_cafile"]).read_text(),
+        "ssl_cert": Path(tls["ssl_certfile"]).read_text(),
+        "ssl_key": Path(secured.paths["encrypted_key"]).read_text(),
+        "ssl_key_password": secured.ssl_key_password,
+    }
+    assert migration.carried_out(orders)[orders, 0]["verdict"] == "exact"
+
+
+def test_secrets_are_nowhere(source, secured, orders, tmp_path):
+    """Not in the output at the highest verbosity, not in diffs, files, command lines or environments."""
+    password, wrong = secured.users["admin"], "a-wrong-password-of-somebody"
+    key_password = secured.ssl_key_password
+    connection = secured.connection_as("admin") | {
+        "ssl_keyfile": secured.paths["encrypted_key"],
+        "ssl_key_password": key_password,
+    }
+    controller = Controller(
+        tmp_path / "infrastructure", onprem=source, cloud=connection, typo=connection | {"sasl_password": wrong}
+    )
+    shown = []
+    with processes() as seen:
+        shown.append(done(controller.migrate_groups("-vvv", "--check", "--diff", groups=[orders])).output)
+        shown.append(done(controller.migrate_groups("-vvv", "--diff", groups=[orders])).output)
+        shown.append(failed(controller.migrate_groups("-vvv", "--diff", groups=[orders], destination="typo")))
+    assert "invalid credentials" in shown[-1]
+    assert committed(secured, orders) == {(orders, 0): (11, "")}
+    assert any("ansible-playbook" in each for each in seen)  # it was looked at the right processes
+    files = {name: content.decode(errors="replace") for name, content in (controller.files() | left_behind()).items()}
+    assert any(name.endswith("receipt.json") for name in files)
+    for secret in (password, wrong, key_password):
+        assert not any(secret in output for output in shown)
+        assert not [name for name, content in files.items() if secret in content]
+        assert not [line for line in seen if secret in line]
+
+
+def left_behind():
+    """What is still there of the files by which Ansible hands options to modules."""
+    found = {}
+    for file in (Path.home() / ".ansible/tmp").rglob("*"):
+        with contextlib.suppress(OSError):  # another run has just removed its own
+            found[str(file)] = file.read_bytes()
+    return found
+
+
+@contextlib.contextmanager
+def processes():
+    """The command lines and environments of everything that Ansible runs meanwhile."""
+    seen, stop = set(), threading.Event()
+
+    def look():
+        while not stop.wait(0.05):
+            for folder in Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):  # ended meanwhile
+                    line = (folder / "cmdline").read_bytes()
+                    if b"ansible" in line or b"AnsiballZ" in line:
+                        seen.add((line + b"\0" + (folder / "environ").read_bytes()).decode(errors="replace"))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        stop.set()
+        watcher.join()

@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Other versions at the source, and a destination of three brokers of which one dies in the worst moment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import connect
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import find_coordinators
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from demo.clients import (
+    Message,
+    commit,
+    committed,
+    consume,
+    create_topic,
+    delete_records,
+    list_groups,
+    produce,
+    produce_in_transactions,
+)
+from tests.support.consumers import member, unconsumed
+from tests.support.copier import copy
+from tests.support.modules import Migration, refuses
+
+
+@pytest.mark.parametrize("version", ["kafka39", "old"])
+def test_from_an_older_version(request, destination, topic, tmp_path, version):
+    source = request.getfixturevalue(version)
+    for cluster in (source, destination):
+        create_topic(cluster, topic, partitions=3)
+    produce(source, topic, [Message(b"%d" % number) for number in range(20)])
+    transactions = [
+        [Message(b"%d" % number, partition=1) for number in range(10 * at, 10 * at + 10)] for at in range(3)
+    ]
+    produce_in_transactions(source, topic, zip(transactions, (True, False, True), strict=True))
+    produce(source, topic, [Message(b"%d" % number, partition=2) for number in range(20)])
+    copy(source, destination, topic, junk=2)
+    delete_records(source, topic, {2: 10})
+    # caught up; consumed the first transaction and the aborted one; stands where its log starts
+    commit(source, topic, {(topic, 0): (20, "caught up"), (topic, 1): 22, (topic, 2): 10})
+    migration = Migration(tmp_path / "migration", source, destination)
+    entries = migration.carried_out(topic)
+    assert {entry["verdict"] for entry in entries.values()} == {"exact"}
+    assert unconsumed(destination, topic, topic) == unconsumed(source, topic, topic)
+    migration.carefully(topic, migration.roll_back)
+    assert topic not in list_groups(destination)
+
+
+@pytest.mark.parametrize("version", ["kafka39", "old"])
+def test_groups_of_an_older_version(request, destination, topic, tmp_path, version):
+    source = request.getfixturevalue(version)
+    create_topic(source, topic)
+    produce(source, topic, [Message(b"%d" % number) for number in range(10)])
+    assert consume(source, topic, [topic], 4) == 4
+    migration = Migration(tmp_path / "migration", source, destination)
+    found = migration.snapshot(topic)
+    assert found["groups"] == [
+        {"name": topic, "type": {"kafka39": "classic", "old": "unknown"}[version], "partitions": 1}
+    ]
+    assert "the group does not exist" in migration.snapshot(f"{topic}-typo", via=refuses)
+    with member(source, topic, [topic]):
+        assert f"{topic} (Stable)" in migration.snapshot(topic, via=refuses, on_active_group="fail")
+
+
+def test_an_older_version_as_destination(source, old, topic, tmp_path):
+    """Some go back: the destination may be the older one."""
+    for cluster in (source, old):
+        create_topic(cluster, topic)
+    produce(source, topic, [Message(b"%d" % number) for number in range(10)])
+    copy(source, old, topic, junk=1)
+    commit(source, topic, {(topic, 0): (4, "kept")})
+    migration = Migration(tmp_path / "migration", source, old)
+    assert migration.carried_out(topic)[topic, 0]["verdict"] == "exact"
+    assert committed(old, topic) == {(topic, 0): (5, "kept")}
+    migration.roll_back()
+    assert topic not in list_groups(old)
+    with member(old, topic, [topic]):
+        migration.translate()
+        assert f"group {topic}: has members" in migration.commit(via=refuses, on_rewind="rewind")
+
+
+def test_the_coordinator_dies_between_plan_and_commit(source, own_cluster, topic, tmp_path):
+    destination = own_cluster("three", nodes=3, settings={"default.replication.factor": 3})
+    create_topic(source, topic)
+    create_topic(destination, topic)
+    produce(source, topic, [Message(b"%d" % number) for number in range(20)])
+    copy(source, destination, topic, junk=1)
+    groups = [f"{topic}-{number}" for number in range(6)]  # of several coordinators
+    for number, group in enumerate(groups):
+        commit(source, group, {(topic, 0): number + 3})
+    commit(destination, groups[0], {(topic, 0): 1})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.plan(*groups)
+
+    broker = coordinator(destination, groups[0])
+    os.kill(destination.cluster.pids[f"broker-{broker}"], signal.SIGKILL)
+    assert migration.commit()["written"] == len(groups)
+    stand = {number: committed(destination, group) for number, group in enumerate(groups)}
+    assert stand == {number: {(topic, 0): (number + 4, "")} for number in range(len(groups))}
+    assert migration.commit()["changed"] is False
+    migration.verify()
+    migration.roll_back()
+    assert [group for group in list_groups(destination) if group in groups] == groups[:1]
+    assert committed(destination, groups[0]) == {(topic, 0): (1, "")}
+
+
+def coordinator(cluster, group):
+    with contextlib.closing(connect(connection_from(cluster.connection))) as client:
+        (node, error) = find_coordinators(client, [group])[group]
+    assert error == 0
+    return node
