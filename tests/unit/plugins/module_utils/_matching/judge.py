@@ -57,6 +57,22 @@ def _shape(scenario: Scenario, decision: Decision) -> t.Iterator[str]:
         yield f"shape: exact, and repeats is {decision.repeats}"
 
 
+def _anchors(truth: Oracle, decision: Decision) -> t.Iterator[str]:
+    """The evidence is on the right sides of both offsets, and each anchor is a record and its like."""
+    written = {w.offset: w for w in truth.scenario.written}
+    arrived = {a.offset: a for a in truth.scenario.arrived}
+    for name, anchor, consumed in (("before", decision.before, True), ("after", decision.after, False)):
+        if anchor is None:
+            continue
+        if (anchor.source_offset < truth.scenario.committed) != consumed:
+            yield f"7 anchors: {name} {anchor} on the wrong side of {truth.scenario.committed}"
+        if decision.offset is not None and (anchor.destination_offset < decision.offset) != consumed:
+            yield f"7 anchors: {name} {anchor} on the wrong side of offset {decision.offset}"
+        source, copy = written.get(anchor.source_offset), arrived.get(anchor.destination_offset)
+        if source is None or copy is None or truth.content(source) != truth.content(copy):
+            yield f"7 anchors: {name} {anchor} are {source} and {copy}"
+
+
 def _promise(truth: Oracle, decision: Decision) -> t.Iterator[str]:
     """Nothing that is at the destination is left behind."""
     for name, offset in (("offset", decision.offset), ("lossless", decision.lossless)):

@@ -10,7 +10,8 @@ passes of a copier. What the rule says that nobody can see through is not made:
 
 * one pass of a copier does not both lose records and reorder them;
 * one pass of a copier does not reorder records whose timestamps run back;
-* where timestamps run back by hours, no first pass begins in the middle of the log and a later one before it.
+* where timestamps run back by hours, no first pass begins in the middle of the log and a later one before it;
+* where a producer wrote the same records again, old timestamps included, the first of them were copied and are there.
 """
 
 from __future__ import annotations
@@ -65,6 +66,10 @@ def scenario(random: rnd.Random, most_records: int = 24, plain: bool = False) ->
         retention_ms=_pick(random, (None, HOUR, 24 * HOUR)),
     )
     arrived, aborted_there, facts = _destination(random, arrivals, traits)
+    policy = Policy(now=NOON + HOUR) if plain else _policy(random)
+    if not policy.with_timestamp and _chance(random, 0.5):
+        traits.add("rewritten_times")
+        arrived = tuple(dataclasses.replace(a, timestamp=NOON + HOUR + a.offset // 3) for a in arrived)
     return Scenario(
         _committed(random, source_facts),
         written,
@@ -74,7 +79,7 @@ def scenario(random: rnd.Random, most_records: int = 24, plain: bool = False) ->
         aborted_there,
         facts,
         append_time,
-        Policy(now=NOON + HOUR) if plain else _policy(random),
+        policy,
         frozenset(traits),
     )
 
@@ -190,6 +195,8 @@ def _copied(
             start = 0 if _chance(random, 0.3) else random.randrange(earlier_end + 1)
         if start < earlier_end:
             traits.add("copied_again")
+        if "replayed" in traits and stage == 0:
+            start = 0  # nobody could see through it otherwise
         if stage == 0 and start > 0:
             traits.add("began_late")
         if "clock_back_by_hours" in traits and "began_late" in traits and stage > 0:
@@ -207,8 +214,9 @@ def _copied(
         elif way == "reorders" and not runs_back:
             traits.add("reorders")
             batch = _reordered(random, batch)
-        added = "+x" if injected else ""
-        arrivals += [(w.text.partition("+")[0] + added if injected else w.text, w.timestamp, w.offset) for w in batch]
+        if injected and not (stage == 0 and passes > 1 and _chance(random, 0.3)):  # or another tool went first
+            batch = [dataclasses.replace(w, text=w.text.partition("+")[0] + "+x") for w in batch]
+        arrivals += [(w.text, w.timestamp, w.offset) for w in batch]
         earlier_end = max(earlier_end, end)
     return arrivals
 
@@ -229,7 +237,7 @@ def _destination(
     """Where it all stands at the destination: between junk, others' records, markers and aborted data."""
     late = _chance(random, 0.1)
     compacted = _chance(random, 0.1)
-    expired = _chance(random, 0.1)
+    expired = _chance(random, 0.1) and "replayed" not in traits
     others, markers = _pick(random, (0.0, 0.0, 0.1, 0.4)), _pick(random, (0.0, 0.0, 0.1, 0.4))
     everything = list(arrivals)
     if _chance(random, 0.3):

@@ -10,10 +10,11 @@ Of the records of one content that a consumer starting at D reads,
 
 * lost are the different unconsumed ones that are at the destination, less all that it reads: it gets fewer of this
   content than the destination has for it;
-* repeated are the copies of consumed ones, less those that stand in for unconsumed ones left behind D.
+* repeated are the copies of consumed ones, less those that stand in for unconsumed ones left behind D - or never
+  copied, where both logs hold the same number of equal records: drops and copies made again then cancel out unseen.
 
 Where a record has no equal this is exactly "all copies are before D" and "copies of consumed records at or after D".
-A foreign record with the fingerprint of a source record can stand in for its copy, for the same reason.
+A foreign record with the fingerprint of a source record stands in for its copy in both sums, for the same reason.
 """
 
 from __future__ import annotations
@@ -89,14 +90,39 @@ class Oracle:
 
     def repeats(self, offset: int) -> int:
         """How many consumed records, still at the source, a consumer reads again that starts here."""
-        ahead = [a for a in self.scenario.arrived if a.offset >= offset]
-        again = collections.Counter(self.content(a) for a in ahead if a.origin in self.consumed)
-        read = {a.origin for a in ahead}
-        there = {a.origin for a in self.scenario.arrived}
-        behind = collections.Counter(
-            self.content(w) for w in self.unconsumed.values() if w.offset in there and w.offset not in read
+        again = collections.Counter(
+            self.content(a) for a in self.scenario.arrived if a.offset >= offset and a.origin in self.consumed
         )
-        return sum(max(0, count - behind[content]) for content, count in again.items())
+        return sum(max(0, count - self._stand_ins(content, offset)) for content, count in again.items())
+
+    def _stand_ins(self, content: Content, offset: int) -> int:
+        """How many copies of consumed records may be taken for equal ones: unconsumed ones left behind, or foreign."""
+        equal, at_source = self._equal_there[content], self._equal_at_source[content]
+        read = {a.origin for a in equal if a.offset >= offset}
+        there = {a.origin for a in equal}
+        visible = sum(1 for w in at_source if w.kind == "data")
+        counted_out = len(equal) in (visible, len(at_source))
+        missed = [
+            w.offset
+            for w in at_source
+            if w.offset in self.unconsumed and w.offset not in read and (w.offset in there or counted_out)
+        ]
+        return len(missed) + sum(1 for a in equal if a.origin is None and a.offset < offset)
+
+    @functools.cached_property
+    def _equal_there(self) -> dict[Content, list[Arrived]]:
+        equal: dict[Content, list[Arrived]] = collections.defaultdict(list)
+        for arrived in self.scenario.arrived:
+            equal[self.content(arrived)].append(arrived)
+        return equal
+
+    @functools.cached_property
+    def _equal_at_source(self) -> dict[Content, list[Written]]:
+        """Visible and aborted ones."""
+        equal: dict[Content, list[Written]] = collections.defaultdict(list)
+        for written in (*self.visible, *(w for w in self.scenario.written if w.kind == "aborted")):
+            equal[self.content(written)].append(written)
+        return equal
 
     def lost_for_good(self, offset: int) -> list[int]:
         """Source offsets of unconsumed records that only the destination still has, left behind this offset."""
@@ -144,30 +170,66 @@ class Oracle:
 
     @functools.cached_property
     def exact_is_known(self) -> bool:
-        """Does reading everything tell an offset that neither loses nor repeats?
+        """Does reading everything tell an offset that neither loses nor repeats?"""
+        facts = self.scenario.source_facts
+        if not self.within:
+            return False
+        if not self.visible and not self.scenario.arrived:
+            return self.scenario.committed == facts.end == facts.high_watermark
+        return self._mirrored or self.all_unlike and self._sides_stand_apart
 
-        Only where every record has its own content, so that each destination record is known to be consumed,
-        unconsumed, or not at the source (any more). Then the consumed ones must all stand before the unconsumed
-        ones, and what stands between must be told apart as well: it can only be foreign where the source has lost
+    @property
+    def _mirrored(self) -> bool:
+        """Is the destination the source's beginning, record by record?
+
+        Equal records on both sides of the committed offset are then told by counting, if all of them have arrived,
+        and the source has none besides that it lost or that was aborted.
+        """
+        s, facts = self.scenario, self.scenario.source_facts
+        there = [self.content(a) for a in s.arrived]
+        if facts.compacted or facts.log_start or there != [self.content(w) for w in self.visible][: len(there)]:
+            return False
+        before = collections.Counter(self.content(w) for w in self.consumed.values())
+        after = collections.Counter(self.content(w) for w in self.unconsumed.values())
+        aborted = {self.content(w) for w in s.written if w.kind == "aborted"}
+        on_both_sides = before.keys() & after.keys()
+        counts = collections.Counter(there)
+        return (
+            0 < len(self.consumed) <= len(there)
+            and aborted.isdisjoint(there)
+            and all(counts[content] == before[content] + after[content] for content in on_both_sides)
+        )
+
+    @property
+    def _sides_stand_apart(self) -> bool:
+        """Where every record has its own content: do all consumed ones stand before all unconsumed ones?
+
+        Each destination record is known to be consumed, unconsumed, or not at the source (any more). What stands
+        between the two sides must be told apart as well: it can only be foreign where the source has lost
         nothing on the consumed side, and only be consumed or foreign where it has lost nothing on the other.
         Where the end of the destination is reached, lag and loss look the same unless the last consumed record
         arrived.
         """
-        s = self.scenario
-        if not (self.within and self.all_unlike):
-            return False
-        consumed = [a for a in s.arrived if a.origin in self.consumed]
-        unconsumed = [a for a in s.arrived if a.origin in self.unconsumed]
-        origins = [a.origin for a in s.arrived if a.origin in self.consumed or a.origin in self.unconsumed]
+        s, facts = self.scenario, self.scenario.source_facts
+        aborted = [w for w in s.written if w.kind == "aborted" and w.compacted > s.stage]
+        sided = {w.offset for w in aborted if facts.log_start <= w.offset < facts.end}
+        sided.update(self.consumed, self.unconsumed)  # aborted records have their side too, some copiers copy them
+        consumed = [a for a in s.arrived if a.origin in sided and a.origin < s.committed]
+        unconsumed = [a for a in s.arrived if a.origin in sided and a.origin >= s.committed]
+        origins = [a.origin for a in s.arrived if a.origin in sided]
         in_order = all(x < y for x, y in itertools.pairwise(origins) if x is not None and y is not None)
         lossless = s.source_facts.log_start == 0 and not s.source_facts.compacted
         if not in_order and not (lossless and unconsumed):
             return False
         if not unconsumed:
-            if not consumed or consumed[-1].origin != max(self.consumed):
+            if not consumed or t.cast(int, consumed[-1].origin) < max(self.consumed, default=s.committed):
                 return False
             nothing_follows = s.arrived[-1] is consumed[-1]
-            return nothing_follows or not s.source_facts.compacted or self._complete(max(self.consumed), s.committed)
+            return (
+                nothing_follows
+                or not s.source_facts.compacted
+                or self._complete(t.cast(int, consumed[-1].origin), s.committed)
+            )
         first = unconsumed[0]
         if not consumed:
             between = [a for a in s.arrived if a.offset < first.offset]
