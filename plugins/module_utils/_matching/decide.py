@@ -34,6 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 WIDTHS = (8, 64, 512, 4096)  # offsets of context on each side; more when there is a doubt
+_REPEATED = 512  # enough where consumed records follow unconsumed ones, as they seem to be
 
 
 def decide(question: Question) -> Decision | Need:
@@ -78,28 +79,35 @@ def _decide(reader: Reader, question: Question, matching: Matching) -> Decision:
         if not context.before and not context.after and not context.aborted:
             return rows.no_anchor(reader, question, matching)
         cut = find_cut(reader, context, known)
-        if context.whole or (cut.settled and width >= _doubt(destination, context, known, cut)):
+        settled = context.whole or (cut.settled and width >= _doubt(destination, context, known, cut))
+        if not settled and width < WIDTHS[-1]:
+            continue
+        decision = rows.by_the_cut(reader, question, context, known, cut) or _between(
+            reader, question, context, known, cut
+        )
+        if context.whole or width >= _REPEATED or not decision.repeats:
             break
-    special = rows.by_the_cut(reader, question, context, known, cut)
-    return special or _between(reader, question, context, known, cut)
+    return decision
 
 
 def _doubt(destination: LogReader, context: Context, known: Known, cut: Cut) -> int:
     """How wide the context should be for this cut, so that no equal record beyond it is mistaken for one inside.
 
-    The more so where the destination has not all of the context: where it begins or ends there, or lacks A or B.
+    Where the destination has all of the context around the cut, nothing can be. Where it begins or ends there, or lacks A
+    or B, more of the source must be seen, and all of a run of equal times.
     """
     if cut.repeated_nearby:
-        return 512
+        return _REPEATED
     anchors = (context.before[-1:], cut.last_consumed), (context.after[:1], cut.first_unconsumed)
-    for nearest, found in anchors:
-        if nearest and (found is None or known.key(found) != known.key(nearest[0])):
-            return 64
+    lacks_one = any(near and (found is None or known.key(found) != known.key(near[0])) for near, found in anchors)
     before = len(cut.records) if cut.consumed is None else cut.consumed
     after = 0 if cut.unconsumed is None else len(cut.records) - cut.unconsumed - 1
     begins_late = cut.low <= destination.start and before < len(context.before) - 1
     ends_early = cut.high >= destination.end and after < len(context.after) - 1
-    return 64 if begins_late or ends_early else 0
+    if not (lacks_one or begins_late or ends_early):
+        return 0
+    times = {record.timestamp for near, found in anchors for record in (*near, found) if record is not None}
+    return WIDTHS[-1] if context.cuts_off(times) else 64
 
 
 def _whole_logs(reader: Reader, question: Question) -> int:

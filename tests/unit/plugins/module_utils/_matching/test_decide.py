@@ -354,3 +354,9 @@ def test_what_was_asked_is_not_asked_again() -> None:
     second = decide(question)
     assert isinstance(second, Need)
     assert not set(second.source) & set(first.source)
+
+
+def test_an_equal_record_at_the_far_end_of_a_run() -> None:
+    # The destination's c is the unconsumed one: the first copy began late and its head expired.
+    source = log("c@1" + " b@1" * 70 + " c@1")
+    assert said(decided(1, source, log("c@1 b@1"))) == (SAFE, 0, Reason.EQUAL_RECORDS, 1)
