@@ -7,13 +7,15 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
-import ssl
+import tempfile
 import time
 import typing as t
-import urllib.error
 import urllib.parse
-import urllib.request
+
+from ansible.module_utils.urls import ConnectionError as HttpError
+from ansible.module_utils.urls import open_url
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import AbstractTokenProvider
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -69,27 +71,39 @@ def _granted(connection: Connection) -> tuple[str, float]:
         urllib.parse.quote(each or "", safe="") for each in (connection.oauth_client_id, connection.oauth_client_secret)
     ]
     form = {"grant_type": "client_credentials"} | ({"scope": connection.oauth_scope} if connection.oauth_scope else {})
-    request = urllib.request.Request(
-        connection.oauth_token_url or "",
-        data=urllib.parse.urlencode(form).encode(),
-        headers={
-            "Authorization": "Basic " + base64.b64encode(":".join(quoted).encode()).decode(),
-            "Accept": "application/json",
-        },
-    )
+    headers = {
+        "Authorization": "Basic " + base64.b64encode(":".join(quoted).encode()).decode(),
+        "Accept": "application/json",
+    }
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS, context=_https_context(connection)) as response:
+        with _authorities(connection) as ca_path:
+            response = open_url(
+                connection.oauth_token_url,
+                data=urllib.parse.urlencode(form),
+                headers=headers,
+                method="POST",
+                timeout=TIMEOUT_SECONDS,
+                ca_path=ca_path,
+                use_netrc=False,  # it would replace the header
+            )
             answer = json.load(response)
         return str(answer["access_token"]), time.time() + float(answer.get("expires_in", 300))
-    except (OSError, ValueError, KeyError, TypeError) as exc:
+    except (OSError, HttpError, ValueError, KeyError, TypeError) as exc:
         why = f"{connection.oauth_token_url}: {getattr(exc, 'reason', None) or type(exc).__name__}"
         raise _failed(connection, why, "check oauth_token_url, oauth_client_id and oauth_client_secret") from exc
 
 
-def _https_context(connection: Connection) -> ssl.SSLContext:
-    """librdkafka's properties for the authority of the token endpoint hold here too."""
-    config = connection.client_config
-    return ssl.create_default_context(cafile=config.get("https.ca.location"), cadata=config.get("https.ca.pem"))
+@contextlib.contextmanager
+def _authorities(connection: Connection) -> t.Iterator[str | None]:
+    """A file of the token endpoint's authorities, where librdkafka's properties for them are set; None for the system's."""
+    text = connection.client_config.get("https.ca.pem")
+    if text is None:
+        yield connection.client_config.get("https.ca.location")
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
+        file.write(text)
+        file.flush()
+        yield file.name
 
 
 def _failed(connection: Connection, why: str, remedy: str) -> ConnectionFailed:
