@@ -22,6 +22,7 @@ from sandbox_java import SandboxError
 
 Answer = t.TypeVar("Answer")
 
+PROC = Path("/proc")  # systems other than Linux have none, and are asked by ps
 LOWEST_PORT = 20000
 # Kafka 4 always complains about its logging ("Reconfiguration failed"): that is no reason for anything.
 REASON = re.compile(r"^(?!.*Reconfiguration failed).*(Exception|Caused by|ERROR|FATAL|Error: )")
@@ -62,15 +63,29 @@ def alive(process: Process) -> bool:
 
 def end(processes: t.Iterable[Process], how: signal.Signals = signal.SIGKILL, seconds: float = 20) -> None:
     """End the programs and return when they are gone; whatever is left after the given time is killed."""
-    left, deadline = list(processes), time.monotonic() + seconds
-    sent = False
-    while left := [process for process in left if alive(process)]:
-        overdue = time.monotonic() > deadline
-        for process in left if overdue or not sent else ():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGKILL if overdue else how)
-        sent = True
+    left, deadline = [process.pid for process in processes if alive(process)], time.monotonic() + seconds
+    _signal(left, how)
+    while left := [pid for pid in left if not _gone(pid)]:
+        if time.monotonic() > deadline:
+            _signal(left, signal.SIGKILL)
         time.sleep(0.02)
+
+
+def _signal(pids: t.Iterable[int], how: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, how)
+
+
+def _gone(pid: int) -> bool:
+    """Whether a program that was ours has let go of its ports and files. Its command line is empty before that."""
+    if (child := _children.get(pid)) is not None:
+        return child.poll() is not None
+    if not (PROC / "self").exists():
+        return _ask_ps("state", pid)[:1] in ("", "Z")
+    # man 5 proc: behind the name in parentheses state is field 3, and the number of threads field 20.
+    fields = _read(PROC / str(pid) / "stat").rpartition(") ")[2].split()
+    return not fields or (fields[0] in "ZX" and int(fields[17]) <= 1)
 
 
 def free_ports(count: int) -> list[int]:
@@ -79,9 +94,8 @@ def free_ports(count: int) -> list[int]:
     while len(ports) < count:
         port = random.randrange(LOWEST_PORT, _first_ephemeral_port())
         with socket.socket() as probe:
-            probe.setsockopt(
-                socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-            )  # as Java does: a closed connection is no hindrance
+            # As Java does: connections that were closed a moment ago are no hindrance.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with contextlib.suppress(OSError):
                 probe.bind(("127.0.0.1", port))
                 ports.extend({port}.difference(ports))
@@ -163,10 +177,20 @@ def _first_ephemeral_port() -> int:
 
 
 def _arguments(pid: int) -> list[str]:
-    if Path("/proc/self").exists():
-        try:
-            return os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes()).split("\0")
-        except (FileNotFoundError, ProcessLookupError):
-            return []
-    shown = subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return shown.stdout.split()
+    if (PROC / "self").exists():
+        return _read(PROC / str(pid) / "cmdline").split("\0")
+    return _ask_ps("command", pid).split()
+
+
+def _read(file: Path) -> str:
+    try:
+        return os.fsdecode(file.read_bytes())
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def _ask_ps(column: str, pid: int) -> str:
+    shown = subprocess.run(
+        ["ps", "-ww", "-o", f"{column}=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return shown.stdout
