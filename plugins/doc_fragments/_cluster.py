@@ -4,8 +4,14 @@
 # PRIVATE to this collection: no other code may import it.
 from __future__ import annotations
 
-# What every option that is a cluster takes. Its specification: module_utils/_module/options.py
-_CLUSTER = r"""    type: dict
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options:
+  cluster:
+    description:
+      - The Kafka cluster.
+    type: dict
     required: true
     suboptions:
       bootstrap_servers:
@@ -38,7 +44,7 @@ _CLUSTER = r"""    type: dict
       ssl_cafile:
         description:
           - Path of the certificates, in PEM form, that the brokers' certificates are checked against.
-          - Without it and without C(ssl_ca), those of the operating system.
+          - Without it and without O(cluster.ssl_ca), those of the operating system.
         type: path
       ssl_certfile:
         description:
@@ -46,19 +52,19 @@ _CLUSTER = r"""    type: dict
         type: path
       ssl_keyfile:
         description:
-          - Path of the client's private key, in PEM form, where it does not stand in C(ssl_certfile).
+          - Path of the client's private key, in PEM form, where it does not stand in O(cluster.ssl_certfile).
         type: path
       ssl_ca:
         description:
-          - The text itself instead of C(ssl_cafile), for vaults.
+          - The text itself instead of O(cluster.ssl_cafile), for vaults.
         type: str
       ssl_cert:
         description:
-          - The text itself instead of C(ssl_certfile).
+          - The text itself instead of O(cluster.ssl_certfile).
         type: str
       ssl_key:
         description:
-          - The text itself instead of C(ssl_keyfile).
+          - The text itself instead of O(cluster.ssl_keyfile).
         type: str
       ssl_key_password:
         description:
@@ -76,15 +82,15 @@ _CLUSTER = r"""    type: dict
         type: str
       oauth_client_id:
         description:
-          - The client's name at C(oauth_token_url).
+          - The client's name at O(cluster.oauth_token_url).
         type: str
       oauth_client_secret:
         description:
-          - The client's secret at C(oauth_token_url).
+          - The client's secret at O(cluster.oauth_token_url).
         type: str
       oauth_scope:
         description:
-          - The scope to ask for at C(oauth_token_url).
+          - The scope to ask for at O(cluster.oauth_token_url).
         type: str
       aws_region:
         description:
@@ -100,40 +106,8 @@ _CLUSTER = r"""    type: dict
           - Further properties of librdkafka, for reading records.
           - Those that hold secrets, and those that the collection sets itself, are refused.
         type: dict
-"""
-
-_REQUIREMENTS = r"""requirements:
+requirements:
   - confluent-kafka >= 2.10
   - kafka-python >= 3.0.12, < 3.1
   - xxhash >= 3.0
 """
-
-
-class ModuleDocFragment:
-    DOCUMENTATION = (
-        r"""
-options:
-  cluster:
-    description:
-      - The Kafka cluster.
-"""
-        + _CLUSTER
-        + _REQUIREMENTS
-    )
-
-    SOURCE_DESTINATION = (
-        r"""
-options:
-  source:
-    description:
-      - The Kafka cluster that the groups come from.
-"""
-        + _CLUSTER
-        + r"""
-  destination:
-    description:
-      - The Kafka cluster that the groups go to.
-"""
-        + _CLUSTER
-        + _REQUIREMENTS
-    )

@@ -18,7 +18,7 @@ author:
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.info_module
-  - streamshift.kafka._cluster.source_destination
+  - streamshift.kafka._source_destination
 options:
   plan:
     description:
