@@ -18,7 +18,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 SHORT = 32  # offsets: so few are counted rather than proved by arithmetic
 LONGEST = 4096  # offsets behind the cut that are still read to count
-_DISTINCT = 4  # different records among the last ones, at least, for them to prove anything
+_COMPARED = (TAIL, 64, 512)  # offsets at the end that are compared: until there are
+_DISTINCT = 4  # different records among them, without which they prove nothing
 
 
 class Tail(t.NamedTuple):
@@ -69,14 +70,16 @@ def _runs_on_to_the_end(reader: Reader, context: Context, known: Known, cut: Cut
     without a record: gaps in what was read, or equal records at the end, speak against it.
     """
     source, destination = reader.source, reader.destination
-    if context.has_gaps:
+    if context.has_gaps or len(cut.records) < cut.high - cut.low:
         return False
-    tail = destination.records(max(first.offset, destination.end - TAIL), destination.end)
-    if len(tail) < min(TAIL, destination.end - first.offset):
-        return False
-    if cut.records and len(cut.records) < cut.high - cut.low:
-        return False
-    if len({known.key(record) for record in tail}) < min(len(tail), _DISTINCT) or Side.BOTH in known.sides(tail):
+    for length in _COMPARED:
+        start = max(first.offset, destination.end - length)
+        tail = destination.records(start, destination.end)
+        if len(tail) < destination.end - start or Side.BOTH in known.sides(tail):
+            return False
+        if start == first.offset or len({known.key(record) for record in tail}) >= _DISTINCT:
+            break
+    else:
         return False
     origin = context.after[0] if context.after and known.key(context.after[0]) == known.key(first) else None
     begin = origin.offset if origin else known.unconsumed_at(first)

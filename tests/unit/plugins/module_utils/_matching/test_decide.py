@@ -285,6 +285,10 @@ class TestTail:
         source = log(run(0, 9000))
         assert said(decided(100, source, source, tail_check="offsets")) == (EXACT, 100, None, 0)
 
+    def test_by_offsets_where_the_last_records_are_equal(self) -> None:
+        source = log(run(0, 5000, "x@5000 " * 20))
+        assert said(decided(100, source, source, tail_check="offsets")) == (EXACT, 100, None, 0)
+
     def test_too_long_to_count(self) -> None:
         source = log(run(0, 9000))
         decision = decided(100, source, log(run(0, 8000, "x@8000") + " " + run(8000, 9000)))
