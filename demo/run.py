@@ -17,6 +17,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import typing as t
@@ -30,7 +31,7 @@ from demo.clients import Commits, committed, delete_groups
 from demo.company import PARTITIONS, Groups, found_company
 from demo.mirror_maker import MirrorMaker
 from demo.proof import Logs, Outcome, contradicted, outcome, read_logs
-from demo.sandbox import Cluster, names, start, stop
+from demo.sandbox import Cluster, SandboxError, names, start, stop
 from demo.terminal import step, table, title
 
 FOLDER = ROOT / ".cache/demo"
@@ -52,6 +53,8 @@ class DemoFailed(Exception):
 
 def main() -> int:
     """Run the demo; 0 when everything went as it should."""
+    for reason in (signal.SIGTERM, signal.SIGHUP):  # then, too, the clusters have to be stopped
+        signal.signal(reason, signal.default_int_handler)
     clear()
     try:
         onprem, cloud = start_clusters()
@@ -59,9 +62,12 @@ def main() -> int:
         by_mirror_maker = copy_with_mirror_maker(onprem, cloud, groups)
         migrate(cloud, groups)
         compare(onprem, cloud, groups, by_mirror_maker)
-    except DemoFailed as failed:
+    except (DemoFailed, SandboxError) as failed:
         print(f"\nThe demo has failed: {failed}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("\nThe demo was interrupted", file=sys.stderr)
+        return 130
     finally:
         if os.environ.get("KEEP", "0") in ("", "0"):
             clear()
