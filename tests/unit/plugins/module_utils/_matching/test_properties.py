@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, LogFacts, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog, settle
@@ -140,3 +140,15 @@ def test_the_truth_of_a_worked_example() -> None:
     assert [truth.lost(offset) for offset in range(9)] == [0, 0, 0, 0, 0, 0, 0, 1, 2]
     assert [truth.repeats(offset) for offset in range(9)] == [4, 3, 2, 2, 2, 1, 0, 0, 0]
     assert truth.best() == (6, 0)
+
+
+def test_the_judge_sees_through_a_careless_rule() -> None:
+    """A rule that takes the first record that looks like the next one, and calls it exact, is caught both ways."""
+    kinds: set[str] = set()
+    for seed in range(300):
+        case = scenario(random.Random(seed), 12)
+        unconsumed = [r.digest for r in case.source().records if r.offset >= case.committed]
+        match = next((r.offset for r in case.destination().records if [r.digest] == unconsumed[:1]), None)
+        if match is not None and Oracle(case).within:
+            kinds.update(found[0] for found in violations(case, Decision(Verdict.EXACT, match, repeats=0)))
+    assert {"1", "2"} <= kinds
