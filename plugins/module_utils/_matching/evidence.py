@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import operator
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
@@ -152,24 +153,20 @@ class Decision:
 
 
 def united(spans: list[Span], new: Span) -> list[Span]:
-    """The same offsets as sorted spans that neither touch nor overlap."""
-    result: list[Span] = []
-    for start, end in sorted([*spans, new]):
-        if start >= end:
-            continue
-        if result and start <= result[-1][1]:
-            result[-1] = (result[-1][0], max(end, result[-1][1]))
-        else:
-            result.append((start, end))
-    return result
+    """The same offsets as sorted spans that neither touch nor overlap, as those given are already."""
+    start, end = new
+    if start >= end:
+        return spans
+    low = bisect.bisect_left(spans, start, key=_end)
+    high = bisect.bisect_right(spans, end, low, key=_start)
+    if low < high:
+        start, end = min(start, spans[low][0]), max(end, spans[high - 1][1])
+    return [*spans[:low], (start, end), *spans[high:]]
 
 
-def _offset(record: Record) -> int:
-    return record.offset
-
-
-def _end(span: Span) -> int:
-    return span[1]
+# Called at every step of a search, and so in C.
+_offset = operator.attrgetter("offset")
+_start, _end = operator.itemgetter(0), operator.itemgetter(1)
 
 
 def _part(records: list[Record], start: int, end: int) -> list[Record]:
