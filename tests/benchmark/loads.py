@@ -105,6 +105,7 @@ def fill(address: str, load: Load, foreign: int) -> None:
             "enable.idempotence": True,  # in order, once
             "batch.size": BATCH_BYTES,
             "linger.ms": 100,
+            "log_level": 0,
             "queue.buffering.max.messages": 200_000,
             "delivery.report.only.error": True,
             "on_delivery": lambda error, _message: failures.append(error),

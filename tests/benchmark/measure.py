@@ -37,7 +37,7 @@ def run_module(name: str, **options: t.Any) -> Run:
         begin = time.perf_counter()
         process = subprocess.Popen([sys.executable, "-m", f"{MODULES}.{name}", arguments.name], stdout=said)
         try:
-            _, _, used = os.wait4(process.pid, 0)
+            _unused, _unused, used = os.wait4(process.pid, 0)
         except BaseException:
             process.kill()
             raise

@@ -28,7 +28,7 @@ def plan(bed: Bed) -> None:
     commits = [(where, offset) for offsets in load.commits().values() for where, offset in offsets.items()]
     title(f"plan: {load.groups} groups, half caught up and half lagging, on {len(commits):,} partitions of their own")
     taken = _snapshot(bed, load)
-    runs = [_plan(bed, load, taken) for _ in range(REPEATS)]
+    runs = [_plan(bed, load, taken) for _unused in range(REPEATS)]
     row("snapshot (kafka_group_offsets)", [taken])
     row("plan (kafka_offset_translate)", runs, "target: 10 s, 250 MB")
     print(f"  {_verdicts(runs[0])}")
@@ -58,7 +58,7 @@ def groups(bed: Bed) -> None:
         f"groups: {load.groups} groups, each anywhere on the same {load.partitions} partitions of {load.records:,} records"
     )
     taken = _snapshot(bed, load)
-    runs = [_plan(bed, load, taken) for _ in range(REPEATS)]
+    runs = [_plan(bed, load, taken) for _unused in range(REPEATS)]
     row("snapshot", [taken])
     row("plan", runs, "target: 15 s")
     print(f"  {_verdicts(runs[0])}")
@@ -69,7 +69,7 @@ def commit(bed: Bed) -> None:
     load = LOADS["short"]
     title(f"commit: {load.groups} groups, 5,000 partitions, with {IDLE_WAIT:.0f} s of idle_wait that is not counted")
     planned = _plan(bed, load, _snapshot(bed, load))
-    pairs = [_commit(bed, planned) for _ in range(REPEATS)]
+    pairs = [_commit(bed, planned) for _unused in range(REPEATS)]
     row("commit and read back (kafka_offset_commit)", [pair[0] for pair in pairs], "target: 5 s", IDLE_WAIT)
     row("roll back", [pair[1] for pair in pairs], "", IDLE_WAIT)
 
@@ -83,7 +83,7 @@ def length(bed: Bed) -> None:
     )
     taken = {load: _snapshot(bed, load) for load in (short, long)}
     runs: dict[Load, list[Run]] = {short: [], long: []}
-    for _ in range(REPEATS):
+    for _unused in range(REPEATS):
         for load, its in runs.items():
             its.append(_plan(bed, load, taken[load]))
     for load, its in runs.items():
@@ -97,7 +97,7 @@ def distance(bed: Bed) -> None:
     load = LOADS["short"]
     title(f"distance: the same on loopback, and over {2 * ONE_WAY} ms round trips to both clusters")
     steps: dict[str, dict[bool, list[Run]]] = {}
-    for _ in range(REPEATS):
+    for _unused in range(REPEATS):
         for far in (False, True):
             taken = _snapshot(bed, load, far)
             planned = _plan(bed, load, taken, far)
