@@ -126,7 +126,9 @@ def read(
     """
     consumer = _consumer(cluster, committed)
     try:
-        begin = {partition: first for partition, (first, _) in log_bounds(cluster, topic).items()} | dict(start or {})
+        begin = {partition: first for partition, (first, _unused) in log_bounds(cluster, topic).items()} | dict(
+            start or {}
+        )
         left = set(begin if partitions is None else partitions)
         consumer.assign([TopicPartition(topic, partition, begin[partition]) for partition in left])
         records, deadline = [], time.monotonic() + 4 * SECONDS
@@ -218,7 +220,7 @@ def consume(cluster: Servers, group: str, topics: t.Sequence[str], count: int) -
 
 def commit_as_member(cluster: Servers, group: str, offsets: t.Mapping[tuple[str, int], int]) -> None:
     """Join the group, commit these offsets as its only member does, and leave."""
-    with _member(cluster, group, sorted({topic for topic, _ in offsets})) as consumer:
+    with _member(cluster, group, sorted({topic for topic, _unused in offsets})) as consumer:
         deadline = time.monotonic() + SECONDS
         while not consumer.assignment():
             if time.monotonic() > deadline:

@@ -82,7 +82,7 @@ def _orders(chance: random.Random, first: int, last: int, count: int) -> t.Itera
             "customer": customer,
             "items": [
                 {"sku": f"SKU-{chance.randrange(900):04}", "quantity": chance.randint(1, 5)}
-                for _ in range(chance.randint(1, 4))
+                for _unused in range(chance.randint(1, 4))
             ],
             "total": f"{chance.randint(500, 50_000) / 100:.2f}",
         }
@@ -108,8 +108,8 @@ def _write_payments(cluster: Servers, chance: random.Random, now: int, count: in
         transactions.append((payments, number % 10 != 6))
     written = produce_in_transactions(cluster, "payments", transactions)
     # In the middle of the sixtieth transaction's records, or of the next aborted one's.
-    middle = next(at for at, (_, committed) in enumerate(transactions) if at >= count // 2 and not committed)
-    payments, _ = transactions[middle]
+    middle = next(at for at, (_unused, committed) in enumerate(transactions) if at >= count // 2 and not committed)
+    payments, _unused = transactions[middle]
     return {payments[row].partition: written[middle][row] for row in range(80, 84)}
 
 
@@ -164,7 +164,9 @@ def _documents(chance: random.Random, now: int, count: int = 24) -> t.Iterator[M
 
 
 def _groups(cluster: Servers, aborted: dict[int, int], bursts: dict[int, int]) -> Groups:
-    ends = {(topic, number): end for topic in PARTITIONS for number, (_, end) in log_bounds(cluster, topic).items()}
+    ends = {
+        (topic, number): end for topic in PARTITIONS for number, (_unused, end) in log_bounds(cluster, topic).items()
+    }
 
     def at(topic: str, part: float, metadata: str | None = None) -> dict[tuple[str, int], Position]:
         """A part of the way through each partition's log, not at quite the same place in all."""
@@ -223,7 +225,7 @@ def _wait_for_time_to_pass(cluster: Servers) -> None:
 
 def _time_has_passed(cluster: Servers) -> bool:
     orders, campaign = log_bounds(cluster, "orders"), log_bounds(cluster, "campaign-2019")
-    if not all(first > 0 for first, _ in orders.values()) or any(first < end for first, end in campaign.values()):
+    if not all(first > 0 for first, _unused in orders.values()) or any(first < end for first, end in campaign.values()):
         return False
     keys = [(record.partition, record.key) for record in read(cluster, "customers")]
     return len(keys) < 8_000  # of 12,000

@@ -53,7 +53,7 @@ def outcome(committed: Commits, here: Commits, source: Logs, destination: Logs) 
     Without a commit there it starts at the beginning (auto.offset.reset=earliest), or would lose what it has missed.
     """
     total = Outcome()
-    for where, (offset, _) in committed.items():
+    for where, (offset, _unused) in committed.items():
         start = here[where][0] if where in here else 0
         counted = judge(source.get(where, []), offset, destination.get(where, []), start)
         total += dataclasses.replace(counted, entries=1, missing=int(where not in here))

@@ -159,7 +159,7 @@ def test_failed_connections_leave_nothing_behind(secured):
     options = {**secured.connection_as("migrator"), "sasl_password": "secret"}
     refused(by_control, options)
     before = threading.active_count(), len(os.listdir("/proc/self/fd"))
-    for _ in range(5):
+    for _unused in range(5):
         refused(by_control, options)
     assert (threading.active_count(), len(os.listdir("/proc/self/fd"))) <= before
 

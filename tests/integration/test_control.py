@@ -71,13 +71,13 @@ def test_what_is_removed_is_gone_and_what_is_gone_can_be_removed(cluster, connec
     create_topic(cluster, topic, partitions=2)
     first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
     commit(cluster, topic, {first: 1, second: 2})
-    for _ in range(2):
+    for _unused in range(2):
         assert commits.delete_offsets(connection, {topic: [first], f"{topic}-none": [first]}) == {
             topic: {},
             f"{topic}-none": {},
         }
         assert read(connection, topic).offsets == {second: CommittedOffset(2)}
-    for _ in range(2):
+    for _unused in range(2):
         assert commits.delete_groups(connection, [topic, f"{topic}-none"]) == {}
         assert not read(connection, topic).exists
 

@@ -22,7 +22,7 @@ def test_demo(tmp_path, monkeypatch, capfd):
     said = capfd.readouterr()
     assert status == 0, said.out[-5000:] + said.err
     (total,) = [line.split() for line in said.out.splitlines() if line.startswith(" all ")]
-    consumed, repeated_by_mirror_maker, *_, repeated_by_us, lost_by_us = (
+    consumed, repeated_by_mirror_maker, *_unused, repeated_by_us, lost_by_us = (
         int(cell.replace(",", "")) for cell in total[1:] if cell != "of"
     )
     assert consumed > 250_000

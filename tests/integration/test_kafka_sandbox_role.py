@@ -87,6 +87,6 @@ def test_start_and_stop(play, tmp_path):
 
 
 def test_a_refusal_is_one_clear_line(play):
-    _, said, running = play(clusters=[{"name": "old", "version": "2.8.2", "secured": True}])
+    _unused, said, running = play(clusters=[{"name": "old", "version": "2.8.2", "secured": True}])
     assert running is None
     assert '"msg": "old: a secured cluster needs Kafka 3.9.1 or newer, not 2.8.2"' in said

@@ -148,7 +148,7 @@ def test_far_spans_of_many_partitions_come_in_one_go(cluster, connection, topic)
 
 def test_large_records_of_many_partitions_come_too(source, newest, topic):
     create_topic(source, topic, partitions=12, max_message_bytes=11_000_000)
-    values = [[os.urandom(1_000_000 if n else 10_000_000) for n in range(3)] for _ in range(12)]
+    values = [[os.urandom(1_000_000 if n else 10_000_000) for n in range(3)] for _unused in range(12)]
     for number in range(3):
         messages = [Message(values[part][number], partition=part) for part in range(12)]
         produce(source, topic, messages, message_max_bytes=11_000_000)

@@ -477,11 +477,11 @@ class TestConcurrency:
         done = [result for result in results if not result.get("failed")]
         for failure in (result["msg"] for result in results if result.get("failed")):
             assert f"group {orders}" in failure or f"{orders} {orders}-" in failure
-        # At most one says that it is done; when both had looked before either wrote, the read-back tells.
-        assert len(done) <= 1 or {entry["after"] for entry in done[0]["entries"]} == {5, 10}
-        if done:
-            stands = {partition: offset for (_topic, partition), (offset, _) in committed(destination, orders).items()}
-            assert [{e["partition"]: e["after"] for e in result["entries"]} for result in done].count(stands) == 1
+        stands = {
+            partition: offset for (_topic, partition), (offset, _unused) in committed(destination, orders).items()
+        }
+        said = [{entry["partition"]: entry["after"] for entry in result["entries"]} for result in done]
+        assert not said or stands in said  # a mixture is never called a success
 
 
 def problems_of(group, topic, source, destination):

@@ -65,9 +65,9 @@ def test_a_group_consumes_and_commits(source, topic):
     create_topic(source, topic, partitions=2)
     produce(source, topic, [Message(b"", partition=number % 2) for number in range(100)])
     assert consume(source, topic, [topic], 30) == 30
-    assert sum(offset for offset, _ in committed(source, topic).values()) == 30
+    assert sum(offset for offset, _unused in committed(source, topic).values()) == 30
     assert consume(source, topic, [topic], 1000) == 70
-    assert {offset for offset, _ in committed(source, topic).values()} == {50}
+    assert {offset for offset, _unused in committed(source, topic).values()} == {50}
     assert topic in list_groups(source)
     delete_groups(source, [topic])
     assert topic not in list_groups(source)
@@ -76,7 +76,7 @@ def test_a_group_consumes_and_commits(source, topic):
 
 def test_the_head_of_a_log_goes(source, topic):
     create_topic(source, topic)
-    produce(source, topic, [Message(b"") for _ in range(5)])
+    produce(source, topic, [Message(b"") for _unused in range(5)])
     delete_records(source, topic, {0: 3})
     assert log_bounds(source, topic) == {0: (3, 5)}
     change_topic(source, topic, retention_ms=-1)

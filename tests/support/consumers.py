@@ -124,7 +124,9 @@ def content(record: Stored) -> Content:
 
 def unconsumed(cluster: Servers, group: str, topic: str) -> list[Content]:
     """What a read_committed consumer of the group would get of a topic, of partitions with a commit."""
-    start = {partition: offset for (name, partition), (offset, _) in committed(cluster, group).items() if name == topic}
+    start = {
+        partition: offset for (name, partition), (offset, _unused) in committed(cluster, group).items() if name == topic
+    }
     records = read(cluster, topic, start, start=start) if start else []
     return [content(record) for record in records]
 

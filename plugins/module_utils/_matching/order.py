@@ -50,7 +50,7 @@ class Scanned(t.NamedTuple):
 
     def lacks_copies(self, context: Context, key: t.Callable[[Record], Key]) -> bool:
         """Are there fewer than at the source?"""
-        return any(here < visible for here, visible, _ in self.counts(context, key))
+        return any(here < visible for here, visible, _unused in self.counts(context, key))
 
 
 class Order(t.NamedTuple):
@@ -69,7 +69,7 @@ def settle_order(scanned: Scanned, context: Context, key: t.Callable[[Record], K
     if context.cuts_off(scanned.times):
         return earliest
     counts = scanned.counts(context, key)
-    if all(here == visible for here, visible, _ in counts):
+    if all(here == visible for here, visible, _unused in counts):
         return _settle(scanned, context, key, False) or earliest
     if scanned.has_aborted(context, key) and all(here == visible + aborted for here, visible, aborted in counts):
         return _settle(scanned, context, key, True) or earliest

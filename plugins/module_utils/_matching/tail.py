@@ -109,7 +109,7 @@ def _count(reader: Reader, context: Context, known: Known, cut: Cut, offset: int
         both = sorted(
             [(r.offset, known.key(r), False) for r in visible] + [(r.offset, known.key(r), True) for r in aborted]
         )
-        expected = [(name, dispensable) for _, name, dispensable in both]
+        expected = [(name, dispensable) for _unused, name, dispensable in both]
     followed = _followed(known, rest, sides, expected) if cut.settled else 0
     complete = _complete(
         destination, known, cut, offset, [r for r, side in zip(rest, sides, strict=True) if side is Side.BOTH]

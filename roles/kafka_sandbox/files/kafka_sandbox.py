@@ -155,7 +155,7 @@ def _lock_file(folder: Path) -> Path:
 
 
 def _arguments(words: t.Sequence[str] | None) -> argparse.Namespace:
-    summary, _, details = (__doc__ or "").partition("\n")
+    summary, _unused, details = (__doc__ or "").partition("\n")
     parser = argparse.ArgumentParser(description=summary, epilog=details, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("command", choices=["start", "stop", "describe", "apply"])
     parser.add_argument("name", nargs="?", help="of the cluster; for apply: started or stopped")

@@ -39,7 +39,7 @@ USERS = ("admin", "migrator")
 def create(folder: Path, wanted: Wanted) -> Cluster:
     """Start a cluster that does not exist yet. Raises SandboxError; then nothing runs, and its logs are left."""
     learn(wanted.version)
-    for _ in range(1, ATTEMPTS):
+    for _unused in range(1, ATTEMPTS):
         try:
             return launch(_lay_out(folder, wanted), wanted.memory)
         except SandboxError as failed:

@@ -161,7 +161,7 @@ def settle_among_others(scenario: Scenario, random: rnd.Random) -> Decision:
     )
     if need == Need():
         need = decide(question)
-    for _ in range(MOST_ROUNDS):
+    for _unused in range(MOST_ROUNDS):
         if isinstance(need, Decision):
             return need
         serve(need, question, source, destination)
@@ -173,7 +173,7 @@ def _spans(random: rnd.Random, log: FullLog) -> tuple[Span, ...]:
     """Up to two random spans of a log."""
     size = log.facts.end - log.facts.log_start
     spans = []
-    for _ in range(random.randrange(3) if size else 0):
+    for _unused in range(random.randrange(3) if size else 0):
         start = log.facts.log_start + random.randrange(size)
         spans.append((start, start + 1 + random.randrange(log.facts.end - start)))
     return tuple(spans)

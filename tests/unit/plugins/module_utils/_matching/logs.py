@@ -53,7 +53,7 @@ def scenario(random: rnd.Random, most_records: int = 24, plain: bool = False) ->
     alphabet = 0 if plain else _pick(random, (1, 1, 2, 2, 3, 5, 12, 0))
     written, append_time = _written(random, random.randrange(most_records + 1), alphabet, traits)
     compacted = _chance(random, 0.2)
-    passes = 1 + sum(_chance(random, 0.3) for _ in range(3))
+    passes = 1 + sum(_chance(random, 0.3) for _unused in range(3))
     starts, written = _losses(random, written, passes, compacted, traits)
     arrivals = _copied(random, written, starts, passes, alphabet, plain, traits)
     first_open = next((w.offset for w in written if w.kind == "open"), len(written))
@@ -116,7 +116,7 @@ def _written(random: rnd.Random, size: int, alphabet: int, traits: set[str]) -> 
         fate = _pick(random, ("data", "data", "commit", "abort", "both")) if transactional else "data"
         if fate != "data":
             traits.add("transactions")
-        for _ in range(min(size - len(written), 1 + random.randrange(6))):
+        for _unused in range(min(size - len(written), 1 + random.randrange(6))):
             now += _step(random, clock, pace)
             text = _pick(random, "abcdefghijklmnop"[:alphabet]) if alphabet else f"u{len(written)}"
             if headers and _chance(random, 0.5):
@@ -124,7 +124,7 @@ def _written(random: rnd.Random, size: int, alphabet: int, traits: set[str]) -> 
             aborted = fate == "abort" or fate == "both" and _chance(random, 0.5)
             timestamp = NO_TIMESTAMP if clock == "none" or clock == "half" and len(written) < size / 2 else now
             written.append(Written(len(written), "aborted" if aborted else "data", timestamp, text))
-        for _ in range({"data": 0, "both": 2}.get(fate, 1)):
+        for _unused in range({"data": 0, "both": 2}.get(fate, 1)):
             written.append(Written(len(written), "marker", now))
     if transactional and written and _chance(random, 0.2):
         traits.add("open_transaction")
@@ -242,7 +242,7 @@ def _destination(
     everything = list(arrivals)
     if _chance(random, 0.3):
         traits.add("junk")
-        junk = [_foreign(random, everything, traits) for _ in range(1 + random.randrange(6))]
+        junk = [_foreign(random, everything, traits) for _unused in range(1 + random.randrange(6))]
         everything = junk + everything
     offset = random.randrange(3) if _chance(random, 0.3) else 0
     log_start, clock = offset, NOON
@@ -251,7 +251,7 @@ def _destination(
     for text, timestamp, origin in everything:
         while others and _chance(random, others):
             traits.add("foreign")
-            stranger, when, _ = _foreign(random, arrivals, traits)
+            stranger, when, _unused = _foreign(random, arrivals, traits)
             clock += random.randrange(3)
             arrived.append(Arrived(offset, clock if late else when, stranger, None))
             offset += 1
@@ -291,7 +291,7 @@ def _foreign(
         when = NO_TIMESTAMP
     if not arrivals or not _chance(random, 0.1):
         return f"f{random.randrange(3)}", when, None
-    text, timestamp, _ = _pick(random, arrivals)
+    text, timestamp, _unused = _pick(random, arrivals)
     traits.add("look_alike")
     if timestamp == NO_TIMESTAMP or _chance(random, 0.2):
         return text, timestamp, None

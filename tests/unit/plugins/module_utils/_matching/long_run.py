@@ -50,7 +50,7 @@ def complaints(case: Scenario, shared: int | None) -> tuple[Decision | None, int
     """(decision, rounds, violations); shared: the seed of what other groups have read before, None for nothing."""
     try:
         if shared is None:
-            decision, rounds, _ = settle(case.committed, case.source(), case.destination(), case.policy)
+            decision, rounds, _unused = settle(case.committed, case.source(), case.destination(), case.policy)
         else:
             decision, rounds = settle_among_others(case, random.Random(shared)), 0
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -88,7 +88,7 @@ def explain(number: int, kind: str | None = None) -> str:
     case = numbered(number)
     if still(case):
         case = shrunk(case, still)
-    decision, _, found = complaints(case, shared)
+    decision, _unused, found = complaints(case, shared)
     return (
         f"number {number}{'' if shared is None else ' (parts were known before)'}: {case}  {decision}\n  "
         + "\n  ".join(found or ["nothing is wrong"])
@@ -120,7 +120,7 @@ def main() -> int:
             wrong += some_wrong
     for name, count in sorted(counts.items()):
         print(f"{count:8} {name}")
-    kinds = collections.Counter(kind for kind, _ in wrong)
+    kinds = collections.Counter(kind for kind, _unused in wrong)
     for kind, number_of in sorted(kinds.items()):
         print(f"\n=== {kind}: {number_of} violations")
         for number in [number for of, number in wrong if of == kind][:SHOWN]:

@@ -212,7 +212,7 @@ class TestGaps:
 
     def test_far_gaps_take_few_rounds(self) -> None:
         source = log("a b" + " -" * 5000 + " c d", compacted=True)
-        decision, rounds, _ = settle(2500, source, log("a b c d"))
+        decision, rounds, _unused = settle(2500, source, log("a b c d"))
         assert (decision.verdict, decision.offset) == (EXACT, 2)
         assert rounds <= 8
 
