@@ -59,13 +59,12 @@ def test_the_main_job(source, destination, orders, controller):
 
     files = controller.files()
     assert done(controller.migrate_groups(**selection)).changed == 0
-    # The application goes on at the destination: that is no conflict, not even in a dry run.
+    # The application goes on at the destination: that is no conflict.
     assert consume(destination, orders, [orders], 5) == 5
     moved = committed(destination, orders)
-    for words in (["--check", "--diff"], []):
-        again = done(controller.migrate_groups(*words, **selection))
-        assert again.changed == 0
-        assert "migrated earlier, has consumed since" in again.output
+    again = done(controller.migrate_groups(**selection))
+    assert again.changed == 0
+    assert "migrated earlier, has consumed since" in again.output
     assert (controller.files(), committed(destination, orders)) == (files, moved)
 
     # The application was not stopped at the source, and has consumed more there than here.
@@ -83,7 +82,6 @@ def test_the_main_job(source, destination, orders, controller):
     assert (controller.files(), committed(destination, orders)) == (files, moved)
     assert done(controller.rollback()).changed > 0
     assert orders not in list_groups(destination)
-    assert done(controller.rollback()).changed == 0
 
 
 def test_a_reviewed_plan_is_applied_only_while_the_source_stands(source, destination, orders, controller):
@@ -96,11 +94,10 @@ def test_a_reviewed_plan_is_applied_only_while_the_source_stands(source, destina
     assert orders not in list_groups(destination)
 
     commit(source, orders, {(orders, 0): 6, (orders, 1): 20})
-    for words in (["--check"], []):
-        assert "the source's groups have moved since the plan was made" in failed(
-            controller.migrate_groups(*words, phase="apply", **selection)
-        )
-        assert controller.files() == planned
+    assert "the source's groups have moved since the plan was made" in failed(
+        controller.migrate_groups(phase="apply", **selection)
+    )
+    assert controller.files() == planned
     assert orders not in list_groups(destination)
 
     commit(source, orders, {(orders, 0): (5, "kept"), (orders, 1): 20})

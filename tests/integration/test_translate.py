@@ -78,9 +78,8 @@ def test_the_last_consumed_record_is_compacted_away(source, destination, both, m
     produce(source, topic, [Message(b"v%d" % at, key, (), NOW + at) for at, key in enumerate(keys)])
     if copied == "before":
         copy(source, destination, topic)
-    produce(
-        source, topic, [Message(b"last", b"last", (), NOW + 20)]
-    )  # a new segment: the cleaner leaves the last alone
+    # Much later by its timestamp, so in a new segment: the cleaner leaves the last one alone.
+    produce(source, topic, [Message(b"last", b"last", (), NOW + 1000)])
     until(lambda: 4 not in [record.offset for record in read(source, topic)])
     copy(source, destination, topic, **({"keep": lambda record: record.value == b"last"} if copied == "before" else {}))
     commit(source, topic, {(topic, 0): 5})
@@ -142,9 +141,9 @@ def test_a_restarted_copier_repeats_what_is_consumed(source, destination, both, 
     copy(source, destination, topic, again=8)
     commit(source, topic, {(topic, 0): 15})
     entry = migration.carried_out(topic)[topic, 0]
-    lost, repeated = difference(source, destination, topic)
-    assert lost == 0
-    assert entry["verdict"] == "exact" and repeated == 0 or repeated <= (entry["repeats"] or 0)
+    # The second copy of the first unconsumed record: before it, consumed ones are there again.
+    assert (entry["verdict"], entry["offset"]) == ("exact", 23)
+    assert difference(source, destination, topic) == (0, 0)
 
 
 @pytest.mark.parametrize("back", [5, 3 * 3_600_000], ids=["milliseconds", "hours"])
