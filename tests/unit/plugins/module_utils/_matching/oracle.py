@@ -14,7 +14,8 @@ Of the records of one content that a consumer starting at D reads,
   copied, where both logs hold the same number of equal records: drops and copies made again then cancel out unseen.
 
 Where a record has no equal this is exactly "all copies are before D" and "copies of consumed records at or after D".
-A foreign record with the fingerprint of a source record stands in for its copy in both sums, for the same reason.
+A foreign record with the fingerprint of a source record stands in for its copy in both sums, for the same reason, and
+so does the copy of an aborted one after C.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class Oracle:
         return sum(max(0, count - self._stand_ins(content, offset)) for content, count in again.items())
 
     def _stand_ins(self, content: Content, offset: int) -> int:
-        """How many copies of consumed records may be taken for equal ones: unconsumed ones left behind, or foreign."""
+        """How many copies of consumed records may be taken for equal ones: unconsumed, aborted or foreign ones behind."""
         equal, at_source = self._equal_there[content], self._equal_at_source[content]
         read = {a.origin for a in equal if a.offset >= offset}
         there = {a.origin for a in equal}
@@ -107,7 +108,9 @@ class Oracle:
             for w in at_source
             if w.offset in self.unconsumed and w.offset not in read and (w.offset in there or counted_out)
         ]
-        return len(missed) + sum(1 for a in equal if a.origin is None and a.offset < offset)
+        never_due = {w.offset for w in at_source if w.kind == "aborted" and w.offset >= self.scenario.committed}
+        unseen = [a for a in equal if a.offset < offset and (a.origin is None or a.origin in never_due)]
+        return len(missed) + len(unseen)
 
     @functools.cached_property
     def _equal_there(self) -> dict[Content, list[Arrived]]:
