@@ -23,7 +23,7 @@ from sandbox_java import SandboxError
 Answer = t.TypeVar("Answer")
 
 PROC = Path("/proc")  # systems other than Linux have none, and are asked by ps
-LOWEST_PORT = 20000
+LOWEST_PORT, HIGHEST_PORT = 20000, 32768
 # Kafka 4 always complains about its logging ("Reconfiguration failed"): that is no reason for anything.
 REASON = re.compile(r"^(?!.*Reconfiguration failed).*(Exception|Caused by|ERROR|FATAL|Error: )")
 METADATA, METADATA_VERSION = 3, 4  # the oldest version that 4.x still answers; 2.8 knows it too
@@ -92,7 +92,7 @@ def free_ports(count: int) -> list[int]:
     """Ports of 127.0.0.1 that nobody listens on, below those that the system gives to clients by itself."""
     ports: list[int] = []
     while len(ports) < count:
-        port = random.randrange(LOWEST_PORT, _first_ephemeral_port())
+        port = random.randrange(LOWEST_PORT, _highest_port())
         with socket.socket() as probe:
             # As Java does: connections that were closed a moment ago are no hindrance.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -169,11 +169,13 @@ def cause(said: str) -> str:
     return (first_causes or reasons or ["it gave no reason"])[-1]
 
 
-def _first_ephemeral_port() -> int:
+def _highest_port() -> int:
+    """Below what the system gives to clients, where that leaves any room."""
     try:
-        return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    except OSError:
-        return 32768
+        first = int((PROC / "sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except FileNotFoundError:
+        return HIGHEST_PORT
+    return first if first > LOWEST_PORT + 1000 else HIGHEST_PORT
 
 
 def _arguments(pid: int) -> list[str]:

@@ -1,0 +1,60 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the role kafka_sandbox refuses before it starts anything, and how it reads the last words of a broker."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from sandbox_cluster import Wanted
+from sandbox_java import SandboxError
+from sandbox_processes import cause, free_ports
+
+
+@pytest.mark.parametrize(
+    ("options", "refusal"),
+    [
+        ({"name": "../else"}, "name of a cluster holds letters"),
+        ({"version": "1.0.0"}, "Kafka 1.0.0 is not supported. Choose one of 4.3.0, 3.9.1, 2.8.2"),
+        ({"nodes": 2}, "one node or three, not 2"),
+        ({"secured": True, "version": "2.8.2"}, "secured cluster needs Kafka 3.9.1 or newer"),
+        ({"ports": [20001, 20002]}, "one port for each of the nodes: 1, not 2"),
+        ({"users": {"erna": "secret"}}, "only a secured cluster has users"),
+        ({"secured": True, "users": {"er na": "secret"}}, "name of a user"),
+        ({"secured": True, "users": {"erna": 'se"cret'}}, "password of a user"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options, refusal):
+    with pytest.raises(SandboxError, match=refusal) as refused:
+        Wanted(**{"name": "one"} | options)
+    assert "cret" not in str(refused.value)
+
+
+def test_settings_are_texts_as_in_the_file():
+    assert Wanted("one", settings={"num.partitions": 3}).settings == {"num.partitions": "3"}
+
+
+def test_free_ports_differ_and_are_free():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ports = free_ports(50)
+        assert len(set(ports) - {taken.getsockname()[1]}) == 50
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("", "it gave no reason"),
+        ("main ERROR Reconfiguration failed: No configuration found\n", "it gave no reason"),
+        (
+            "java.lang.RuntimeException: wrapped\n\tat a.b(C.java)\nCaused by: first\n\tat d\nERROR bye\n",
+            "Caused by: first",
+        ),
+        ("10:00:00,000 ERROR no log folder\nINFO stopping\n", "10:00:00,000 ERROR no log folder"),
+    ],
+)
+def test_the_cause_is_found_in_the_log(said, reason):
+    assert cause(said) == reason
