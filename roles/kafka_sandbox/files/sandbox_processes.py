@@ -130,10 +130,10 @@ def _parse_metadata(answer: bytes) -> Metadata | None:
     at = 8  # correlation id, throttle time
     (brokers,) = struct.unpack_from(">i", answer, at)
     at += 4
-    for _unused in range(brokers):
-        _unused, at = _text(answer, at + 4)  # node id, host
-        _unused, at = _text(answer, at + 4)  # port, rack
-    cluster_id, _unused = _text(answer, at)
+    for _number in range(brokers):
+        _host, at = _text(answer, at + 4)  # behind the node's id
+        _rack, at = _text(answer, at + 4)  # behind the port
+    cluster_id, _behind = _text(answer, at)
     return Metadata(cluster_id, brokers) if cluster_id else None
 
 
