@@ -45,16 +45,18 @@ def no_anchor(reader: Reader, question: Question, matching: Matching) -> Decisio
             "the source shows no record while a transaction is open; try again when it is over",
         )
     if question.committed < facts.log_start:
-        return expired(reader, question, None, matching)
+        return expired(reader, question, None, facts.high_watermark, matching)
     return _by_policy(reader, question, matching, facts.end)
 
 
 def by_the_cut(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision | None:
     """What is decided by the anchors that are missing: None when H and L, or A, are there."""
     if question.committed < reader.source.start:
-        return expired(reader, question, cut.first_unconsumed, known.matching, known)
+        first = cut.first_unconsumed
+        position = _position_of_end(reader, context) if first is None else known.unconsumed_at(first)
+        return expired(reader, question, first, position, known.matching)
     if not context.before and cut.unconsumed is None:
-        return _by_policy(reader, question, known.matching, context.after[0].offset if context.after else context.high)
+        return _by_policy(reader, question, known.matching, _position_of_end(reader, context))
     if context.before and cut.unconsumed is None and not _has_come_to(context.before[-1], known, cut):
         last = cut.last_consumed
         return _blocked(
@@ -66,6 +68,17 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
     return None
 
 
+def _position_of_end(reader: Reader, context: Context) -> int:
+    """Where the destination's end is at the source, when nothing is there that the source still has.
+
+    Before its first visible record; but compaction may have taken what came after that, and was copied.
+    """
+    facts = reader.source.facts
+    if not context.after:
+        return facts.high_watermark
+    return facts.end if facts.compacted else context.after[0].offset
+
+
 def _has_come_to(anchor: Record, known: Known, cut: Cut) -> bool:
     """Is the last consumed record at the destination, or an aborted one after it?"""
     name = known.key(anchor)
@@ -75,17 +88,14 @@ def _has_come_to(anchor: Record, known: Known, cut: Cut) -> bool:
     )
 
 
-def expired(
-    reader: Reader, question: Question, first: Record | None, matching: Matching, known: Known | None = None
-) -> Decision:
-    """The source has lost records that the group has not consumed; the destination may still have them."""
-    source, destination = reader.source, reader.destination
+def expired(reader: Reader, question: Question, first: Record | None, position: int, matching: Matching) -> Decision:
+    """The source has lost records that the group has not consumed; the destination may still have them.
+
+    position: the source offset of `first` (L), or of the destination's end when there is none.
+    """
+    destination = reader.destination
     policy = question.policy.on_expired
     begin = destination.end if first is None else first.offset
-    if first is not None and known is not None:
-        position = known.unconsumed_at(first)
-    else:
-        position = source.facts.high_watermark if known is None else source.start
     lost = position - question.committed
     if policy == "fail":
         return _blocked(
@@ -106,10 +116,10 @@ def expired(
     return Decision(Verdict.SAFE, offset, Reason.EXPIRED, None, detail, matched_by=matching.parts)
 
 
-def _by_policy(reader: Reader, question: Question, matching: Matching, first_visible: int) -> Decision:
+def _by_policy(reader: Reader, question: Question, matching: Matching, position: int) -> Decision:
     """Nothing consumed is left at the source, and nothing unconsumed that it has is at the destination.
 
-    first_visible: the first source record, or the source's end; what compaction took before it may be at the destination.
+    position: the source offset of the destination's end; what compaction took before it may be at the destination.
     """
     source, destination, policy = reader.source, reader.destination, question.policy
     if _is_empty(destination):
@@ -130,8 +140,8 @@ def _by_policy(reader: Reader, question: Question, matching: Matching, first_vis
             "the source has nothing left to go by: everything at the destination that is old enough to have expired there "
             "is taken as consumed"
         )
-    if policy.on_no_anchor == "by_retention" and source.facts.compacted and first_visible > question.committed:
-        lost = first_visible - question.committed
+    if policy.on_no_anchor == "by_retention" and source.facts.compacted and position > question.committed:
+        lost = position - question.committed
         offset = min(offset, count_back(destination, matching, destination.end, None, lost))
     return Decision(Verdict.SAFE, offset, Reason.CAUGHT_UP, None, detail, matched_by=matching.parts)
 

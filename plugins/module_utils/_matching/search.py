@@ -166,9 +166,11 @@ class _Scan:
             self._context.before
             and (Side.BOTH in self._head or self._first == len(self._records) or self._source.facts.compacted)
         )
+        unknown = self._unknown(self._low)
+        if not needed and not self._context.before and self._source.facts.compacted:
+            return self._explain(unknown)  # before they are taken for what the source has lost
         if not needed or Side.CONSUMED in self._head:
             return False
-        unknown = self._unknown(self._low)
         if unknown:
             # Mostly the last one is consumed; when it is not, they are looked up together, to save rounds.
             self._explain(unknown if self._tried else unknown[-1:])

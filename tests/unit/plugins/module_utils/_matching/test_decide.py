@@ -142,6 +142,15 @@ class TestExpired:
     def test_counted_back_from_the_end(self) -> None:
         assert said(decided(1, self.source, log("a b c"))) == (SAFE, 1, Reason.EXPIRED, None)
 
+    def test_counted_back_from_the_first_visible_record(self) -> None:
+        # What lies between the log's start and its first visible record is lost as well.
+        assert said(decided(1, log("- - e", start=2), log("x@-50 b c d"))) == (SAFE, 1, Reason.EXPIRED, None)
+
+    def test_counted_back_on_a_compacted_source(self) -> None:
+        # d may be the lost record 3, though c, the only one left, has not arrived.
+        source = log("c -", start=2, compacted=True)
+        assert said(decided(1, source, log("x@-50 b d"))) == (SAFE, 0, Reason.EXPIRED, None)
+
     @pytest.mark.parametrize(("option", "offset"), [("start", 10), ("first_visible", 13)])
     def test_by_option(self, option: str, offset: int) -> None:
         assert said(decided(1, self.source, self.there, on_expired=option)) == (SAFE, offset, Reason.EXPIRED, None)
@@ -209,6 +218,11 @@ class TestGaps:
         source = log("a b - - e f", compacted=True)
         decision = decided(3, source, log("a b c d e f"))
         assert said(decision) == (SAFE, 2, Reason.SOURCE_LOST_RECORDS, 0)
+
+    def test_what_the_source_lost_is_not_taken_from_what_it_has(self) -> None:
+        # j and k are unconsumed and came first, older than c: they are no copies of what is lost before c.
+        source = log("- - c@9 - - - - - - - j@1 k@2", compacted=True)
+        assert said(decided(1, source, log("j@1 k@2 c@9"))) == (EXACT, 0, None, 0)
 
     def test_far_gaps_take_few_rounds(self) -> None:
         source = log("a b" + " -" * 5000 + " c d", compacted=True)
