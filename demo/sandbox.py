@@ -19,10 +19,11 @@ if str(PROGRAM) not in sys.path:
 from kafka_sandbox import Cluster, SandboxError, describe, names, start, stop
 from sandbox_java import archive, keep_archives
 from sandbox_java import command as java_command
-from sandbox_processes import alive, end, last_words, spawn
+from sandbox_processes import Process, alive, end, last_words, spawn
 
 __all__ = [
     "Cluster",
+    "Process",
     "SandboxError",
     "alive",
     "archive",

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -90,9 +91,13 @@ def test_clusters_of_a_killed_test_run_are_stopped(tmp_path):
     (tmp_path / "sandbox-users" / str(user.pid)).touch()
     guard = subprocess.Popen([sys.executable, sharing.__file__, str(tmp_path), str(user.pid)])
     cluster = start("left", tmp_path / "deep/below")
+    other = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)", tmp_path / "mirror-maker.properties"]
+    )
     assert guard.poll() is None
     user.kill()
     user.wait()
     assert guard.wait(timeout=30) == 0
+    assert other.wait(timeout=0) == -signal.SIGKILL
     assert not any(map(alive, cluster.processes()))
     assert describe("left", tmp_path / "deep/below") is None
