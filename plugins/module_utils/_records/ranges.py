@@ -43,9 +43,9 @@ NEAR = 64  # records between two spans of a partition that are read along rather
 # producers make them by default); larger ones for what is left when most partitions keep silent.
 FETCH_SIZES = (24 << 10, 256 << 10, 4 << 20)
 SILENCE = 1.5  # seconds
-# A client asks for every partition that it is assigned again and again, and holds what came for each: so a thousand at a
-# time, or fewer where much may come of each.
-FETCHED_AT_A_TIME = 24 << 20  # bytes
+# A client asks for every partition that it is assigned again and again, and holds what came for each: so 512 at a time,
+# or fewer where much may come of each.
+FETCHED_AT_A_TIME = 12 << 20  # bytes
 _SETTINGS = {
     "fetch.wait.max.ms": 10,
     "fetch.min.bytes": 1,
