@@ -47,5 +47,6 @@ lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allow
 	@tools/lock.sh
 
 clean:  ## remove what builds and tests have left (the virtual environment and downloaded jars stay)
+	@[ ! -d .cache/demo ] || python3 roles/kafka_sandbox/files/kafka_sandbox.py stop --work .cache/demo >/dev/null
 	@rm -rf .cache .*_cache .hypothesis dist htmlcov *.tar.gz
 	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './.ansible/*' -prune -exec rm -rf {} +
