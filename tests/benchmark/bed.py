@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -49,10 +50,15 @@ class Bed(t.NamedTuple):
 def running(loads: t.Sequence[str]) -> t.Iterator[Bed]:
     """Both clusters, filled with the loads. Afterwards nothing of it runs, and its files are gone."""
     with contextlib.ExitStack() as undo:
-        folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="streamshift-benchmark-", dir=_place())))
-        bed = Bed(folder, _cluster("source", folder, undo), _cluster("destination", folder, undo))
-        _fill(bed, loads, undo)
-        yield bed
+        try:
+            folder = Path(
+                undo.enter_context(tempfile.TemporaryDirectory(prefix="streamshift-benchmark-", dir=_place()))
+            )
+            bed = Bed(folder, _cluster("source", folder, undo), _cluster("destination", folder, undo))
+            _fill(bed, loads, undo)
+            yield bed
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient Ctrl-C must not stop the stopping
 
 
 def _place() -> Path | None:

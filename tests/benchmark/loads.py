@@ -62,8 +62,9 @@ class Load(t.NamedTuple):
 LOADS = {
     load.name: load
     for load in (
-        Load("short", topics=100, partitions=50, records=50, groups=100, caught_up=2),
-        Load("long", topics=100, partitions=50, records=500, groups=100, caught_up=2),
+        Load("many", topics=100, partitions=50, records=50, groups=100, caught_up=2),
+        Load("long", topics=20, partitions=50, records=200, groups=20, caught_up=2),
+        Load("longer", topics=20, partitions=50, records=2_000, groups=20, caught_up=2),
         Load("shared", topics=1, partitions=20, records=20_000, groups=500, caught_up=0),
     )
 }

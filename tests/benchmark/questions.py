@@ -24,7 +24,7 @@ _number = itertools.count()
 
 def plan(bed: Bed) -> None:
     """How long does a plan for 5,000 partitions take, and how long would a loop of assign and poll read?"""
-    load = LOADS["short"]
+    load = LOADS["many"]
     commits = [(where, offset) for offsets in load.commits().values() for where, offset in offsets.items()]
     title(f"plan: {load.groups} groups, half caught up and half lagging, on {len(commits):,} partitions of their own")
     taken = _snapshot(bed, load)
@@ -66,7 +66,7 @@ def groups(bed: Bed) -> None:
 
 def commit(bed: Bed) -> None:
     """How long does it take to commit and read back a plan, and to take it back?"""
-    load = LOADS["short"]
+    load = LOADS["many"]
     title(f"commit: {load.groups} groups, 5,000 partitions, with {IDLE_WAIT:.0f} s of idle_wait that is not counted")
     planned = _plan(bed, load, _snapshot(bed, load))
     pairs = [_commit(bed, planned) for _unused in range(REPEATS)]
@@ -76,25 +76,24 @@ def commit(bed: Bed) -> None:
 
 def length(bed: Bed) -> None:
     """Does the cost grow with the topics?"""
-    short, long = LOADS["short"], LOADS["long"]
-    title(
-        f"length: the same plan on topics with {short.records} and with {long.records} records a partition"
-        f" ({short.topics * short.partitions * long.records:,} in all), in turns"
-    )
-    taken = {load: _snapshot(bed, load) for load in (short, long)}
-    runs: dict[Load, list[Run]] = {short: [], long: []}
-    for _unused in range(REPEATS):
-        for load, its in runs.items():
-            its.append(_plan(bed, load, taken[load]))
-    for load, its in runs.items():
-        row(f"plan, {load.records} records a partition", its)
-    print(f"  ten times as long: {_median(runs[long]) / _median(runs[short]):.2f} times the time (target: 1)")
-    print(f"  {_verdicts(runs[long][0])}")
+    loads = (LOADS["long"], LOADS["longer"])
+    partitions = loads[0].topics * loads[0].partitions
+    lengths = " and ".join(f"{load.records:,}" for load in loads)
+    title(f"length: the same plan for {partitions:,} partitions of {lengths} records each, in turns")
+    taken = [_snapshot(bed, load) for load in loads]
+    runs: list[list[Run]] = [[], []]
+    for _ in range(REPEATS):
+        for its, load, snapshot in zip(runs, loads, taken, strict=True):
+            its.append(_plan(bed, load, snapshot))
+    for its, load in zip(runs, loads, strict=True):
+        row(f"plan, {load.records:,} records a partition", its)
+    print(f"  ten times as long: {_median(runs[1]) / _median(runs[0]):.2f} times the time (target: 1)")
+    print(f"  {_verdicts(runs[1][0])}")
 
 
 def distance(bed: Bed) -> None:
     """What does a slow network cost?"""
-    load = LOADS["short"]
+    load = LOADS["many"]
     title(f"distance: the same on loopback, and over {2 * ONE_WAY} ms round trips to both clusters")
     steps: dict[str, dict[bool, list[Run]]] = {}
     for _unused in range(REPEATS):
@@ -118,11 +117,11 @@ def distance(bed: Bed) -> None:
 
 # What is asked, and what has to be there for it.
 QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
-    "plan": (plan, ("short",)),
+    "plan": (plan, ("many",)),
     "groups": (groups, ("shared",)),
-    "commit": (commit, ("short",)),
-    "length": (length, ("short", "long")),
-    "distance": (distance, ("short",)),
+    "commit": (commit, ("many",)),
+    "length": (length, ("long", "longer")),
+    "distance": (distance, ("many",)),
 }
 
 

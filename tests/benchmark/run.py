@@ -42,18 +42,17 @@ def main(words: t.Sequence[str] | None = None) -> int:
     begin = time.monotonic()
     loads = list(dict.fromkeys(load for name in names for load in QUESTIONS[name][1]))
     print(
-        f"{os.cpu_count()} cores, {os.getloadavg()[0]:.1f} of them busy before. Starting and filling two clusters ..."
+        f"{os.cpu_count()} cores, {os.getloadavg()[0]:.1f} wanted by other programs. Starting and filling two clusters ..."
     )
     try:
         with running(loads) as bed:
             print(f"... ready after {time.monotonic() - begin:.0f} s", flush=True)
             for name in names:
                 QUESTIONS[name][0](bed)
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt:
         print("stopped; nothing is left running", file=sys.stderr)
         return 130
-    print(f"\n{time.monotonic() - begin:.0f} s in all")
+    print(f"\n{time.monotonic() - begin:.0f} s in all; {os.getloadavg()[1]:.1f} cores were wanted at the end")
     return 0
 
 
