@@ -169,6 +169,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.run impo
 def commit(module: AnsibleModule) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
+    options.check_not_negative(params, "idle_wait")
+    if params["state"] == "rolled_back":
+        files.read_required(path, "receipt", "a migration first: without one there is nothing to roll back")
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     policies = use_case.Options(
@@ -193,7 +196,7 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
                 snapshot.read(taken, params["snapshot"]) if taken else None,
             )
         else:
-            text = files.read_required(path, "receipt", "state: committed")
+            text = files.read_required(path, "receipt", "a migration first")
             outcome = use_case.roll_back(receipt.from_json(text, path), cluster, policies, writer)
     return {
         "changed": bool(outcome.set),

@@ -234,6 +234,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.run impo
 def translate(module: AnsibleModule) -> dict[str, t.Any]:
     params = module.params
     path = params["plan"]
+    options.check_not_negative(params, "wait_for_copier", "search_limit")
     files.check_writable(path)
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     with files.locked(path):

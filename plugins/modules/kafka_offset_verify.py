@@ -27,7 +27,7 @@ options:
     required: true
   receipt:
     description:
-      - Path of the receipt file.
+      - Path of the receipt file. Where there is none, nothing had to be written.
     type: path
     required: true
   method:
@@ -81,10 +81,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.run impo
 def verify(module: AnsibleModule) -> dict[str, t.Any]:
     params = module.params
     planned = files.read_required(params["plan"], "plan", "kafka_offset_translate")
-    written = files.read_required(params["receipt"], "receipt", "kafka_offset_commit")
+    made = plan.from_json(planned, params["plan"])
+    written = files.read(params["receipt"])
     found = use_case.anchors(
-        plan.from_json(planned, params["plan"]),
-        receipt.from_json(written, params["receipt"]),
+        made,
+        receipt.from_json(written, params["receipt"]) if written else receipt.Receipt(made.destination_id),
         options.connection(params, "source"),
         options.connection(params, "destination"),
     )

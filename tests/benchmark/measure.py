@@ -49,10 +49,11 @@ def run_module(name: str, **options: t.Any) -> Run:
     return Run(seconds, used.ru_maxrss * 1024 / 1e6, used.ru_utime + used.ru_stime, result)
 
 
-def poll_loop(address: str, ranges: t.Iterable[tuple[str, int, int, int]]) -> float:
+def poll_loop(address: str, ranges: t.Iterable[tuple[str, int, int, int]], **settings: int) -> float:
     """Seconds for reading (topic, partition, start, end) one after another with assign() and poll(1.0).
 
-    What a script would do, with the client's default settings. Every range is inside its log, so no poll waits in vain.
+    What a script would do, with the client's default settings but for those given, whose names have underscores for
+    dots. Every range is inside its log, so no poll waits in vain.
     """
     consumer = Consumer(
         {
@@ -60,6 +61,7 @@ def poll_loop(address: str, ranges: t.Iterable[tuple[str, int, int, int]]) -> fl
             "group.id": "streamshift-benchmark",
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
+            **{name.replace("_", "."): value for name, value in settings.items()},
         }
     )
     try:

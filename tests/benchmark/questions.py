@@ -33,21 +33,36 @@ def plan(bed: Bed) -> None:
     row("plan (kafka_offset_translate)", runs, "target: 10 s, 250 MB")
     print(f"  {_verdicts(runs[0])}")
     chosen = commits[:: len(commits) // LOOP_PARTITIONS][:LOOP_PARTITIONS]
-    seconds = sum(
-        poll_loop(
-            address,
-            (
-                (*where, max(0, offset + shift - AROUND), min(load.records + shift, offset + shift + AROUND))
-                for where, offset in chosen
-            ),
-        )
-        for address, shift in ((bed.source.near, 0), (bed.destination.near, FOREIGN))
-    )
-    each = seconds / len(chosen)
     print(
-        f"  a loop of assign() and poll(1.0), told the answers, that reads {AROUND} records on each side of them on both "
-        f"clusters:\n    {len(chosen)} partitions in {seconds:.1f} s = {each:.3f} s each; so {len(commits):,} would take "
-        f"{each * len(commits):,.0f} s: {each * len(commits) / _median(runs):,.0f} times the plan's time (target: 100)"
+        f"  a loop of assign() and poll(1.0), told the answers, that reads {AROUND} records on each side on both clusters:"
+    )
+    _loop(bed, load, chosen, len(commits), _median(runs), "target: 100")
+    print("  the same with fetch.wait.max.ms=10, so that it does not wait at the end of a log:")
+    _loop(bed, load, chosen, len(commits), _median(runs), "", fetch_wait_max_ms=10)
+
+
+def _loop(
+    bed: Bed,
+    load: Load,
+    commits: t.Sequence[tuple[tuple[str, int], int]],
+    all_commits: int,
+    plan_seconds: float,
+    target: str,
+    **settings: int,
+) -> None:
+    """Measure the loop on these commits, and say how long it would take for all."""
+    seconds = 0.0
+    for address, shift in ((bed.source.near, 0), (bed.destination.near, FOREIGN)):
+        ranges = [
+            (*where, max(0, offset + shift - AROUND), min(load.records + shift, offset + shift + AROUND))
+            for where, offset in commits
+        ]
+        seconds += poll_loop(address, ranges, **settings)
+    extrapolated = seconds / len(commits) * all_commits
+    print(
+        f"    {len(commits)} partitions in {seconds:.2f} s = {seconds / len(commits):.3f} s each, so {all_commits:,} in "
+        f"{extrapolated:,.0f} s: {extrapolated / plan_seconds:,.0f} times the plan's time  {target}",
+        flush=True,
     )
 
 

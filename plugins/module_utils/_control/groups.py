@@ -110,7 +110,7 @@ def find_coordinators(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict
 
 def _listed(client: KafkaAdminClient) -> dict[str, GroupListing]:
     manager = client._manager
-    manager.run(lambda: manager.cluster.request_update())  # a broker that was down a moment ago is asked as well
+    manager.run(manager.cluster.request_update)  # a broker that was down a moment ago is asked as well
     nodes = [broker.node_id for broker in manager.cluster.brokers()]
     found = {}
     for answer in exchange(client, [(ListGroupsRequest(), node) for node in nodes]):

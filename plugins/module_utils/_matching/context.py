@@ -127,7 +127,7 @@ class Side(enum.IntFlag):
     UNKNOWN = 0
     CONSUMED = 1
     UNCONSUMED = 2
-    BOTH = 3  # equal records stand on both sides of the committed offset
+    BOTH = CONSUMED | UNCONSUMED  # equal records stand on both sides of the committed offset
     FOREIGN = 4
 
 

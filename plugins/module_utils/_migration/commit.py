@@ -71,6 +71,11 @@ def commit(
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
+    if snapshot is not None and snapshot.cluster_id not in (None, plan.source_id):
+        raise Refused(
+            f"the plan was made for source cluster {plan.source_id}, and the snapshot is of {snapshot.cluster_id}",
+            remedy="plan again",
+        )
     if snapshot is not None and snapshot.digest() != plan.snapshot:
         raise Refused(
             "the source's groups have moved since the plan was made",

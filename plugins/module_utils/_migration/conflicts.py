@@ -76,6 +76,18 @@ def commit_writes(
         if earlier is not None and earlier.written == target and earlier.explains(found):
             writes.kept.append(f"{_name(entry)}: migrated earlier, has consumed since: left at {text(found)}")
             continue
+        if earlier is not None and _moved_back(earlier, found, target):
+            if on_advance == "keep":
+                writes.kept.append(f"{_name(entry)}: migrated earlier, moved back since: left at {text(found)}")
+                continue
+            raise Refused(
+                f"the group was migrated to {text(target)} earlier, and somebody has moved it back to {text(found)} since",
+                cluster=cluster,
+                group=entry.group,
+                topic=entry.partition.topic,
+                partition=entry.partition.partition,
+                remedy="set on_advance to keep to leave such entries alone, or roll back and migrate again to set it anew",
+            )
         if found != entry.expected and not (earlier is not None and same(found, earlier.written)):
             raise Refused(
                 f"the destination's commit has changed since the plan was made: expected {text(entry.expected)}, "
@@ -157,6 +169,13 @@ def _allowed(
         partition=partition.partition,
         remedy=f"set {option} to {'rewind' if rewind else 'advance'} to allow it, or to keep to leave such entries alone",
     )
+
+
+def _moved_back(earlier: ReceiptEntry, found: Target, target: CommittedOffset) -> bool:
+    """Does a group stand before what was set here once, and not where it stood before that?"""
+    if found is None or not earlier.is_confirmed or earlier.written != target:
+        return False
+    return found.offset < target.offset and not same(found, earlier.before)
 
 
 def _name(entry: PlanEntry) -> str:

@@ -40,7 +40,11 @@ def anchors(plan: Plan, receipt: Receipt, source: Connection, destination: Conne
     for expected, connection in ((plan.source_id, source), (plan.destination_id, destination)):
         found = cluster_id(connection)
         if found != expected:
-            raise Refused(f"the plan was made for cluster {expected}, and this is {found}", cluster=str(connection))
+            raise Refused(
+                f"the plan was made for cluster {expected}, and this is {found}",
+                cluster=str(connection),
+                remedy="connect to the plan's clusters, or plan again",
+            )
     entries, problems = _set(plan, receipt, destination)
     matched_by = {entry.evidence.matched_by for entry in entries if entry.evidence.matched_by}
     checked: set[Key] = set()

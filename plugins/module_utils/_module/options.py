@@ -99,6 +99,13 @@ def connection(params: Spec, option: str) -> Connection:
     return connection_from(given, option if option == "cluster" else f"{option} cluster")
 
 
+def check_not_negative(params: Spec, *names: str) -> None:
+    """Raise InvalidInput that names the first of these options with a negative value."""
+    for name in names:
+        if params[name] < 0:
+            raise InvalidInput(f"{name} is {params[name]}", remedy="give 0 or more")
+
+
 def selection(params: Spec) -> Selection:
     """The selection that the options describe; Selection.check() tells whether it can be meant."""
     given: Spec = {key: None if params[key] is None else tuple(params[key]) for key in selection_spec()}

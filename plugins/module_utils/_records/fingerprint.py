@@ -11,7 +11,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import xxh3_128_digest
 
-Headers = t.Sequence[tuple[str, bytes | None]]
+Headers: t.TypeAlias = "t.Sequence[tuple[str, bytes | None]]"
 
 PARTS = ("key", "value", "headers")
 _number = struct.Struct("<i").pack

@@ -109,7 +109,7 @@ def test_a_leader_epoch_that_nobody_asked_for_is_no_difference():
         pytest.param(10, 50, 50, "right", id="second run"),
         pytest.param(10, 50, 60, "kept", id="has consumed since"),
         pytest.param(None, 50, 60, "kept", id="has consumed since, and had no commit before"),
-        pytest.param(10, 50, 30, "changed", id="somebody has rewound it since"),
+        pytest.param(10, 50, 30, "refused", id="somebody has rewound it since"),
         pytest.param(10, 50, None, "changed", id="its commit has expired since"),
         pytest.param(10, 50, 10, "written", id="somebody has put it back since"),
         pytest.param(None, None, None, "written", id="killed before its write"),
@@ -121,6 +121,14 @@ def test_a_leader_epoch_that_nobody_asked_for_is_no_difference():
 )
 def test_a_run_after_an_earlier_one(before, after, found, expected):
     assert decided(entry(50, before), at(found), receipt(before, 50, after)) == expected
+
+
+def test_what_was_moved_back_stays_so_even_for_a_new_plan_unless_it_is_migrated_anew():
+    new_plan = entry(50, 30)
+    assert decided(new_plan, at(30), receipt(10, 50, 50)) == "refused"
+    assert decided(new_plan, at(30), receipt(10, 50, 50), on_advance="keep") == "kept"
+    # After a rollback the receipt says that nothing is written here any more.
+    assert decided(new_plan, at(30), receipt(10, None, None)) == "written"
 
 
 # The same, where the first run was to rewind the group from 90 to 50.
