@@ -97,7 +97,7 @@ def length(bed: Bed) -> None:
     title(f"length: the same plan for {partitions:,} partitions of {lengths} records each, in turns")
     taken = [_snapshot(bed, load) for load in loads]
     runs: list[list[Run]] = [[], []]
-    for _ in range(REPEATS):
+    for _again in range(REPEATS):
         for its, load, snapshot in zip(runs, loads, taken, strict=True):
             its.append(_plan(bed, load, snapshot))
     for its, load in zip(runs, loads, strict=True):
