@@ -13,10 +13,22 @@ import sys
 import tempfile
 import time
 import typing as t
+from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 MODULES = "ansible_collections.streamshift.kafka.plugins.modules"
+# The largest size of the process itself: that which wait4() tells begins with its parent's.
+RUN = """
+import runpy, sys
+module, size = sys.argv[1:3]
+del sys.argv[1:3]
+try:
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+finally:
+    with open("/proc/self/status") as status, open(size, "w") as out:
+        out.writelines(line.split()[1] for line in status if line.startswith("VmHWM"))
+"""
 
 
 class Run(t.NamedTuple):
@@ -30,23 +42,23 @@ class Run(t.NamedTuple):
 
 def run_module(name: str, **options: t.Any) -> Run:
     """Run a module as Ansible does: a Python process that is given its options as JSON. Raises what a failure says."""
-    # Files instead of pipes: the process is waited for by wait4(), which tells what it alone has used.
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as arguments, tempfile.TemporaryFile("w+") as said:
-        json.dump({"ANSIBLE_MODULE_ARGS": options}, arguments)
-        arguments.flush()
+    with tempfile.TemporaryDirectory() as name_of_folder, tempfile.TemporaryFile("w+") as said:
+        arguments, size = Path(name_of_folder) / "arguments.json", Path(name_of_folder) / "size"
+        arguments.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": options}))
         begin = time.perf_counter()
-        process = subprocess.Popen([sys.executable, "-m", f"{MODULES}.{name}", arguments.name], stdout=said)
+        process = subprocess.Popen([sys.executable, "-c", RUN, f"{MODULES}.{name}", size, arguments], stdout=said)
         try:
-            _unused, _unused, used = os.wait4(process.pid, 0)
+            _pid, _status, used = os.wait4(process.pid, 0)
         except BaseException:
             process.kill()
             raise
         seconds = time.perf_counter() - begin
         said.seek(0)
         result = json.load(said)
+        megabytes = int(size.read_text()) * 1024 / 1e6
     if result.get("failed"):
         raise RuntimeError(f"{name}: {result['msg']}")
-    return Run(seconds, used.ru_maxrss * 1024 / 1e6, used.ru_utime + used.ru_stime, result)
+    return Run(seconds, megabytes, used.ru_utime + used.ru_stime, result)
 
 
 def poll_loop(address: str, ranges: t.Iterable[tuple[str, int, int, int]], **settings: int) -> float:
