@@ -52,7 +52,7 @@ def main(words: t.Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped; nothing is left running", file=sys.stderr)
         return 130
-    print(f"\n{time.monotonic() - begin:.0f} s in all; {os.getloadavg()[1]:.1f} cores were wanted at the end")
+    print(f"\n{time.monotonic() - begin:.0f} s in all")
     return 0
 
 
