@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import (
     CommittedOffset,
     GroupReading,
+    commits_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
@@ -86,7 +87,7 @@ def commit(
     entries, left_out = conflicts.without_blocked(plan.entries, options.on_blocked, cluster)
     entries = [entry for entry in entries if entry.target is not None]
     readings = _read(destination, {entry.group for entry in entries})
-    current = _commits(readings)
+    current = commits_of(readings)
     known = conflicts.confirmed(known, current)
     writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
     _check_bounds(destination, writes.set)
@@ -117,7 +118,7 @@ def roll_back(receipt: Receipt, destination: Connection, options: Options, save:
     cluster = str(destination)
     _same_cluster(receipt.cluster_id, "receipt", destination)
     readings = _read(destination, {entry.group for entry in receipt.entries})
-    current = _commits(readings)
+    current = commits_of(readings)
     writes = conflicts.rollback_writes(receipt, current, options.on_rewind, options.on_advance, cluster)
     writes = writes._replace(set=_left_behind(receipt, readings) | writes.set)
     writes, busy = _idle(destination, writes, readings, options)
@@ -163,14 +164,6 @@ def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
 
 def _read(destination: Connection, names: t.Collection[str]) -> dict[str, GroupReading]:
     return groups.read_groups(destination, sorted(names)) if names else {}
-
-
-def _commits(readings: t.Mapping[str, GroupReading]) -> dict[Key, CommittedOffset]:
-    return {
-        (name, partition): committed
-        for name, reading in readings.items()
-        for partition, committed in reading.offsets.items()
-    }
 
 
 def _idle(
@@ -249,7 +242,7 @@ def _write(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
 def _read_back(
     destination: Connection, targets: t.Mapping[Key, Target]
 ) -> tuple[dict[Key, CommittedOffset], list[str]]:
-    done = _commits(_read(destination, {group for group, _partition in targets}))
+    done = commits_of(_read(destination, {group for group, _partition in targets}))
     wrong = [
         f"{group} {partition}: wanted {conflicts.text(target)}, read back {conflicts.text(done.get((group, partition)))}"
         for (group, partition), target in sorted(targets.items())

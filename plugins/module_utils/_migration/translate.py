@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, settle
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
@@ -181,12 +181,7 @@ def _stands(entry: PlanEntry, previous: PlanEntry) -> bool:
 def _commits(connection: Connection, names: t.Collection[str]) -> dict[tuple[str, TopicPartition], CommittedOffset]:
     if not names:
         return {}
-    readings = groups.read_groups(connection, sorted(names))
-    return {
-        (name, partition): committed
-        for name, reading in readings.items()
-        for partition, committed in reading.offsets.items()
-    }
+    return commits_of(groups.read_groups(connection, sorted(names)))
 
 
 def _partition_counts(connection: Connection, names: t.Collection[str]) -> dict[str, int]:

@@ -45,3 +45,12 @@ class GroupReading:
     type: str
     protocol_type: str
     offsets: Commits
+
+
+def commits_of(readings: t.Mapping[str, GroupReading]) -> dict[tuple[str, TopicPartition], CommittedOffset]:
+    """What all of these groups have committed, by group and partition."""
+    return {
+        (name, partition): committed
+        for name, reading in readings.items()
+        for partition, committed in reading.offsets.items()
+    }
