@@ -85,7 +85,7 @@ def verify(module: AnsibleModule) -> dict[str, t.Any]:
     written = files.read(params["receipt"])
     found = use_case.anchors(
         made,
-        receipt.from_json(written, params["receipt"]) if written else receipt.Receipt(made.destination_id),
+        receipt.from_json(written, params["receipt"]) if written is not None else receipt.Receipt(made.destination_id),
         options.connection(params, "source"),
         options.connection(params, "destination"),
     )
