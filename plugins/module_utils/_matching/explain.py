@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 _FIRST_SPAN = 32
 _GROWTH = 4
+_GLANCE = 160  # offsets
 
 
 class OtherMatching(Exception):
@@ -56,7 +57,16 @@ def explain(source: LogReader, context: Context, known: Known, records: list[Rec
         known.foreign.update(pending)
         return
     for begin, group in _by_start(source, list(pending.values())):
-        _search(source, known, begin, group)
+        known.foreign.update(known.key(record) for record in _search(source, known, begin, group, source.end))
+
+
+def glance(source: LogReader, known: Known, records: list[Record]) -> None:
+    """Look for these destination records at the source where their timestamps point; those not found there stay unknown.
+
+    Raises NotRead, BudgetSpent.
+    """
+    for begin, group in _by_start(source, records):
+        _search(source, known, begin, group, min(source.end, begin + _GLANCE))
 
 
 def _by_start(source: LogReader, records: list[Record]) -> list[tuple[int, list[Record]]]:
@@ -76,12 +86,13 @@ def _by_start(source: LogReader, records: list[Record]) -> list[tuple[int, list[
     return starts
 
 
-def _search(source: LogReader, known: Known, begin: int, records: list[Record]) -> None:
+def _search(source: LogReader, known: Known, begin: int, records: list[Record], end: int) -> list[Record]:
+    """Read the source from `begin` on until all these records are known, or to `end`; what is left of them."""
     done, width = begin, _FIRST_SPAN
-    while records and done < source.end:
-        until = min(source.end, done + source.within_budget(width))
+    while records and done < end:
+        until = min(end, done + source.within_budget(width))
         known.add(*source.with_aborted(done, until))
         records = [record for record in records if known.side(record) is Side.UNKNOWN]
         check_headers(known, records)
         done, width = until, width * _GROWTH
-    known.foreign.update(known.key(record) for record in records)
+    return records

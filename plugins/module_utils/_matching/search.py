@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explai
     check_headers,
     check_stamps,
     explain,
+    glance,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.order import Scanned, settle_order
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import (
@@ -28,6 +29,8 @@ WINDOW = 24  # offsets read from there on at first
 TAIL = 8  # offsets read at the ends of both logs
 
 _GROWTH = 2
+_HEAD = 8  # offsets read at the destination's beginning, where it may not hold what it should
+_SOURCE_HEAD = 2  # and at the source's, with which most copies begin
 _RUN = 4  # times the context's length is how far the copies of equal records are looked for
 
 
@@ -102,7 +105,11 @@ class _Scan:
     def __init__(self, reader: Reader, context: Context, known: Known) -> None:
         self._source, self._destination = reader.source, reader.destination
         self._context, self._known = context, known
+        self._source.want(self._source.start, self._source.start + _SOURCE_HEAD)
+        self._destination.want(self._destination.start, self._destination.start + _HEAD)
         self._begin = _begin(self._destination, context, known)
+        if self._begin > self._destination.start and _begins_late(self._source, self._destination, known):
+            self._begin = self._destination.start
         self._low = max(self._destination.start, self._begin - MARGIN)
         self._high = min(self._destination.end, self._begin + WINDOW)
         self._astray = False
@@ -240,6 +247,20 @@ def _begin(destination: LogReader, context: Context, known: Known) -> int:
         return destination.end
     begin = destination.first_at(min(record.timestamp for record in needed))
     return destination.end if begin is None else max(begin, destination.start)
+
+
+def _begins_late(source: LogReader, destination: LogReader, known: Known) -> bool:
+    """Does the destination begin with unconsumed records, as when the copier was first started late, and then again?
+
+    A copier that begins before the committed offset comes to its neighbours before it comes to what follows them, so a
+    look-up of these neighbours is enough. One that began behind them may have left older timestamps before that.
+    """
+    known.add(*source.with_aborted(source.start, source.start + _SOURCE_HEAD))
+    head = destination.records(destination.start, destination.start + _HEAD)
+    if head and not any(known.sides(head)):
+        glance(source, known, head)
+    first = next((side for side in known.sides(head) if side in (Side.CONSUMED, Side.UNCONSUMED, Side.BOTH)), None)
+    return first is not None and first is not Side.CONSUMED
 
 
 def _index(sides: list[Side], wanted: Side) -> int:

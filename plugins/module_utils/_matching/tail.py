@@ -111,9 +111,8 @@ def _count(reader: Reader, context: Context, known: Known, cut: Cut, offset: int
         )
         expected = [(name, dispensable) for _unused, name, dispensable in both]
     followed = _followed(known, rest, sides, expected) if cut.settled else 0
-    complete = _complete(
-        destination, known, cut, offset, [r for r, side in zip(rest, sides, strict=True) if side is Side.BOTH]
-    )
+    doubtful = [record for record, side in zip(rest, sides, strict=True) if side is Side.BOTH]
+    complete = set() if source.facts.compacted else _complete(destination, known, cut, offset, doubtful)
     repeated = [i for i, record in enumerate(rest) if known.repeats(record)]
     again = [i for i in repeated if sides[i] is Side.CONSUMED]
     equal = [i for i in repeated if sides[i] is Side.BOTH and (i >= followed or known.key(rest[i]) not in complete)]
@@ -125,7 +124,10 @@ def _count(reader: Reader, context: Context, known: Known, cut: Cut, offset: int
 
 
 def _complete(destination: LogReader, known: Known, cut: Cut, offset: int, doubtful: list[Record]) -> set[Key]:
-    """Those of the doubtful records of whose consumed equals all were passed: so none of those is behind the cut."""
+    """Those of the doubtful records of whose consumed equals all were passed: so none of those is behind the cut.
+
+    Not at a compacted source: the copies that were passed may be those of equal records that it has lost.
+    """
     places = known.consumed_places({known.key(record) for record in doubtful})
     length = known.committed - min((place for found in places.values() for place in found), default=known.committed)
     if not length or length > LONGEST:
