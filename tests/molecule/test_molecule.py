@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / ".cache/molecule"
 # Beside the scenarios is one that starts and stops the clusters which the others share.
 SCENARIOS = sorted(file.parent.name for file in ROOT.glob("molecule/*/molecule.yml"))
 
@@ -18,12 +20,32 @@ SCENARIOS = sorted(file.parent.name for file in ROOT.glob("molecule/*/molecule.y
 @pytest.mark.timeout(2400)
 def test_every_scenario(run_tool):
     assert set(SCENARIOS) > {"default"}
-    molecule = {"MOLECULE_GLOB": "molecule/*/molecule.yml"}
+    # Molecule's own choice is one directory for all checkouts of the same name.
+    molecule = {"MOLECULE_GLOB": "molecule/*/molecule.yml", "MOLECULE_EPHEMERAL_DIRECTORY": str(FOLDER)}
     try:
         said = run_tool("molecule", "test", "--all", **molecule)
-    except BaseException:
+    except BaseException as failed:
         # The time limit, too, ends molecule before it has stopped its clusters.
         run_tool("molecule", "destroy", "--all", **molecule)
+        if isinstance(failed, pytest.fail.Exception):
+            pytest.fail(f"{failed.msg}\n\nThe tasks that failed, once more:\n{failed_tasks(str(failed.msg))}", False)
         raise
     recap = said.partition("SCENARIO RECAP")[2]
     assert all(scenario in recap for scenario in SCENARIOS), said
+    # The next run must find neither clusters nor files of migrations.
+    assert list(FOLDER.rglob("*.json")) == []
+
+
+def failed_tasks(said: str) -> str:
+    """The tasks that failed, so that whoever sees only the end of a long output sees them."""
+    tasks = re.split(r"^(?=TASK |PLAY |INFO )", said, flags=re.MULTILINE)
+    return "".join(task for task in tasks if re.search(r"^(fatal|failed): |\[ERROR\]", task, re.MULTILINE))
+
+
+def test_failed_tasks_are_found_in_the_output():
+    said = (
+        "INFO     [one > check] Executing\nTASK [Good] ***\nok: [here]\n\n"
+        'TASK [Bad] ***\n[ERROR]: Task failed: no\nfatal: [here]: FAILED! => {"msg": "no"}\n\n'
+        "TASK [Bad, too] ***\nfailed: [here] (item=1) => {}\n\nPLAY RECAP ***\nhere : ok=1 failed=2\n"
+    )
+    assert re.findall(r"TASK \[(.*)\]", failed_tasks(said)) == ["Bad", "Bad, too"]
