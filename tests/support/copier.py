@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from demo.clients import Message, Servers, Stored, produce, read
+
+DAY = 86_400_000  # milliseconds; much older junk would be removed at once where nothing else stands beside it
 
 # Where the copies of a source record are at the destination: by (partition, source offset), in order.
 Copies = dict[tuple[int, int], list[int]]
@@ -29,7 +32,7 @@ def copy(
 ) -> Copies:
     """Copy a topic's records with key, value, headers, timestamp and partition; `to` must exist.
 
-    junk: so many foreign records come before each partition's copies. keep: others are filtered out. behind: the
+    junk: so many foreign records, a day older, come before each partition's copies. keep: others are filtered out. behind: the
     last so many of each partition are still to come. again: the last so many are copied a second time, as by a
     restarted copier. committed=False copies aborted records too. settings go to the producer.
     """
@@ -38,7 +41,9 @@ def copy(
         wanted = [record for record in records if keep is None or keep(record)]
         wanted = wanted[: len(wanted) - behind]
         wanted += wanted[len(wanted) - again :]
-        foreign = [Message(f"junk {number}".encode(), timestamp=1, partition=partition) for number in range(junk)]
+        # Older than the copies, but not so old that the broker removes a segment of junk while they are on their way.
+        older = max(1, min((record.timestamp for record in wanted), default=1) - 1)
+        foreign = [Message(f"junk {number}".encode(), timestamp=older, partition=partition) for number in range(junk)]
         offsets = produce(destination, to or topic, [*foreign, *map(as_message, wanted)], **settings)
         for record, offset in zip(wanted, offsets[junk:], strict=True):
             copies.setdefault((partition, record.offset), []).append(offset)

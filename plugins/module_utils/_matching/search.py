@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import (
@@ -255,12 +256,13 @@ def _begins_late(source: LogReader, destination: LogReader, known: Known) -> boo
     A copier that begins before the committed offset comes to its neighbours before it comes to what follows them, so a
     look-up of these neighbours is enough. One that began behind them may have left older timestamps before that.
     """
-    known.add(*source.with_aborted(source.start, source.start + _SOURCE_HEAD))
+    known.add(source.records(source.start, source.start + _SOURCE_HEAD))
     head = destination.records(destination.start, destination.start + _HEAD)
-    if head and not any(known.sides(head)):
-        glance(source, known, head)
-    first = next((side for side in known.sides(head) if side in (Side.CONSUMED, Side.UNCONSUMED, Side.BOTH)), None)
-    return first is not None and first is not Side.CONSUMED
+    strangers = list(itertools.takewhile(lambda record: not known.side(record) & Side.BOTH, head))
+    if strangers:
+        glance(source, known, strangers)
+    first = next((side for side in known.sides(head) if side & Side.BOTH), Side.CONSUMED)
+    return first is not Side.CONSUMED
 
 
 def _index(sides: list[Side], wanted: Side) -> int:

@@ -1,0 +1,239 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""The rule for a destination topic whose partitions are not copies of one source partition each. Pure.
+
+Its records come from several source partitions, in an order that nobody has kept. So records are told apart one by one,
+wherever they stand: consumed, unconsumed, or unknown to the source. In each destination partition the group stands behind
+the last consumed record before the first unconsumed one; consumed records that follow there come again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, LogFacts, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+
+class Position(t.NamedTuple):
+    """Where a group stands on one source partition: what lies below `consumed_below` is consumed.
+
+    committed is None where the group has no commit; what it has consumed there is then a matter of policy.
+    """
+
+    partition: TopicPartition
+    committed: int | None
+    consumed_below: int
+    facts: LogFacts
+
+
+class Missing(t.NamedTuple):
+    """Consumed records that are not at the destination, nor is anything after them: how many at most, and the first."""
+
+    count: int
+    partition: TopicPartition
+    offset: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sources:
+    """Every source partition of the topics that were merged or repartitioned, as one group stands on them."""
+
+    positions: tuple[Position, ...]
+    missing: Missing | None = None
+
+    @property
+    def nothing_consumed(self) -> bool:
+        """Has the group never consumed anything of any of them?"""
+        return all(
+            at.consumed_below == 0 or (at.committed is None and at.consumed_below <= at.facts.log_start)
+            for at in self.positions
+        )
+
+    @property
+    def expired(self) -> int:
+        """How many offsets that the group has not consumed have expired."""
+        return sum(max(0, at.facts.log_start - at.committed) for at in self.positions if at.committed is not None)
+
+    @property
+    def compacted(self) -> bool:
+        """May records have been compacted away, unconsumed ones too?"""
+        return any(at.facts.compacted for at in self.positions)
+
+    @property
+    def incomplete(self) -> bool:
+        """May records have been at the source that it has no more?"""
+        return self.compacted or any(at.facts.log_start > 0 for at in self.positions)
+
+    @property
+    def retention_ms(self) -> int | None:
+        """How old a record gets at the source, at the most; None for those that are kept for ever."""
+        ages = [at.facts.retention_ms for at in self.positions]
+        return None if None in ages else max(age for age in ages if age is not None)
+
+
+class Seen(t.NamedTuple):
+    """A record of the destination; timestamp in milliseconds."""
+
+    offset: int
+    timestamp: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """What one destination partition holds for one group, up to its end.
+
+    first_unconsumed: the first record that may be the copy of an unconsumed one; last_consumed: the offset of the last
+    consumed one before it. Unknown are records that the source does not have. between: of the unknown records between
+    these two (or from the last consumed one to the end, where there is no unconsumed one) the timestamp of the youngest,
+    None without any.
+    first_unknown, first_young: the offsets of the first unknown record, and of the first one that cannot have expired at the
+    source yet (see young_from). consumed_behind: how many consumed records follow the first unconsumed one;
+    unsure_behind: how many that may be consumed, but cannot be told from unconsumed ones.
+    """
+
+    first_unconsumed: Seen | None = None
+    last_consumed: int | None = None
+    between: int | None = None
+    first_unknown: int | None = None
+    first_young: int | None = None
+    consumed_behind: int = 0
+    unsure_behind: int = 0
+
+
+def refused(positions: t.Iterable[Position]) -> Decision | None:
+    """What a single source partition decides for all entries of the group, None where nothing stands in the way."""
+    for at in positions:
+        if at.consumed_below > at.facts.high_watermark:
+            return _blocked(
+                Reason.BEYOND_END,
+                f"{at.partition} ends at {at.facts.high_watermark} at the source, and {at.consumed_below} is committed: the "
+                "topic was recreated or truncated after the commit; reset the group at the source first",
+            )
+        if at.consumed_below > at.facts.end:
+            return _blocked(
+                Reason.OPEN_TRANSACTION,
+                f"an open transaction keeps the records of {at.partition} from {at.facts.end} on from being read at the "
+                "source; try again when it is over",
+            )
+    return None
+
+
+def young_from(sources: Sources, now: int) -> int | None:
+    """From which timestamp on no record can have expired at the source; None when records never expire there.
+
+    :param now: milliseconds since the epoch.
+    """
+    return None if sources.retention_ms is None else max(0, now - sources.retention_ms)
+
+
+def decide_merged(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
+    """Where the group must stand in one destination partition.
+
+    No unconsumed record that both clusters have is left behind, whatever the order of the copies.
+    """
+    if sources.nothing_consumed:
+        return Decision(Verdict.EXACT, there.log_start, repeats=0, detail="nothing was ever consumed")
+    decision = _expired(sources, found, there, policy) if sources.expired else _placed(sources, found, there, policy)
+    missing = sources.missing
+    if missing is None or decision.verdict is Verdict.BLOCKED:
+        return decision
+    return _blocked(
+        Reason.DESTINATION_BEHIND,
+        f"{missing.count} consumed records are not at the destination, and none after them, first {missing.partition} "
+        f"offset {missing.offset}; they would be repeated when they come: wait for the copier",
+        lossless=decision.offset,
+    )
+
+
+def _placed(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
+    first, last = found.first_unconsumed, found.last_consumed
+    if last is None:
+        if first is None and found.first_unknown is not None and sources.incomplete and not sources.compacted:
+            return _by_policy(sources, found, there, policy)
+        if found.first_unknown is not None and sources.compacted:
+            return _lost(there.log_start, found)
+        # Before the first copy stands what was there earlier, or what has expired after it was consumed.
+        unknown = first is not None and found.first_unknown is not None and found.first_unknown < first.offset
+        return _counted(first.offset if first is not None and unknown else there.log_start, found)
+    if first is None or found.between is None or not sources.incomplete:
+        return _counted(last + 1, found)
+    younger = policy.with_timestamp and not there.log_append_time and found.between > first.timestamp
+    return _lost(last + 1, found) if sources.compacted or younger else _counted(first.offset, found)
+
+
+def _counted(offset: int, found: Found) -> Decision:
+    repeats = found.consumed_behind + found.unsure_behind
+    if not repeats:
+        return Decision(Verdict.EXACT, offset, repeats=0)
+    if not found.consumed_behind:
+        reason = Reason.EQUAL_RECORDS
+        detail = "equal records stand on both sides of the committed offsets, and their copies cannot be told apart"
+    else:
+        reason = Reason.REPARTITIONED
+        detail = "records of several source partitions stand here in another order: consumed ones follow the first unconsumed one"
+    return Decision(Verdict.SAFE, offset, reason, repeats, detail)
+
+
+def _lost(offset: int, found: Found) -> Decision:
+    return Decision(
+        Verdict.SAFE,
+        offset,
+        Reason.SOURCE_LOST_RECORDS,
+        found.consumed_behind + found.unsure_behind,
+        "the source has lost records, whose copies may be among those before the first unconsumed one",
+    )
+
+
+def _expired(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
+    """The source has lost records that the group has not consumed; the destination may still have them."""
+    lost = f"{sources.expired} offsets after the committed ones have expired at the source"
+    if policy.on_expired == "fail":
+        return _blocked(Reason.POLICY_FAIL, f"{lost}; on_expired says fail", lossless=there.log_start)
+    if policy.on_expired == "start":
+        offset, detail = there.log_start, f"{lost}; the destination's start, as on_expired says"
+    else:
+        offset = there.end if found.first_unconsumed is None else found.first_unconsumed.offset
+        offset = offset if found.last_consumed is None else found.last_consumed + 1
+        detail = (
+            f"{lost}; the first record that the source still has: at most {sources.expired} unconsumed ones are skipped"
+        )
+    if policy.on_expired == "count_back":
+        # Where records of several partitions stand mixed, the last ones are not those that were consumed last.
+        offset = offset if found.first_unknown is None else min(offset, found.first_unknown)
+        detail = (
+            f"{lost}; the group stands before every record that only the destination has, for it may be one of those"
+        )
+    return Decision(Verdict.SAFE, offset, Reason.EXPIRED, None, detail)
+
+
+def _by_policy(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
+    """Nothing here is at the source any more, or ever was."""
+    if policy.on_no_anchor == "fail":
+        return _blocked(
+            Reason.POLICY_FAIL,
+            "the source has none of the records that stand here; on_no_anchor says fail",
+            lossless=there.log_start,
+        )
+    if policy.on_no_anchor == "by_retention" and sources.retention_ms is None:
+        offset = there.log_start
+        detail = "the source keeps its records for ever, so none of those that stand here is known to be consumed"
+    elif policy.on_no_anchor == "by_retention":
+        offset = there.end if found.first_young is None else found.first_young
+        detail = (
+            "the source has none of the records that stand here: everything that is old enough to have expired there is "
+            "taken as consumed"
+        )
+    else:
+        offset = there.log_start if policy.on_no_anchor == "start" else there.end
+        detail = f"the destination's {policy.on_no_anchor}, as on_no_anchor says"
+    return Decision(Verdict.SAFE, offset, Reason.CAUGHT_UP, None, detail)
+
+
+def _blocked(reason: Reason, detail: str, lossless: int | None = None) -> Decision:
+    return Decision(Verdict.BLOCKED, None, reason, detail=detail, lossless=lossless)
