@@ -33,7 +33,7 @@ class How(t.NamedTuple):
         return "key", "value", *(["headers"] if self.headers else []), *(["timestamp"] if self.timestamp else [])
 
 
-# The digests of a block, strictest first: a copier may add headers, a destination may rewrite timestamps.
+# Strictest first: a copier may add headers, a destination may rewrite timestamps.
 HOWS = (How(True, True), How(False, True), How(True, False), How(False, False))
 
 
@@ -41,15 +41,22 @@ class Block(t.NamedTuple):
     """Some records that follow each other in a log.
 
     place is the number of the partition among those of a side; start is the first record's offset, end the last one's
-    plus 1; oldest is the smallest timestamp; digests are those of HOWS.
+    plus 1; records is how many they are; oldest is the smallest timestamp. fingerprints, bare and timestamps are digests
+    of those of all its records in order; bare means without headers.
     """
 
     place: int
     start: int
     end: int
-    count: int
+    records: int
     oldest: int
-    digests: tuple[bytes, ...]
+    fingerprints: bytes
+    bare: bytes
+    timestamps: bytes
+
+    def content(self, how: How) -> tuple[bytes, bytes]:
+        """What is the same for two blocks with equal records in equal order."""
+        return self.fingerprints if how.headers else self.bare, self.timestamps if how.timestamp else b""
 
 
 class Pairing(t.NamedTuple, t.Generic[_Item]):
@@ -87,13 +94,14 @@ def pair_up(
 
 def pair_blocks(source: t.Sequence[Block], destination: t.Sequence[Block], how: How) -> Pairing[Block]:
     """The blocks that hold equal records in equal order, and those that have no such partner."""
-    number = HOWS.index(how)
-    return pair_up(source, destination, lambda block: block.digests[number])
+    return pair_up(source, destination, lambda block: block.content(how))
 
 
 def best_how(source: t.Sequence[Block], destination: t.Sequence[Block], hows: t.Sequence[How] = HOWS) -> How:
     """The comparison by which most records are equal; of several such the one that comes first."""
-    return max(hows, key=lambda how: sum(block.count for block, _other in pair_blocks(source, destination, how).pairs))
+    return max(
+        hows, key=lambda how: sum(block.records for block, _other in pair_blocks(source, destination, how).pairs)
+    )
 
 
 def cut_at(candidates: t.Sequence[int], length: int, already: int) -> list[int]:
@@ -102,7 +110,7 @@ def cut_at(candidates: t.Sequence[int], length: int, already: int) -> list[int]:
     candidates: the numbers of the records whose fingerprint would end a block, ascending. already: how many records the
     block has that is open before them. The same content is cut in the same way once two logs have one cut in common.
     """
-    cuts = []
+    cuts: list[int] = []
     begin = -already
     for candidate in [*candidates, length + MOST]:
         while candidate + 1 - begin > MOST:

@@ -11,7 +11,9 @@ without a partner is then looked for before the offsets (fates.py).
 
 from __future__ import annotations
 
+import dataclasses
 import enum
+import itertools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import (
@@ -120,121 +122,192 @@ class Reading(t.NamedTuple):
     unexamined: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class Sides:
-    """Both sides of an entry, and how they are compared; how=None takes the comparison that finds most equal."""
+    """Both sides of an entry, how they are compared, and which of their blocks are equal."""
 
-    def __init__(self, source: Half, destination: Half, hows: t.Sequence[How]) -> None:
-        self.source, self.destination = source, destination
-        self.how = hows[0] if len(hows) == 1 else best_how(source.blocks, destination.blocks, hows)
-        self.pairing: Pairing[Block] = pair_blocks(source.blocks, destination.blocks, self.how)
-        self.is_sequence = len(source.windows) == len(destination.windows) == 1
+    source: Half
+    destination: Half
+    how: How
+    pairing: Pairing[Block]
 
-    def reading(self, whole: bool = False) -> Reading:
-        """What has to be read; with whole=True all blocks of the end that a copier has yet to write as well."""
-        source, destination = self.pairing.source, self.pairing.destination
-        unread: list[Block] = []
-        if self.is_sequence:
-            last = [max((pair[side].end for pair in self.pairing.pairs), default=None) for side in (0, 1)]
-            source = _without_margin(source, last[0], self.source, self.destination)
-            destination = _without_margin(destination, last[1], self.destination, self.source)
-            if not self.destination.is_cut and not whole:
-                source, unread = _first_of_end(source, last[0] or 0, sum(block.count for block in destination) + MOST)
-        first = self._first_difference() if source or destination or not self._blocks_in_order() else None
-        wanted = [
-            sorted({*blocks, *([half.blocks[first]] if first is not None and first < len(half.blocks) else [])})
-            for half, blocks in ((self.source, source), (self.destination, destination))
-        ]
-        kept, unexamined = _at_most(wanted[0], wanted[1])
-        return Reading(*kept, unread, unexamined)
+    @property
+    def is_sequence(self) -> bool:
+        """Is each side one partition, so that there is one order to keep?"""
+        return len(self.source.windows) == len(self.destination.windows) == 1
 
-    def compare(self, reading: Reading, source: t.Iterable[Row], destination: t.Iterable[Row]) -> Comparison:
-        """source, destination: the records of the blocks that were to be read."""
-        here, there = sorted(source), sorted(destination)
-        unpaired_here = _of_blocks(here, {*self.pairing.source} & {*reading.source})
-        unpaired_there = _of_blocks(there, {*self.pairing.destination} & {*reading.destination})
-        found, in_order = self._pair_rows(unpaired_here, unpaired_there)
-        last = [_last(self.pairing, found, side) for side in (0, 1)]
-        missing = self._unpaired(found.source, last[0], self.source, self.destination)
-        extra = self._unpaired(found.destination, last[1], self.destination, self.source)
-        differs = missing or extra or reading.unread or in_order is False
-        return Comparison(
-            self.how,
-            sum(block.count for block, _copy in self.pairing.pairs) + len(found.pairs),
-            missing,
-            extra,
-            reading.unread,
-            reading.unexamined,
-            self._place_of_difference(here, there) if differs else None,
-            in_order,
-        )
 
-    def _pair_rows(self, here: list[Row], there: list[Row]) -> tuple[Pairing[Row], bool | None]:
-        """Of equal records the first ones are paired, or the last ones where only that keeps the order.
+def sides_of(source: Half, destination: Half, hows: t.Sequence[How]) -> Sides:
+    """The comparison of `hows` by which most is equal, and what is equal by it."""
+    how = best_how(source.blocks, destination.blocks, hows)
+    return Sides(source, destination, how, pair_blocks(source.blocks, destination.blocks, how))
 
-        Where nothing keeps the order the last ones are, for then what is missing is not taken for what is still to come.
-        """
-        found = pair_up(here, there, self._content)
-        if not self.is_sequence:
-            return found, None
-        if self._in_order(found.pairs):
-            return found, True
-        found = pair_up(here, there, self._content, last_first=True)
-        return found, self._in_order(found.pairs)
 
-    def _content(self, row: Row) -> Content:
-        return row.content(self.how)
+def to_read(sides: Sides, whole: bool = False) -> Reading:
+    """Of which blocks the records must be read to compare the sides.
 
-    def _blocks_in_order(self) -> bool:
-        return self._in_order([])
+    whole: also of those that the copier has yet to write, as it seems, all of them.
+    """
+    source, destination = sides.pairing.source, sides.pairing.destination
+    unread: list[Block] = []
+    if sides.is_sequence:
+        here, there = _last_paired(sides)
+        source = _without_margin(source, here, sides.source, sides.destination)
+        destination = _without_margin(destination, there, sides.destination, sides.source)
+        if not sides.destination.is_cut and not whole:
+            source, unread = _beginning(source, here, sum(block.records for block in destination) + MOST)
+    if sides.is_sequence and (source or destination or not _in_order(sides.pairing.pairs, [])):
+        number = _first_difference(sides)
+        source = sorted({*source, *sides.source.blocks[number : number + 1]} - {*unread})
+        destination = sorted({*destination, *sides.destination.blocks[number : number + 1]})
+    source, left_here = _at_most(source)
+    destination, left_there = _at_most(destination)
+    return Reading(source, destination, unread, left_here + left_there)
 
-    def _in_order(self, rows: t.Iterable[tuple[Row, Row]]) -> bool:
-        points = sorted((record.offset, copy.offset) for record, copy in rows)
-        points += [(block.start, copy.start) for block, copy in self.pairing.pairs]
-        points += [(block.end - 1, copy.end - 1) for block, copy in self.pairing.pairs]
-        points.sort()
-        return all(before[1] <= after[1] for before, after in zip(points, points[1:], strict=False))
 
-    def _unpaired(self, rows: list[Row], last: dict[int, int], own: Half, other: Half) -> list[Unpaired]:
-        """What each of them may be. A window's end hides the partners of what comes last, and of records in disorder."""
-        found = []
-        for row in rows:
-            behind = row.offset > last.get(row.place, -1)
-            if other.is_cut and (not self.is_sequence or behind or own.beyond(row.place, row.offset)):
-                if self.is_sequence and behind and last:
-                    continue  # where its partner stands, nothing was read
+def compare(sides: Sides, reading: Reading, source: t.Iterable[Row], destination: t.Iterable[Row]) -> Comparison:
+    """source, destination: the records of the blocks that were to be read."""
+    here, there = sorted(source), sorted(destination)
+    paired, in_order = _pair_rows(sides, _within(here, sides.pairing.source), _within(there, sides.pairing.destination))
+    last_here, last_there = _last_of_each(sides, paired)
+    missing = _unpaired(sides, paired.source, last_here, sides.source, sides.destination)
+    extra = _unpaired(sides, paired.destination, last_there, sides.destination, sides.source)
+    differs = missing or extra or reading.unread or reading.unexamined or in_order is False
+    return Comparison(
+        sides.how,
+        sum(block.records for block, _copy in sides.pairing.pairs) + len(paired.pairs),
+        missing,
+        extra,
+        reading.unread,
+        reading.unexamined,
+        _where_they_part(sides, here, there) if sides.is_sequence and differs else None,
+        in_order,
+    )
+
+
+def _last_paired(sides: Sides) -> tuple[int | None, int | None]:
+    """Where on each side the last equal blocks end."""
+    pairs = sides.pairing.pairs
+    return max((block.end for block, _copy in pairs), default=None), max(
+        (copy.end for _block, copy in pairs), default=None
+    )
+
+
+def _without_margin(blocks: list[Block], last: int | None, own: Half, other: Half) -> list[Block]:
+    """Without those at the window's end whose partners stand where nothing was read."""
+    if last is None or not other.is_cut:
+        return blocks
+    return [block for block in blocks if block.start < last or not own.beyond(block.place, block.start)]
+
+
+def _beginning(blocks: list[Block], last: int | None, count: int) -> tuple[list[Block], list[Block]]:
+    """Cut off the blocks at the end that come after `count` records behind the last equal block."""
+    for number, block in enumerate(blocks):
+        if last is not None and block.start < last:
+            continue
+        if count <= 0:
+            return blocks[:number], blocks[number:]
+        count -= block.records
+    return blocks, []
+
+
+def _at_most(blocks: list[Block]) -> tuple[list[Block], int]:
+    """The first blocks that may be read, and how many records the others have."""
+    total = 0
+    for number, block in enumerate(blocks):
+        total += block.records
+        if total > READ_AT_MOST:
+            return blocks[:number], sum(each.records for each in blocks[number:])
+    return blocks, 0
+
+
+def _within(rows: t.Sequence[Row], blocks: t.Iterable[Block]) -> list[Row]:
+    """The records that these blocks hold; both are in order."""
+    found = []
+    waiting = iter(sorted(blocks))
+    block = next(waiting, None)
+    for row in rows:
+        while block is not None and (block.place, block.end) <= (row.place, row.offset):
+            block = next(waiting, None)
+        if block is None:
+            break
+        if (block.place, block.start) <= (row.place, row.offset):
+            found.append(row)
+    return found
+
+
+def _pair_rows(sides: Sides, here: list[Row], there: list[Row]) -> tuple[Pairing[Row], bool | None]:
+    """Of equal records the first ones are paired, or the last ones where only that keeps the order.
+
+    Where nothing keeps it the last ones are: then no record that is missing is taken for one that is still to come.
+    """
+
+    def content(row: Row) -> Content:
+        return row.content(sides.how)
+
+    paired = pair_up(here, there, content)
+    if not sides.is_sequence:
+        return paired, None
+    if _in_order(sides.pairing.pairs, paired.pairs):
+        return paired, True
+    paired = pair_up(here, there, content, last_first=True)
+    return paired, _in_order(sides.pairing.pairs, paired.pairs)
+
+
+def _in_order(blocks: t.Iterable[tuple[Block, Block]], rows: t.Iterable[tuple[Row, Row]]) -> bool:
+    points = [(record.offset, copy.offset) for record, copy in rows]
+    points += [(block.start, copy.start) for block, copy in blocks]
+    points.sort()
+    return all(before[1] < after[1] for before, after in itertools.pairwise(points))
+
+
+def _last_of_each(sides: Sides, paired: Pairing[Row]) -> tuple[dict[int, int], dict[int, int]]:
+    """The offset of the last record with a partner, by place, of each side."""
+    last: tuple[dict[int, int], dict[int, int]] = {}, {}
+    ends = [((block.place, block.end - 1), (copy.place, copy.end - 1)) for block, copy in sides.pairing.pairs]
+    ends += [((record.place, record.offset), (copy.place, copy.offset)) for record, copy in paired.pairs]
+    for both in ends:
+        for found, (place, offset) in zip(last, both, strict=True):
+            found[place] = max(offset, found.get(place, -1))
+    return last
+
+
+def _unpaired(sides: Sides, rows: list[Row], last: dict[int, int], own: Half, other: Half) -> list[Unpaired]:
+    found = []
+    for row in rows:
+        is_behind = row.offset > last.get(row.place, -1)
+        if not other.is_cut:
+            found.append(Unpaired(row, Fate.TO_COME if is_behind else Fate.COUNTS))
+        elif not sides.is_sequence or is_behind or own.beyond(row.place, row.offset):
+            # Behind the last record with a partner, others stand where nothing was read, which means nothing.
+            if not (sides.is_sequence and is_behind and last):
                 found.append(Unpaired(row, Fate.BEYOND))
-            else:
-                found.append(Unpaired(row, Fate.TO_COME if behind else Fate.COUNTS))
-        return found
-
-    def _first_difference(self) -> int | None:
-        """The number of the first block that differs, of those that stand at the same place in both sequences."""
-        if not self.is_sequence:
-            return None
-        here, there = self.source.blocks, self.destination.blocks
-        number = [None, *self.pairing.pairs] and _common(here, there, self.how)
-        return None if number == len(here) == len(there) else number
-
-    def _place_of_difference(self, here: list[Row], there: list[Row]) -> tuple[int | None, int | None] | None:
-        number = self._first_difference()
-        if number is None:
-            return None
-        ours, copies = self.source.blocks[number:], self.destination.blocks[number:]
-        rows, others = _of_blocks(here, set(ours[:1])), _of_blocks(there, set(copies[:1]))
-        same = 0
-        while same < min(len(rows), len(others)) and self._content(rows[same]) == self._content(others[same]):
-            same += 1
-        return _offset_at(rows, same, ours), _offset_at(others, same, copies)
+        else:
+            found.append(Unpaired(row, Fate.COUNTS))
+    return found
 
 
-def _common(here: list[Block], there: list[Block], how: How) -> int:
-    from itertools import takewhile
+def _first_difference(sides: Sides) -> int:
+    """The number of the first block that is another on both sides, or that one side does not have."""
+    for index, (block, copy) in enumerate(zip(sides.source.blocks, sides.destination.blocks, strict=False)):
+        if block.content(sides.how) != copy.content(sides.how):
+            return index
+    return min(len(sides.source.blocks), len(sides.destination.blocks))
 
-    return sum(1 for _pair in takewhile(lambda pair: pair_blocks(pair[:1], pair[1:], how).pairs, zip(here, there)))
+
+def _where_they_part(sides: Sides, here: list[Row], there: list[Row]) -> tuple[int | None, int | None]:
+    number = _first_difference(sides)
+    blocks, copies = sides.source.blocks[number:], sides.destination.blocks[number:]
+    rows, others = _within(here, blocks[:1]), _within(there, copies[:1])
+    same = 0
+    while same < min(len(rows), len(others)) and rows[same].content(sides.how) == others[same].content(sides.how):
+        same += 1
+    return _offset_at(rows, same, blocks), _offset_at(others, same, copies)
 
 
 def _offset_at(rows: list[Row], number: int, blocks: list[Block]) -> int | None:
+    """The offset of a record of the first of these blocks, or of the first one of the next."""
     if number < len(rows):
         return rows[number].offset
-    rest = blocks[1:] if rows else blocks
+    rest = blocks[1:] if number else blocks
     return rest[0].start if rest else None

@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import (
     Context,
@@ -21,7 +23,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import OtherMatching
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import place
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.judging import judged
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import (
     BudgetSpent,
     LogReader,
@@ -121,40 +124,21 @@ def _whole_logs(reader: Reader, question: Question) -> int:
 
 def _between(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision:
     """H or L is there: the offset between them, and what follows it."""
-    offset, proved = place(reader.source, reader.destination, context, known, cut)
-    tail = check_tail(reader, context, known, cut, offset, question.policy.tail_check)
-    verdict, reason, detail = Verdict.EXACT, None, ""
-    repeats, after = tail.repeats, cut.first_unconsumed
-    if tail.later is not None and proved:
-        offset, after, repeats, reason = tail.later.offset, tail.later, 0, Reason.COPIED_AGAIN
-        detail = "the copier began again; the last copy is whole and in order, so the group stands in that one"
-    elif not proved:
-        verdict, reason = Verdict.SAFE, Reason.SOURCE_LOST_RECORDS
-        detail = (
-            "the source has compacted records away, whose copies may be among those before the first unconsumed one"
-        )
-    elif repeats is None:
-        verdict, reason = Verdict.SAFE, Reason.TAIL_NOT_COUNTED
-        detail = "nothing unconsumed is left behind; whether consumed records come again later was not counted"
-    elif repeats:
-        verdict = Verdict.SAFE
-        if not cut.settled or repeats == tail.equal:
-            reason = Reason.EQUAL_RECORDS
-            detail = "equal records stand on both sides of the committed offset, and their copies cannot be told apart"
-        elif tail.again:
-            reason = Reason.COPIED_AGAIN
-            detail = "the copier began again and copied consumed records a second time"
-        else:
-            reason = Reason.ORDER_DIFFERS
-            detail = "the copier did not keep the order: consumed records follow the first unconsumed one"
-    return Decision(
-        verdict,
-        offset,
-        reason,
-        repeats,
-        detail,
-        before=_before(context, known, cut.last_consumed),
-        after=_after(context, known, after),
+    last, first, strangers = cut.last_consumed, cut.first_unconsumed, cut.between
+    timed = known.matching.timestamp and first is not None
+    placed = place(
+        reader,
+        known.matching,
+        None if last is None else Located(last, known.consumed_at(last)),
+        None if first is None else Located(first, known.unconsumed_at(first)),
+        Between(bool(strangers), timed and any(first and record.timestamp > first.timestamp for record in strangers)),
+    )
+    tail = check_tail(reader, context, known, cut, placed.offset, question.policy.tail_check)
+    decision = judged(placed, tail, cut.settled)
+    return dataclasses.replace(
+        decision,
+        before=_before(context, known, last),
+        after=_after(context, known, tail.later if decision.offset != placed.offset else first),
         matched_by=known.matching.parts,
     )
 

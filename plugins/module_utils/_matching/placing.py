@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import Cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
 _MOST_READ = 4096  # offsets of a compacted source that are read to see whether one is missing
@@ -24,26 +23,39 @@ class Place(t.NamedTuple):
     proved: bool
 
 
-def place(source: LogReader, destination: LogReader, context: Context, known: Known, cut: Cut) -> Place:
-    """Choose within (H, L] for a cut with at least one of the two. Raises NotRead.
+class Located(t.NamedTuple):
+    """A destination record, and the source offset that it comes from: the lowest it may be for a consumed one, else the highest."""
+
+    record: Record
+    source_offset: int
+
+
+class Between(t.NamedTuple):
+    """What lies between H and L, or before L where there is no H: anything at all; anything younger than L."""
+
+    any: bool
+    younger: bool
+
+
+def place(reader: Reader, matching: Matching, last: Located | None, first: Located | None, between: Between) -> Place:
+    """Choose within (H, L], of which at least one is there. Raises NotRead, BudgetSpent.
 
     What lies between is not at the source: either it never was, or the source has lost it. Only compaction loses records
     above the log's start; elsewhere, gaps between offsets are markers and aborted data.
     """
-    last, first, between = cut.last_consumed, cut.first_unconsumed, cut.between
+    source, destination, committed = reader.source, reader.destination, reader.committed
     if first is None:
-        return Place(destination.start if last is None else last.offset + 1, True)
+        return Place(destination.start if last is None else last.record.offset + 1, True)
     if last is None:
-        lost = context.committed, known.unconsumed_at(first)
-        if between and _may_have_lost(source, *lost):
-            return Place(count_back(destination, known.matching, first.offset, first, lost[1] - lost[0]), False)
-        return Place(first.offset, True)
-    if not between or not _may_have_lost(source, known.consumed_at(last) + 1, context.committed):
-        return Place(last.offset + 1, True)
-    younger = known.matching.timestamp and any(record.timestamp > first.timestamp for record in between)
-    if not younger and not _may_have_lost(source, context.committed, known.unconsumed_at(first)):
-        return Place(first.offset, True)
-    return Place(last.offset + 1, False)
+        if between.any and _may_have_lost(source, committed, first.source_offset):
+            lost = first.source_offset - committed
+            return Place(count_back(destination, matching, first.record.offset, first.record, lost), False)
+        return Place(first.record.offset, True)
+    if not between.any or not _may_have_lost(source, last.source_offset + 1, committed):
+        return Place(last.record.offset + 1, True)
+    if not between.younger and not _may_have_lost(source, committed, first.source_offset):
+        return Place(first.record.offset, True)
+    return Place(last.record.offset + 1, False)
 
 
 def count_back(destination: LogReader, matching: Matching, begin: int, first: Record | None, lost: int) -> int:

@@ -125,9 +125,10 @@ class LogReader:
 
 
 class Reader:
-    """Both logs as one entry reads them."""
+    """Both logs as one entry reads them, which has committed this offset."""
 
     def __init__(self, question: Question) -> None:
+        self.committed = question.committed
         self.source = LogReader(question.source, question.policy.budget)
         self.destination = LogReader(question.destination, question.policy.budget)
 

@@ -46,37 +46,45 @@ def no_anchor(reader: Reader, question: Question, matching: Matching) -> Decisio
         )
     if question.committed < facts.log_start:
         return expired(reader, question, None, facts.high_watermark, matching)
-    return _by_policy(reader, question, matching, facts.end)
+    return by_policy(reader, question, matching, facts.end)
 
 
 def by_the_cut(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision | None:
     """What is decided by the anchors that are missing: None when H and L, or A, are there."""
     if question.committed < reader.source.start:
         first = cut.first_unconsumed
-        position = _position_of_end(reader, context) if first is None else known.unconsumed_at(first)
+        position = position_of_end(reader, _first_after(context)) if first is None else known.unconsumed_at(first)
         return expired(reader, question, first, position, known.matching)
     if not context.before and cut.unconsumed is None:
-        return _by_policy(reader, question, known.matching, _position_of_end(reader, context))
+        return by_policy(reader, question, known.matching, position_of_end(reader, _first_after(context)))
     if context.before and cut.unconsumed is None and not _has_come_to(context.before[-1], known, cut):
         last = cut.last_consumed
-        return _blocked(
-            Reason.DESTINATION_BEHIND,
-            f"the last consumed record, source offset {context.before[-1].offset}, is not at the destination, "
-            "and none after it; wait for the copier",
-            lossless=reader.destination.end if last is None else last.offset + 1,
-        )
+        return behind(context.before[-1].offset, reader.destination.end if last is None else last.offset + 1)
     return None
 
 
-def _position_of_end(reader: Reader, context: Context) -> int:
+def behind(anchor: int, lossless: int) -> Decision:
+    """The last consumed record has not come to the destination, nor any after it."""
+    return _blocked(
+        Reason.DESTINATION_BEHIND,
+        f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait for the copier",
+        lossless=lossless,
+    )
+
+
+def _first_after(context: Context) -> int | None:
+    return context.after[0].offset if context.after else None
+
+
+def position_of_end(reader: Reader, after: int | None) -> int:
     """Where the destination's end is at the source, when nothing is there that the source still has.
 
-    Before its first visible record; but compaction may have taken what came after that, and was copied.
+    Before its first visible unconsumed record, `after`; but compaction may have taken what came after that, and was copied.
     """
     facts = reader.source.facts
-    if not context.after:
+    if after is None:
         return facts.high_watermark
-    return facts.end if facts.compacted else context.after[0].offset
+    return facts.end if facts.compacted else after
 
 
 def _has_come_to(anchor: Record, known: Known, cut: Cut) -> bool:
@@ -116,7 +124,7 @@ def expired(reader: Reader, question: Question, first: Record | None, position: 
     return Decision(Verdict.SAFE, offset, Reason.EXPIRED, None, detail, matched_by=matching.parts)
 
 
-def _by_policy(reader: Reader, question: Question, matching: Matching, position: int) -> Decision:
+def by_policy(reader: Reader, question: Question, matching: Matching, position: int) -> Decision:
     """Nothing consumed is left at the source, and nothing unconsumed that it has is at the destination.
 
     position: the source offset of the destination's end; what compaction took before it may be at the destination.
