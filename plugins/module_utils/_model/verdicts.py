@@ -31,6 +31,7 @@ class Reason(enum.StrEnum):
     COPIED_AGAIN = "copied_again"
     ORDER_DIFFERS = "order_differs"
     SOURCE_LOST_RECORDS = "source_lost_records"
+    REPARTITIONED = "repartitioned"
     # blocked
     OPEN_TRANSACTION = "open_transaction"
     BEYOND_END = "beyond_end"

@@ -1,0 +1,275 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The rule for repartitioned and merged topics: situation by situation, and against random topics whose truth is known."""
+
+from __future__ import annotations
+
+import collections
+import random
+import typing as t
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, LogFacts, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
+    Found,
+    Missing,
+    Position,
+    Seen,
+    Sources,
+    decide_merged,
+    refused,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.merged_world import (
+    World,
+    join,
+    world,
+)
+
+THERE = LogFacts(0, 100, 100)
+COMPACTED = {"compacted": True}
+
+
+def position(committed: int | None, start: int = 0, end: int = 50, number: int = 0, **facts: t.Any) -> Position:
+    its = LogFacts(start, end, facts.pop("high_watermark", end), **facts)
+    return Position(TopicPartition("orders", number), committed, start if committed is None else committed, its)
+
+
+def decided(found: Found, *positions: Position, missing: Missing | None = None, **policy: t.Any) -> Decision:
+    return decide_merged(Sources(positions or (position(20),), missing), found, THERE, Policy(**policy))
+
+
+def told(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | None]:
+    return decision.verdict, decision.offset, decision.reason, decision.repeats
+
+
+@pytest.mark.parametrize(
+    ("found", "positions", "expected"),
+    [
+        pytest.param(Found(Seen(8, 1), 7), (), (8, None, 0), id="consumed ones first"),
+        pytest.param(Found(Seen(8, 1), 7, consumed_behind=3), (), (8, Reason.REPARTITIONED, 3), id="mixed"),
+        pytest.param(
+            Found(Seen(8, 1), 7, consumed_behind=3, unsure_behind=2), (), (8, Reason.REPARTITIONED, 5), id="both"
+        ),
+        pytest.param(Found(Seen(8, 1), 7, unsure_behind=2), (), (8, Reason.EQUAL_RECORDS, 2), id="equal records"),
+        pytest.param(Found(None, 7), (), (8, None, 0), id="nothing unconsumed"),
+        pytest.param(Found(None, 7, between=5), (), (8, None, 0), id="foreign records follow the last consumed one"),
+        pytest.param(Found(), (), (0, None, 0), id="empty"),
+        pytest.param(Found(Seen(8, 9), 3, between=5), (), (4, None, 0), id="a foreign record is not skipped"),
+        pytest.param(
+            Found(Seen(8, 9), 3, between=5), (position(20, 10),), (8, None, 0), id="what has expired is not repeated"
+        ),
+        pytest.param(
+            Found(Seen(8, 9), 3, between=10),
+            (position(20, 10),),
+            (4, Reason.SOURCE_LOST_RECORDS, 0),
+            id="what is too young to have expired may be foreign",
+        ),
+        pytest.param(
+            Found(Seen(8, 9), 3, between=5),
+            (position(20, **COMPACTED),),
+            (4, Reason.SOURCE_LOST_RECORDS, 0),
+            id="compaction takes unconsumed ones too",
+        ),
+        pytest.param(
+            Found(Seen(8, 9), 3, consumed_behind=1),
+            (position(20, **COMPACTED),),
+            (4, Reason.REPARTITIONED, 1),
+            id="compacted",
+        ),
+        pytest.param(Found(Seen(8, 9), first_unknown=2), (), (8, None, 0), id="junk before the copy is skipped"),
+        pytest.param(Found(Seen(8, 9), first_unknown=9), (), (0, None, 0), id="nothing consumed came here"),
+        pytest.param(Found(first_unknown=9), (), (0, None, 0), id="only foreign records"),
+        pytest.param(
+            Found(Seen(8, 9), first_unknown=2),
+            (position(20, **COMPACTED),),
+            (0, Reason.SOURCE_LOST_RECORDS, 0),
+            id="compacted, and nothing consumed came here",
+        ),
+        pytest.param(Found(Seen(8, 9), 3), (position(0), position(None, 5)), (0, None, 0), id="nothing was consumed"),
+        pytest.param(
+            Found(Seen(8, 9), 3), (position(0), position(5, 5)), (4, None, 0), id="all that was consumed has expired"
+        ),
+    ],
+)
+def test_the_group_stands_behind_the_last_consumed_record_before_the_first_unconsumed_one(found, positions, expected):
+    decision = decided(found, *positions)
+    assert (decision.offset, decision.reason, decision.repeats) == expected
+    assert decision.verdict is (Verdict.EXACT if expected[1] is None else Verdict.SAFE)
+
+
+@pytest.mark.parametrize(
+    ("policy", "retention", "offset"),
+    [("by_retention", 1000, 30), ("by_retention", None, 0), ("start", 1000, 0), ("end", 1000, 100)],
+)
+def test_where_all_has_expired_that_was_consumed_the_policy_decides(policy, retention, offset):
+    found = Found(first_unknown=5, first_young=30)
+    decision = decided(found, position(20, 10, retention_ms=retention), on_no_anchor=policy)
+    assert told(decision) == (Verdict.SAFE, offset, Reason.CAUGHT_UP, None)
+
+
+def test_without_young_records_by_retention_is_the_end_and_fail_blocks():
+    old = Found(first_unknown=5)
+    assert decided(old, position(20, 10, retention_ms=1000)).offset == 100
+    blocked = decided(old, position(20, 10, retention_ms=1000), on_no_anchor="fail")
+    assert (told(blocked), blocked.lossless) == ((Verdict.BLOCKED, None, Reason.POLICY_FAIL, None), 0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "found", "offset"),
+    [
+        pytest.param("count_back", Found(Seen(8, 9), 3, first_unknown=2), 2, id="it may be one of the lost"),
+        pytest.param("count_back", Found(Seen(8, 9), 3, first_unknown=20), 4, id="those behind are read anyway"),
+        pytest.param("count_back", Found(first_unknown=2), 2, id="nothing but lost ones"),
+        pytest.param("start", Found(Seen(8, 9), 3, first_unknown=2), 0, id="start"),
+        pytest.param("first_visible", Found(Seen(8, 9), 3, first_unknown=2), 4, id="first visible"),
+        pytest.param("first_visible", Found(Seen(8, 9), first_unknown=2), 8, id="first visible, no consumed one"),
+        pytest.param("first_visible", Found(first_unknown=2), 100, id="first visible, none there"),
+    ],
+)
+def test_unconsumed_records_that_have_expired_are_found_among_what_only_the_destination_has(policy, found, offset):
+    decision = decided(found, position(20), position(5, 12, number=1), on_expired=policy)
+    assert told(decision) == (Verdict.SAFE, offset, Reason.EXPIRED, None)
+    assert "7" in decision.detail
+
+
+def test_expired_records_may_block():
+    decision = decided(Found(Seen(8, 9), 3), position(5, 12), on_expired="fail")
+    assert (told(decision), decision.lossless) == ((Verdict.BLOCKED, None, Reason.POLICY_FAIL, None), 0)
+
+
+def test_consumed_records_that_are_still_to_come_block_and_are_named():
+    missing = Missing(3, TopicPartition("orders", 2), 41)
+    decision = decided(Found(Seen(8, 9), 3), missing=missing)
+    assert (told(decision), decision.lossless) == ((Verdict.BLOCKED, None, Reason.DESTINATION_BEHIND, None), 4)
+    assert "3 consumed records" in decision.detail
+    assert "orders-2 offset 41" in decision.detail
+
+
+@pytest.mark.parametrize(
+    ("positions", "reason"),
+    [
+        pytest.param((position(20), position(50, number=1)), None, id="within"),
+        pytest.param((position(20), position(51, number=1)), Reason.BEYOND_END, id="beyond the end"),
+        pytest.param((position(50, high_watermark=60),), None, id="before an open transaction"),
+        pytest.param((position(51, high_watermark=60),), Reason.OPEN_TRANSACTION, id="in an open transaction"),
+        pytest.param((position(None, high_watermark=60),), None, id="nothing committed"),
+    ],
+)
+def test_one_source_partition_can_refuse_them_all(positions, reason):
+    decision = refused(positions)
+    assert (decision and decision.reason) is reason
+    assert decision is None or str(positions[-1].partition) in decision.detail
+
+
+def answers(its: World, group: int) -> list[Decision]:
+    sources = its.sources(group)
+    return [
+        decide_merged(sources, found, facts, its.policy)
+        for found, facts in zip(join(its, group)[0], its.destination, strict=True)
+    ]
+
+
+def violations(its: World, group: int) -> list[str]:
+    """Every promise that the answers for a group break."""
+    decisions, positions = answers(its, group), its.positions(group)
+    given = [decision.lossless if decision.offset is None else decision.offset for decision in decisions]
+    if None in given:
+        return [f"nowhere to stand: {given}"]
+    offsets = [offset for offset in given if offset is not None]
+    problems: list[str] = []
+    unconsumed: collections.Counter[t.Any] = collections.Counter()
+    consumed: collections.Counter[t.Any] = collections.Counter()
+    for number, at in enumerate(positions):
+        for each in its.readable(number):
+            side = consumed if each.offset < at.consumed_below else unconsumed
+            side[its.key(each.text, each.timestamp)] += 1
+    there: collections.Counter[t.Any] = collections.Counter()
+    after: collections.Counter[t.Any] = collections.Counter()
+    for number, (log, offset) in enumerate(zip(its.arrived, offsets, strict=True)):
+        facts = its.destination[number]
+        if not facts.log_start <= offset <= facts.end:
+            problems.append(f"{number}: {offset} is not in the log")
+        for copy in log:
+            key = its.key(copy.text, copy.timestamp)
+            there[key] += 1
+            after[key] += copy.offset >= offset
+            lost = copy.origin is not None and _lost_unconsumed(its, positions, copy.origin)
+            if lost and copy.offset < offset and its.policy.on_expired == "count_back" and not consumed[key]:
+                problems.append(f"{number}: {copy} has expired at the source before it was consumed, and is skipped")
+    for key, count in unconsumed.items():
+        if after[key] < min(count, there[key]):
+            problems.append(f"{key}: {count} unconsumed, {there[key]} there, {after[key]} from the offsets on")
+    repeated = sum(max(0, after[key] - unconsumed[key]) for key in consumed)
+    stated = [decision.repeats for decision in decisions]
+    if None not in stated and sum(each or 0 for each in stated) < repeated:
+        problems.append(f"{repeated} repeated, {stated} stated")
+    if all(decision.verdict is Verdict.EXACT for decision in decisions) and repeated:
+        problems.append(f"{repeated} repeated, and exact")
+    return problems + _still_to_come(its, positions, decisions)
+
+
+def _lost_unconsumed(its: World, positions: tuple[Position, ...], origin: tuple[int, int]) -> bool:
+    number, offset = origin
+    at = positions[number]
+    kind = next(each.kind for each in its.written[number] if each.offset == offset)
+    return kind == "data" and at.committed is not None and at.committed <= offset < at.facts.log_start
+
+
+def _still_to_come(its: World, positions: tuple[Position, ...], decisions: list[Decision]) -> list[str]:
+    """Of records that are unlike each other: is every one that was consumed at the destination, or passed by?"""
+    behind = [decision for decision in decisions if decision.reason is Reason.DESTINATION_BEHIND]
+    if not its.unlike or any(decision.verdict is Verdict.BLOCKED for decision in decisions):
+        return ["only some are blocked"] if 0 < len(behind) < len(decisions) else []
+    if all(decision.detail == "nothing was ever consumed" for decision in decisions):
+        return []
+    came = {copy.origin for log in its.arrived for copy in log}
+    problems = []
+    for number, at in enumerate(positions):
+        for each in its.readable(number):
+            passed = any((number, later.offset) in came for later in its.written[number] if later.offset >= each.offset)
+            if at.committed is not None and each.offset < at.consumed_below and not passed:
+                problems.append(f"{number}: {each} is still to come")
+    return problems
+
+
+def wrong(its: World) -> list[str]:
+    return [problem for group in range(len(its.groups)) for problem in violations(its, group)]
+
+
+@settings(max_examples=400, suppress_health_check=list(HealthCheck))
+@given(st.builds(world, st.randoms(use_true_random=False), st.integers(0, 10)))
+def test_no_topic_breaks_a_promise(its: World) -> None:
+    assert not wrong(its)
+
+
+@pytest.mark.parametrize(("size", "count"), [(3, 1500), (8, 800), (30, 150)])
+def test_no_topic_of_any_size_breaks_a_promise(size: int, count: int) -> None:
+    for seed in range(count):
+        its = world(random.Random(seed), size)
+        assert not wrong(its), (seed, its)
+
+
+def test_the_random_topics_come_to_every_answer():
+    """Or the two tests above would prove little."""
+    seen = collections.Counter(
+        (decision.verdict, decision.reason)
+        for seed in range(800)
+        for decision in answers(world(random.Random(seed)), 0)
+    )
+    assert {reason for _verdict, reason in seen} >= {
+        None,
+        Reason.REPARTITIONED,
+        Reason.EQUAL_RECORDS,
+        Reason.EXPIRED,
+        Reason.CAUGHT_UP,
+        Reason.SOURCE_LOST_RECORDS,
+        Reason.DESTINATION_BEHIND,
+    }
+    assert seen[Verdict.EXACT, None] > 100
