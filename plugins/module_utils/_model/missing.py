@@ -2,11 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What stands for the names of a library that is not installed, so that a module can start and say so."""
+"""Which libraries are missing, and what stands for their names, so that a module can start and say so."""
 
 from __future__ import annotations
 
+import importlib.metadata
+import re
 import typing as t
+
+# Distribution, lowest version, first version that is too new.
+Requirement = tuple[str, tuple[int, ...], tuple[int, ...] | None]
 
 
 class _StandIn(type):
@@ -32,3 +37,24 @@ def stand_ins(reason: ImportError) -> t.Callable[[str], t.Any]:
         return _StandIn(name, (), {"reason": reason})
 
     return get
+
+
+def unmet(requirements: t.Iterable[Requirement]) -> list[str]:
+    """One clause for each library that is missing, too old or too new."""
+    problems = []
+    for name, lowest, too_new in requirements:
+        wanted = f"{name} >= {version_text(lowest)}" + (f", < {version_text(too_new)}" if too_new else "")
+        try:
+            found = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            problems.append(f"{wanted} is missing")
+            continue
+        version = tuple(int(part) for part in re.findall(r"\d+", found)[:3])
+        if version < lowest or (too_new and version >= too_new):
+            problems.append(f"{wanted} is needed, and {found} is installed")
+    return problems
+
+
+def version_text(version: tuple[int, ...]) -> str:
+    """A version as people write it."""
+    return ".".join(map(str, version))

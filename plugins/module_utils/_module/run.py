@@ -7,13 +7,12 @@
 from __future__ import annotations
 
 import gc
-import importlib.metadata
-import re
 import sys
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_secret
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -57,19 +56,4 @@ def _misplaced_secrets(params: dict[str, t.Any]) -> set[str]:
 
 def missing_libraries() -> list[str]:
     """One clause for each library that is missing, too old or too new."""
-    problems = []
-    for name, lowest, too_new in _REQUIREMENTS:
-        wanted = f"{name} >= {_text(lowest)}" + (f", < {_text(too_new)}" if too_new else "")
-        try:
-            found = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            problems.append(f"{wanted} is missing")
-            continue
-        version = tuple(int(part) for part in re.findall(r"\d+", found)[:3])
-        if version < lowest or (too_new and version >= too_new):
-            problems.append(f"{wanted} is needed, and {found} is installed")
-    return problems
-
-
-def _text(version: tuple[int, ...]) -> str:
-    return ".".join(map(str, version))
+    return unmet(_REQUIREMENTS)
