@@ -14,18 +14,14 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
-    MigrationError,
-    NotAuthorized,
-    NotFound,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import (
     NO_TIMESTAMP,
     Record,
     TopicPartition,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import connection_failed, open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import open_consumer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS, fingerprint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
     TIMESTAMP_LOG_APPEND_TIME,
@@ -117,7 +113,7 @@ def _read(
         }
         opened = open_consumer(connection, settings)
         try:
-            _check_existence(connection, left, opened.partitions)
+            refusals.check_existence(connection, left, opened.partitions)
             reader = _Reader(connection, opened.consumer, left, FETCHED_AT_A_TIME // size, parts, opened.complaints)
             _drain(reader, patient=last, end=end)
         finally:
@@ -187,11 +183,11 @@ class _Reader:
         if error is not None:
             if error.code() == KafkaError._PARTITION_EOF:
                 if offset < end:
-                    raise self._lost(where, f"the log ends at {offset}, and {end} was expected")
+                    raise refusals.ends_early(self.connection, where, offset, end)
                 return True
             if error.retriable():
                 return False
-            raise self._refused(where, task, error)
+            raise refusals.refused(self.connection, where, task.position, error)
         if offset < end:
             task.records.append(_record(message, self.parts))
         task.position = offset + 1
@@ -219,33 +215,9 @@ class _Reader:
             self.consumer.incremental_assign([Position(*where, self.left[where].position) for where in begin])
             self.assigned += len(begin)
 
-    def _refused(self, where: TopicPartition, task: _Task, error: KafkaError) -> MigrationError:
-        code = error.code()
-        if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-            return _denied(self.connection, [where.topic])
-        if code in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-            return self._lost(where, f"offset {task.position} is not in the log")
-        return BrokerError("cannot be read", cluster=str(self.connection), why=error.str(), **where._asdict())
-
-    def _lost(self, where: TopicPartition, what: str) -> BrokerError:
-        return BrokerError(
-            what,
-            cluster=str(self.connection),
-            **where._asdict(),
-            remedy="run again, for records have expired or the topic was truncated or recreated meanwhile",
-        )
-
     def stalled(self, seconds: float) -> MigrationError:
         where, task = next(iter(self.left.items()))
-        final = connection_failed(self.connection, self.complaints) if self.complaints else None
-        return BrokerError(
-            f"no record and no end of the log at offset {task.position} within {seconds:.0f} s"
-            + (f" ({len(self.left) - 1} more partitions wait)" if len(self.left) > 1 else ""),
-            cluster=str(self.connection),
-            **where._asdict(),
-            why=final.why if final else None,
-            remedy="check the partition's leader; an open transaction holds records back as well",
-        )
+        return refusals.stalled(self.connection, where, task.position, len(self.left) - 1, seconds, self.complaints)
 
 
 def _record(message: t.Any, parts: t.Collection[str]) -> Record:
@@ -282,31 +254,3 @@ def _as_asked(spans: t.Iterable[Span], records: list[Record]) -> list[RangeRead]
         low = bisect.bisect_left(records, start, key=_offset)
         answers.append(RangeRead(start, end, records[low : bisect.bisect_left(records, end, low, key=_offset)]))
     return answers
-
-
-def _check_existence(connection: Connection, tasks: t.Iterable[TopicPartition], counts: t.Mapping[str, int]) -> None:
-    """A consumer of a partition that is not there would wait for ever, without a word."""
-    for where in tasks:
-        if where.topic not in counts:
-            raise NotFound(
-                "the topic does not exist, or ACL TOPIC DESCRIBE is missing",
-                cluster=str(connection),
-                topic=where.topic,
-                remedy="create it, or grant TOPIC READ to the user of this cluster",
-            )
-        if where.partition >= counts[where.topic]:
-            raise NotFound(
-                f"the topic has {counts[where.topic]} partitions",
-                cluster=str(connection),
-                topic=where.topic,
-                partition=where.partition,
-                remedy="leave the partition out",
-            )
-
-
-def _denied(connection: Connection, topics: t.Iterable[str]) -> NotAuthorized:
-    return NotAuthorized(
-        f"needs ACL TOPIC READ on {', '.join(topics)}",
-        cluster=str(connection),
-        remedy="grant it to the user of this cluster",
-    )

@@ -1,0 +1,88 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Why records cannot be read: what a client reports, in the words of the collection."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    MigrationError,
+    NotAuthorized,
+    NotFound,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import connection_failed
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import KafkaError
+
+
+def check_existence(connection: Connection, wanted: t.Iterable[TopicPartition], counts: t.Mapping[str, int]) -> None:
+    """Raise NotFound for what is not there: a consumer of it would wait for ever, without a word."""
+    for where in wanted:
+        if where.topic not in counts:
+            raise NotFound(
+                "the topic does not exist, or ACL TOPIC DESCRIBE is missing",
+                cluster=str(connection),
+                topic=where.topic,
+                remedy="create it, or grant TOPIC READ to the user of this cluster",
+            )
+        if where.partition >= counts[where.topic]:
+            raise NotFound(
+                f"the topic has {counts[where.topic]} partitions",
+                cluster=str(connection),
+                topic=where.topic,
+                partition=where.partition,
+                remedy="leave the partition out",
+            )
+
+
+def refused(connection: Connection, where: TopicPartition, position: int, error: KafkaError) -> MigrationError:
+    """What a partition's error means to a reader whose next offset is `position`."""
+    code = error.code()
+    if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+        return NotAuthorized(
+            f"needs ACL TOPIC READ on {where.topic}",
+            cluster=str(connection),
+            remedy="grant it to the user of this cluster",
+        )
+    if code in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+        return lost(connection, where, f"offset {position} is not in the log")
+    return BrokerError("cannot be read", cluster=str(connection), why=error.str(), **where._asdict())
+
+
+def ends_early(connection: Connection, where: TopicPartition, found: int, wanted: int) -> BrokerError:
+    """The log, or what is stable of it, ends before a range does."""
+    return lost(connection, where, f"the log ends at {found}, and {wanted} was expected")
+
+
+def lost(connection: Connection, where: TopicPartition, what: str) -> BrokerError:
+    """The log is no longer what it was when the range was chosen."""
+    return BrokerError(
+        what,
+        cluster=str(connection),
+        **where._asdict(),
+        remedy="run again, for records have expired or the topic was truncated or recreated meanwhile",
+    )
+
+
+def stalled(
+    connection: Connection,
+    where: TopicPartition,
+    position: int,
+    more: int,
+    seconds: float,
+    complaints: t.Sequence[KafkaError],
+) -> BrokerError:
+    """Nothing came of a partition whose next offset is `position`, nor of so many more partitions."""
+    return BrokerError(
+        f"no record and no end of the log at offset {position} within {seconds:.0f} s"
+        + (f" ({more} more partitions wait)" if more else ""),
+        cluster=str(connection),
+        **where._asdict(),
+        why=connection_failed(connection, complaints).why if complaints else None,
+        remedy="check the partition's leader; an open transaction holds records back as well",
+    )
