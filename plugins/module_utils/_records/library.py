@@ -18,6 +18,7 @@ try:
         Consumer,
         KafkaError,
         KafkaException,
+        Message,
         TopicPartition,
     )
     from xxhash import xxh3_128_digest
@@ -30,6 +31,7 @@ __all__ = [
     "Consumer",
     "KafkaError",
     "KafkaException",
+    "Message",
     "TopicPartition",
     "xxh3_128_digest",
 ]

@@ -1,0 +1,251 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Read whole ranges of partitions with one consumer, as fast as Python can: a job of its own on each Spark worker.
+
+read_ranges() of ranges.py is for small spans, and keeps their records; here nothing is kept but what the caller takes.
+What a record costs decides: messages come in runs of one partition, so what is the same in a run is told once.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import itertools
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import Opened, open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS, fingerprint
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    KafkaError,
+    Message,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TopicPartition as Position
+
+# Partitions that are assigned at a time: each may have a fetch of its size under way, and most of it is thrown away when
+# its range ends soon.
+_WIDTH = 512
+_FETCH_SIZE = 1 << 20  # bytes of a partition in one response; a larger batch comes nevertheless, alone
+_SMALL_FETCH_SIZE = 32 << 10  # where ranges are so short that the rest would be thrown away
+_SHORT = 1000  # records
+_TAKEN = 2000  # messages at a time; more leave the processor's caches
+_SETTINGS = {
+    "fetch.wait.max.ms": 50,
+    "fetch.error.backoff.ms": 20,
+    # With the default of 1000 ms a full queue stops fetching for a second at a time.
+    "fetch.queue.backoff.ms": 5,
+    "queued.max.messages.kbytes": 65536,
+    "fetch.max.bytes": 16 << 20,
+}
+
+
+class Range(t.NamedTuple):
+    """The records of a partition at offsets [start, end); end is at most the last stable offset, fixed beforehand."""
+
+    partition: TopicPartition
+    start: int
+    end: int
+
+
+class Piece(t.NamedTuple):
+    """A range, or a part of one, with the number that the whole range has among those that were asked for."""
+
+    number: int
+    partition: TopicPartition
+    start: int
+    end: int
+
+
+class Run(t.NamedTuple):
+    """Records that came one after the other: of which piece, how many of it came before, how many these are."""
+
+    piece: Piece
+    rank: int
+    length: int
+    log_append_time: bool
+
+
+class Rows(t.NamedTuple):
+    """Columns of equal length, and the runs that they consist of.
+
+    Timestamps are milliseconds since the epoch, NO_TIMESTAMP where a record has none; fingerprints have 16 bytes; bare
+    is the fingerprint without the headers.
+    """
+
+    runs: list[Run]
+    offsets: list[int]
+    timestamps: list[int]
+    fingerprints: list[bytes]
+    bare: list[bytes]
+
+
+def scan(
+    connection: Connection,
+    pieces: t.Iterable[Piece],
+    *,
+    parts: t.Collection[str] = PARTS,
+    committed: bool = True,
+) -> t.Iterator[Rows]:
+    """All records of all pieces, those of one piece in order; pieces of one partition are read one after the other.
+
+    committed: what a read_committed consumer sees; else aborted records as well. parts: what fingerprints cover.
+    Control records, aborted data and what compaction has removed are gaps, at the ends of a range as well.
+    Raises, before a record is left out or waited for in vain, NotFound, NotAuthorized, ConnectionFailed or BrokerError:
+    the log begins after a start or ends before an end (of an open transaction's records too), or a partition is silent
+    for request_timeout.
+    """
+    tasks: dict[TopicPartition, _Task] = {}
+    longest = 0
+    for piece in pieces:
+        longest = max(longest, piece.end - piece.start)
+        if piece.end > piece.start:
+            tasks.setdefault(piece.partition, _Task(piece, piece.start)).later.append(piece)
+    if not tasks:
+        return
+    settings = {
+        **_SETTINGS,
+        "fetch.message.max.bytes": _SMALL_FETCH_SIZE if longest < _SHORT else _FETCH_SIZE,
+        "isolation.level": "read_committed" if committed else "read_uncommitted",
+    }
+    opened = open_consumer(connection, settings)
+    try:
+        refusals.check_existence(connection, tasks, opened.partitions)
+        every_part = set(parts) == set(PARTS)
+        yield from _Scan(connection, opened, tasks, PARTS if every_part else parts).rows()
+    finally:
+        opened.consumer.close()
+
+
+@dataclasses.dataclass(slots=True)
+class _Task:
+    """A partition: the piece that is being read, the next offset, how many of its records have come; later pieces."""
+
+    piece: Piece
+    position: int
+    rank: int = 0
+    later: collections.deque[Piece] = dataclasses.field(default_factory=collections.deque)
+
+    def next_piece(self) -> bool:
+        """Turn to the next piece; -> is there one?"""
+        if not self.later:
+            return False
+        self.piece = self.later.popleft()
+        self.position, self.rank = self.piece.start, 0
+        return True
+
+
+@dataclasses.dataclass(slots=True)
+class _Scan:
+    """One consumer, and the partitions that it has not finished."""
+
+    connection: Connection
+    opened: Opened
+    tasks: dict[TopicPartition, _Task]
+    parts: t.Collection[str]
+
+    def rows(self) -> t.Iterator[Rows]:
+        consume = self.opened.consumer.consume
+        waiting = collections.deque(self.tasks)
+        self._go_on([], waiting)
+        fresh = time.monotonic()
+        while self.tasks:
+            messages: list[t.Any] = consume(_TAKEN, 0.02)  # typed, every field of a message may be None
+            if not messages:
+                if (silent := time.monotonic() - fresh) > self.connection.request_timeout:
+                    raise self._stalled(silent)
+                continue
+            rows = Rows([], [], [], [], [])
+            ended = []
+            for partition, of_number in itertools.groupby(messages, Message.partition):
+                for topic, stretch in itertools.groupby(of_number, Message.topic):
+                    where: t.Any = (topic, partition)  # equal to the key, and quicker to make
+                    task = self.tasks.get(where)
+                    if task is not None and self._take(task, stretch, rows):
+                        ended.append(task)
+            if ended:
+                self._go_on(ended, waiting)
+            if rows.offsets:
+                yield rows
+            fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
+
+    def _take(self, task: _Task, stretch: t.Iterable[t.Any], rows: Rows) -> bool:
+        """Add messages of one partition to the rows; -> has its piece ended with them?"""
+        _runs, offsets, timestamps, fingerprints, bares = rows
+        end, parts = task.piece.end, self.parts
+        kind, begin = None, len(offsets)
+        if task.position >= end:
+            return False  # it has ended before
+        for message in stretch:
+            if message.error() is not None:
+                if self._is_end(task, message):
+                    task.position = end
+                continue
+            offset = message.offset()
+            if offset >= end:  # the last offsets of the piece are gaps
+                task.position = end
+                break
+            this_kind, timestamp = message.timestamp()
+            if this_kind != kind:
+                _close(rows, task, kind, begin)
+                kind, begin = this_kind, len(offsets)
+            digest, bare = fingerprint(message.key(), message.value(), message.headers(), parts)
+            offsets.append(offset)
+            timestamps.append(timestamp)
+            fingerprints.append(digest)
+            bares.append(bare)
+            task.position = offset + 1
+        _close(rows, task, kind, begin)
+        return task.position >= end
+
+    def _is_end(self, task: _Task, message: t.Any) -> bool:
+        """Is an error the end of the log, behind the piece? Raise what cannot be waited out."""
+        where, error = task.piece.partition, message.error()
+        if error.code() == KafkaError._PARTITION_EOF:
+            if message.offset() < task.piece.end:
+                raise refusals.ends_early(self.connection, where, message.offset(), task.piece.end)
+            return True
+        if not error.retriable():
+            raise refusals.refused(self.connection, where, task.position, error)
+        return False
+
+    def _go_on(self, ended: t.Sequence[_Task], waiting: collections.deque[TopicPartition]) -> None:
+        """On from pieces that have ended to the next of their partitions, and to partitions that have waited."""
+        if ended:
+            # Drops what was fetched beyond a piece, in C.
+            self.opened.consumer.incremental_unassign([Position(*task.piece.partition) for task in ended])
+        begin = []
+        for task in ended:
+            if task.next_piece():
+                begin.append(task)
+            else:
+                del self.tasks[task.piece.partition]
+        while waiting and len(self.tasks) - len(waiting) < _WIDTH:
+            task = self.tasks[waiting.popleft()]
+            task.next_piece()
+            begin.append(task)
+        if begin:
+            self.opened.consumer.incremental_assign([Position(*task.piece.partition, task.position) for task in begin])
+
+    def _stalled(self, seconds: float) -> MigrationError:
+        where, task = next(iter(self.tasks.items()))
+        return refusals.stalled(
+            self.connection, where, task.position, len(self.tasks) - 1, seconds, self.opened.complaints
+        )
+
+
+def _close(rows: Rows, task: _Task, kind: int | None, begin: int) -> None:
+    """Tell the run that has begun with row `begin`, all of one kind of timestamp."""
+    length = len(rows.offsets) - begin
+    if length:
+        rows.runs.append(Run(task.piece, task.rank, length, kind == TIMESTAMP_LOG_APPEND_TIME))
+        task.rank += length
+        if kind == TIMESTAMP_NOT_AVAILABLE:
+            rows.timestamps[begin:] = [NO_TIMESTAMP] * length
