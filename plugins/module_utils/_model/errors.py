@@ -90,3 +90,7 @@ class Refused(MigrationError):
 
 class Locked(MigrationError):
     """Another run works in the same migration directory."""
+
+
+class SparkFailed(MigrationError):
+    """Spark did not start, or could not do its work; errors of Kafka come out of it as what they are."""

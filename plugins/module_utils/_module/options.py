@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping i
     topic_prefix_from,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions, spark_options_from
 
 Spec = dict[str, t.Any]
 
@@ -93,6 +94,20 @@ def mapping_spec() -> Spec:
     }
 
 
+def spark_spec() -> Spec:
+    """The spec of spark."""
+    options = {
+        "master": {"type": "str"},
+        "remote": {"type": "str", "no_log": True},  # may hold a token
+        "conf": {"type": "dict"},
+        "archives": _STRINGS,
+        "driver_memory": {"type": "str"},
+        "java_home": {"type": "path"},
+        "work_directory": {"type": "path"},
+    }
+    return {"spark": {"type": "dict", "options": options}}
+
+
 def connection(params: Spec, option: str) -> Connection:
     """The cluster that an option describes, or InvalidInput."""
     given = {key: value for key, value in params[option].items() if value is not None}
@@ -124,3 +139,8 @@ def mapping(params: Spec) -> Mapping:
         rules_from("group_map", params["group_map"]),
         topic_prefix_from(params["replication_policy"]),
     )
+
+
+def spark_options(params: Spec) -> SparkOptions:
+    """Where and how Spark runs, or InvalidInput."""
+    return spark_options_from(params["spark"] or {})

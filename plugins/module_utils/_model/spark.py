@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Where and how Spark runs, as the user describes it."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_secret
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+
+# Spark's properties for which an option stands, and those that keep results exact and secrets secret.
+OPTIONS = {
+    "spark.master": "master",
+    "spark.remote": "remote",
+    "spark.archives": "archives",
+    "spark.driver.memory": "driver_memory",
+    "spark.local.dir": "work_directory",
+}
+OWNED = frozenset({
+    "spark.api.mode", "spark.app.name", "spark.submit.deployMode", "spark.speculation", "spark.sql.ansi.enabled",
+    "spark.sql.execution.arrow.pyspark.validateSchema.enabled",
+    "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled", "spark.sql.session.timeZone",
+})  # fmt: skip
+_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|spark://[^\s/]+|yarn|k8s://\S+")
+_REMOTE = re.compile(r"sc://([^\s/;:]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/?(;\S*)?")
+_MEMORY = re.compile(r"[1-9]\d*[mMgG]")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
+class SparkOptions:
+    """Neither str() nor repr() tells a secret.
+
+    master: Spark's master; the session runs in this process. remote: the URL of a Spark Connect server instead, which
+    may hold a token. conf: further Spark properties. archives: of the workers' Python environment, like
+    env.tar.gz#env. driver_memory: of the Java process beside this one, which does all the work of a local master.
+    java_home: where Java lies; it is looked for when None. work_directory: for files that go with the session.
+    """
+
+    master: str = "local[*,4]"
+    remote: str | None = None
+    conf: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    archives: tuple[str, ...] = ()
+    driver_memory: str = "1g"
+    java_home: str | None = None
+    work_directory: str | None = None
+
+    def __str__(self) -> str:
+        if self.remote is None:
+            return f"Spark {self.master}"
+        return f"Spark Connect server {':'.join(map(str, self.remote_address))}"
+
+    def __repr__(self) -> str:
+        return f"<SparkOptions of {self}>"
+
+    @property
+    def is_local(self) -> bool:
+        """Does all of it run on this machine, in processes that this one starts?"""
+        return self.remote is None and self.master.startswith("local")
+
+    @property
+    def remote_address(self) -> tuple[str, int]:
+        """Host and port of the Spark Connect server, whose default is 15002."""
+        place = (self.remote or "").removeprefix("sc://").partition("/")[0].partition(";")[0]
+        host, colon, port = place.rpartition(":")
+        return (host.strip("[]"), int(port)) if colon and not place.endswith("]") else (place.strip("[]"), 15002)
+
+
+def spark_options_from(options: t.Mapping[str, t.Any]) -> SparkOptions:
+    """Build them of a module's suboptions, or raise InvalidInput. Nothing is started, no file is looked for."""
+    given = {key: value for key, value in options.items() if value not in (None, "", [], {})}
+    made = SparkOptions(
+        **{**given, "conf": _checked_conf(given.get("conf", {})), "archives": tuple(given.get("archives", ()))}
+    )
+    if made.remote is not None:
+        if not _REMOTE.fullmatch(made.remote):
+            raise InvalidInput(
+                "remote is no address of a Spark Connect server", remedy="write it like sc://spark.example.com:15002"
+            )
+        idle = [name for name in ("master", "archives", "driver_memory", "java_home") if name in given]
+        if idle:
+            raise InvalidInput(
+                f"{idle[0]} and remote are both given", remedy="set it where the Spark Connect server is started"
+            )
+    if not _MASTER.fullmatch(made.master):
+        raise InvalidInput(
+            f"master is {made.master!r}",
+            remedy="write it like local[*,4], spark://host:7077, yarn or k8s://https://host",
+        )
+    if not _MEMORY.fullmatch(made.driver_memory):
+        raise InvalidInput(f"driver_memory is {made.driver_memory!r}", remedy="write it like 512m or 2g")
+    return made
+
+
+def _checked_conf(conf: t.Mapping[str, t.Any]) -> dict[str, str]:
+    checked = {}
+    for key, value in conf.items():
+        name = str(key).strip()
+        if not name.startswith("spark."):
+            raise InvalidInput(f"conf holds {name}, which is no property of Spark", remedy="remove it")
+        if is_secret(name) or name.endswith(".token"):
+            raise InvalidInput(
+                f"conf holds {name}, and Spark's properties are visible in the list of processes",
+                remedy="put it into spark-defaults.conf, in the folder that the environment variable SPARK_CONF_DIR names",
+            )
+        if name in OPTIONS:
+            raise InvalidInput(f"conf holds {name}, which an option of its own sets", remedy=f"use {OPTIONS[name]}")
+        if name in OWNED:
+            raise InvalidInput(f"conf holds {name}, which the collection sets itself", remedy="remove it")
+        if not isinstance(value, str | int | float):
+            raise InvalidInput(
+                f"conf has a {type(value).__name__} as value of {name}", remedy="give text, a number, true or false"
+            )
+        checked[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return checked
