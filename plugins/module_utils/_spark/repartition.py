@@ -1,0 +1,269 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Tell the records of a destination topic apart: consumed, unconsumed, unsure, or unknown to the source.
+
+Functions of DataFrames, as scan() makes them: `range` is a source or destination partition's number among those that were
+read. Records are recognised by `name` (a fingerprint) and `time`. Many groups are served at once: bit g of `consumed` is
+set where group g has consumed a record, or every source record that is equal to it.
+
+Of n equal source records on both sides of a committed offset and n copies, the i-th is the i-th, by timestamp, partition
+and offset. For whoever reads them, equal records are the same: what counts is how many are left to be read. Where the
+numbers differ, the copies may be any of them: `unsure`.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import (
+    Column,
+    DataFrame,
+    Window,
+    functions,
+)
+
+MOST_GROUPS = 62  # bits of a bigint that are no sign
+UNKNOWN, CONSUMED, UNCONSUMED, UNSURE = range(4)
+
+# What the small tables hold that go with the records to every task.
+SIDES = "range int, low bigint, high bigint, consumed bigint"
+PIECES = "range int, piece int, low bigint, high bigint"
+STARTS = "range int, group int, piece int"
+GAPS = "number int, range int, low bigint, high bigint"
+PLACES = "number int, range int, offset bigint"
+
+_NAME = ["name", "time"]
+
+
+def traits(records: DataFrame) -> DataFrame:
+    """One row: with_headers (a record has some), untimed (one has no timestamp), stamped (a broker has set one's)."""
+    f = functions
+    return records.agg(
+        f.coalesce(f.bool_or(f.col("fingerprint") != f.col("bare")), f.lit(False)).alias("with_headers"),
+        f.coalesce(f.bool_or(f.col("timestamp") < 0), f.lit(False)).alias("untimed"),
+        f.coalesce(f.bool_or("log_append_time"), f.lit(False)).alias("stamped"),
+    )
+
+
+def named(records: DataFrame, fingerprint: str, timestamp: bool) -> DataFrame:
+    """The records with name and time, from the column fingerprint or bare; without timestamps every time is the same."""
+    time = functions.col("timestamp") if timestamp else functions.lit(0).cast("bigint")
+    return records.select("range", "offset", "timestamp", functions.col(fingerprint).alias("name"), time.alias("time"))
+
+
+def other_headers(source: DataFrame, destination: DataFrame, timestamp: bool) -> DataFrame:
+    """A row for every record without headers that is at the source, and at the destination with headers of its own."""
+    f = functions
+
+    def each(records: DataFrame, here: bool) -> DataFrame:
+        time = f.col("timestamp") if timestamp else f.lit(0).cast("bigint")
+        return records.select("bare", time.alias("time"), "fingerprint", f.lit(here).alias("here"))
+
+    whole = each(source, True).union(each(destination, False)).groupBy("bare", "time", "fingerprint")
+    seen = whole.agg(f.bool_or("here").alias("here"))
+    return seen.groupBy("bare", "time").agg((f.bool_or("here") & ~f.bool_and("here")).alias("other")).where("other")
+
+
+def told_apart(source: DataFrame, sides: DataFrame) -> DataFrame:
+    """The source's records with `consumed`. sides: of each partition, which groups have consumed [low, high)."""
+    return _within(source, sides).select(source["*"], "consumed")
+
+
+def tally(source: DataFrame, destination: DataFrame) -> DataFrame:
+    """A row for each name and time, with how many are `here` at the source (told apart) and `there`.
+
+    every, some: the groups that have consumed all of those here, and any of them. lowest, highest: the first and the last
+    source partition of them, earliest: the lowest offset. range, offset, timestamp: the one there, where it is the only one.
+    """
+    f = functions
+    nothing = f.lit(None)
+    here = source.select(
+        *_NAME,
+        f.lit(1).alias("here"),
+        f.lit(0).alias("there"),
+        "consumed",
+        f.col("range").alias("from"),
+        f.col("offset").alias("earliest"),
+        nothing.cast("int").alias("range"),
+        nothing.cast("bigint").alias("offset"),
+        nothing.cast("bigint").alias("timestamp"),
+    )
+    there = destination.select(
+        *_NAME,
+        f.lit(0),
+        f.lit(1),
+        nothing.cast("bigint"),
+        nothing.cast("int"),
+        nothing.cast("bigint"),
+        "range",
+        "offset",
+        "timestamp",
+    )
+    return (
+        here.union(there)
+        .groupBy(*_NAME)
+        .agg(
+            f.sum("here").alias("here"),
+            f.sum("there").alias("there"),
+            f.bit_and("consumed").alias("every"),
+            f.bit_or("consumed").alias("some"),
+            f.min("from").alias("lowest"),
+            f.max("from").alias("highest"),
+            *(f.min(column).alias(column) for column in ("earliest", "range", "offset", "timestamp")),
+        )
+    )
+
+
+def placed(tallied: DataFrame, source: DataFrame, destination: DataFrame) -> DataFrame:
+    """Every destination record once: range, offset, timestamp, consumed (null: unknown), unsure, name, time.
+
+    Those that are alone on their sides come from the tally; the others are looked up by name, a shuffle that carries
+    only them.
+    """
+    f = functions
+    columns = ["range", "offset", "timestamp", "consumed", "unsure", *_NAME]
+    alone = (f.col("there") == 1) & (f.col("here") <= 1)
+    single = tallied.where(alone).select(
+        "range",
+        "offset",
+        "timestamp",
+        f.col("every").alias("consumed"),
+        f.lit(0).cast("bigint").alias("unsure"),
+        *_NAME,
+    )
+    several = tallied.where((f.col("there") > 0) & ~alone).select(*_NAME, "here", "there", "every", "some")
+    countable = (f.col("here") == f.col("there")) & (f.col("every") != f.col("some"))
+    counted = several.where(countable).select(*_NAME)
+    copies = _numbered(destination.join(counted, _NAME))
+    originals = _numbered(source.join(counted, _NAME)).select(*_NAME, "number", "consumed")
+    equal = copies.join(originals, [*_NAME, "number"]).withColumn("unsure", f.lit(0).cast("bigint"))
+    uncounted = several.where((f.col("here") == 0) | ~countable).select(
+        *_NAME,
+        f.col("every").alias("consumed"),
+        f.coalesce(f.col("some").bitwiseAND(f.bitwise_not("every")), f.lit(0)).alias("unsure"),
+    )
+    return (
+        single.select(*columns).union(destination.join(uncounted, _NAME).select(*columns)).union(equal.select(*columns))
+    )
+
+
+def firsts(records: DataFrame, groups: int, young: int | None) -> DataFrame:
+    """For each range, group and state its first record (offset, timestamp), and the first from the timestamp young on."""
+    f = functions
+    recent = f.lit(None).cast("bigint") if young is None else f.when(f.col("timestamp") >= young, f.col("offset"))
+    merged = records.groupBy("range", "consumed", "unsure").agg(
+        f.min(f.struct("offset", "timestamp")).alias("first"), f.min(recent).alias("young")
+    )
+    return (
+        _by_group(merged, groups)
+        .groupBy("range", "group", "state")
+        .agg(f.min("first").alias("first"), f.min("young").alias("young"))
+        .select("range", "group", "state", "first.offset", "first.timestamp", "young")
+    )
+
+
+def around(records: DataFrame, groups: int, pieces: DataFrame, starts: DataFrame) -> DataFrame:
+    """For each range and group: last_consumed before its first unconsumed record, and what follows from there on.
+
+    pieces: each range cut at the first unconsumed records of all groups. starts: the piece that begins with the group's
+    own. consumed_behind, unsure_behind: how many from there on are consumed or unsure.
+    """
+    f = functions
+    cut = _within(records, pieces).groupBy(records["range"], "piece", "consumed", "unsure")
+    merged = cut.agg(f.count(f.lit(1)).alias("records"), f.max("offset").alias("last"))
+    each = _by_group(merged, groups).join(f.broadcast(starts.withColumnRenamed("piece", "own")), ["range", "group"])
+    behind = f.col("piece") >= f.col("own")
+
+    def how_many(state: int) -> Column:
+        return f.sum(f.when(behind & (f.col("state") == state), f.col("records")).otherwise(0))
+
+    return each.groupBy("range", "group").agg(
+        f.max(f.when(~behind & (f.col("state") == CONSUMED), f.col("last"))).alias("last_consumed"),
+        how_many(CONSUMED).alias("consumed_behind"),
+        how_many(UNSURE).alias("unsure_behind"),
+    )
+
+
+def youngest_unknown(records: DataFrame, gaps: DataFrame) -> DataFrame:
+    """For each number of gaps the latest timestamp of the unknown records in [low, high); no row where there are none."""
+    unknown = records.where(functions.col("consumed").isNull())
+    return _within(unknown, gaps).groupBy("number").agg(functions.max("timestamp").alias("timestamp"))
+
+
+def missing(tallied: DataFrame, source: DataFrame, groups: int) -> DataFrame:
+    """For each range of the source and group: how many consumed records may still be to come, and the first one's offset.
+
+    Those of which the destination has fewer than the source, and that lie after everything of their partition that is
+    surely there: equal records of several partitions prove nothing of any, and of several of one only the first is sure.
+    """
+    f = functions
+    passed = (
+        tallied.where((f.col("there") > 0) & (f.col("lowest") == f.col("highest")))
+        .groupBy(f.col("lowest").alias("range"))
+        .agg(f.max("earliest").alias("passed"))
+    )
+    lacking = tallied.where(f.col("here") > f.col("there"))
+    single = lacking.where(f.col("here") == 1).select(
+        f.col("lowest").alias("range"), f.col("earliest").alias("offset"), f.col("every").alias("consumed")
+    )
+    several = lacking.where((f.col("here") > 1) & (f.col("some") != 0)).select(*_NAME)
+    equal = source.join(several, _NAME, "left_semi").select("range", "offset", "consumed")
+    merged = (
+        single.union(equal)
+        .where(f.col("consumed") != 0)
+        .join(f.broadcast(passed), "range", "left")
+        .where(f.col("offset") > f.coalesce("passed", f.lit(-1)))
+        .groupBy("range", "consumed")
+        .agg(f.count(f.lit(1)).alias("records"), f.min("offset").alias("first"))
+        .withColumn("unsure", f.lit(0).cast("bigint"))
+    )
+    return (
+        _by_group(merged, groups)
+        .where(f.col("state") == CONSUMED)
+        .groupBy("range", "group")
+        .agg(f.sum("records").alias("records"), f.min("first").alias("first"))
+    )
+
+
+def at_places(records: DataFrame, places: DataFrame) -> DataFrame:
+    """The records that stand at places, with their numbers."""
+    small = functions.broadcast(places.withColumnsRenamed({"range": "at", "offset": "wanted"}))
+    found = records.join(small, (records["range"] == small["at"]) & (records["offset"] == small["wanted"]))
+    return found.select("number", "offset", *_NAME)
+
+
+def originals(source: DataFrame, names: DataFrame) -> DataFrame:
+    """Of the source's records that have one of these names: the first of each name, time and `consumed`."""
+    f = functions
+    wanted = source.join(f.broadcast(names.select(*_NAME).distinct()), _NAME)
+    first = wanted.groupBy(*_NAME, "consumed").agg(f.min(f.struct("range", "offset")).alias("first"))
+    return first.select(*_NAME, "consumed", "first.range", "first.offset")
+
+
+def _within(records: DataFrame, spans: DataFrame) -> DataFrame:
+    """The records with the columns of the spans that they lie in, and without the spans' own range."""
+    small = functions.broadcast(spans.withColumnRenamed("range", "of"))
+    offset = records["offset"]
+    return records.join(small, (records["range"] == small["of"]) & (offset >= small["low"]) & (offset < small["high"]))
+
+
+def _numbered(records: DataFrame) -> DataFrame:
+    order = Window.partitionBy(*_NAME).orderBy("timestamp", "range", "offset")
+    return records.withColumn("number", functions.row_number().over(order))
+
+
+def _by_group(rows: DataFrame, groups: int) -> DataFrame:
+    """The rows once for each group, with what their records are for it. To be used on few rows only."""
+    f = functions
+    one = f.explode(f.sequence(f.lit(0), f.lit(groups - 1))).alias("group")
+
+    def has(column: str) -> Column:
+        return f.expr(f"(shiftright({column}, `group`) & 1) = 1")
+
+    state = (
+        f.when(f.col("consumed").isNull(), UNKNOWN)
+        .when(has("consumed"), CONSUMED)
+        .when(has("unsure"), UNSURE)
+        .otherwise(UNCONSUMED)
+    )
+    return rows.select("*", one).withColumn("state", state)

@@ -1,0 +1,57 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Ranges of records as a DataFrame: Spark deals them out, and confluent-kafka reads them in its Python workers."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.reading import Wanted, read
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import portable
+
+if t.TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["CORES", "Range", "scan"]
+
+# The session's property that tells how many tasks run at a time.
+CORES = "spark.streamshift.cores"
+
+
+def scan(
+    spark: SparkSession,
+    connection: Connection,
+    ranges: t.Sequence[Range],
+    *,
+    parts: t.Collection[str] = PARTS,
+    committed: bool = True,
+    ranked: bool = False,
+    bare: bool = False,
+) -> DataFrame:
+    """A row for every record of every range, in no order.
+
+    The columns: range (int, which of the ranges), topic, partition, offset, timestamp (milliseconds, -1 for none),
+    log_append_time, fingerprint (16 bytes); with bare=True also bare (the fingerprint without headers); with
+    ranked=True also rank (how many records of the range come before it), and no range is split between tasks.
+
+    Ranges of one partition may overlap; each is read for itself. parts: what fingerprints cover. committed: what a
+    read_committed consumer sees. Nothing is read before an action, and everything anew with each: see kept().
+    An action fails as a whole with the errors of _records.scanning.scan(); open_session() gives them their shape.
+    """
+    dealt = bins(ranges, int(spark.conf.get(CORES, "2") or 2), split=not ranked)
+    wanted = Wanted(tuple(parts), committed, bare, ranked)
+    there = portable(connection)
+
+    def read_bins(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from read(there, dealt[number], wanted)
+
+    return spark.range(0, len(dealt), 1, max(1, len(dealt))).mapInArrow(read_bins, wanted.schema)

@@ -1,0 +1,195 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""A Spark session for as long as a module works: inside its process, or at a Spark Connect server.
+
+Only this file knows the difference, and only it uses what Spark Connect lacks (the context, the gateway to Java).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import library
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import told
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import Java, find_java
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import (
+    DataFrame,
+    Py4JError,
+    PySparkException,
+    SparkContext,
+    SparkSession,
+    StorageLevel,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import CORES
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import code_archive
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import (
+    environment,
+    output_to,
+    work_folder,
+)
+
+_LOG = "spark.log"
+_ENDS_WITHIN = 20.0  # seconds
+# What makes results the same everywhere, and keeps values out of tracebacks.
+_ALWAYS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
+    "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+}
+# Variables by which the user's other work with Spark would change this one.
+_FOREIGN = ("MASTER", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_API_MODE", "SPARK_REMOTE")
+
+
+@contextlib.contextmanager
+def open_session(options: SparkOptions) -> t.Iterator[SparkSession]:
+    """A session whose workers can import this collection's code, and nothing of which is left afterwards.
+
+    Meanwhile everything that the process prints goes to a log. An error of Spark that leaves the block becomes a
+    MigrationError: the one that was raised in a worker, or SparkFailed. Raises InvalidInput where Spark or Java is missing.
+    """
+    library.check()
+    java = find_java(options) if options.remote is None else None
+    with (
+        work_folder(options.work_directory) as folder,
+        output_to(folder / _LOG),
+        _translated(options, folder / _LOG),
+        _embedded(options, java, folder) if java else _remote(options) as spark,
+        _translated(options, folder / _LOG),  # while Java is there: an error's text may have to be asked for
+    ):
+        spark.addArtifacts(str(code_archive(folder)), pyfile=True)
+        yield spark
+
+
+@contextlib.contextmanager
+def _translated(options: SparkOptions, log: Path) -> t.Iterator[None]:
+    try:
+        yield
+    except (PySparkException, Py4JError, ConnectionError) as exc:
+        raise told(exc, str(options), _end_of(log)) from None
+
+
+@contextlib.contextmanager
+def kept(rows: DataFrame) -> t.Iterator[DataFrame]:
+    """Evaluate the rows once, on disk, for several actions: each would read Kafka again, and may see other records."""
+    rows = rows.persist(StorageLevel.DISK_ONLY)
+    try:
+        rows.count()
+        yield rows
+    finally:
+        with contextlib.suppress(PySparkException, Py4JError, ConnectionError):  # with the session it goes anyway
+            rows.unpersist()
+
+
+@contextlib.contextmanager
+def _embedded(options: SparkOptions, java: Java, folder: Path) -> t.Iterator[SparkSession]:
+    """A session whose driver is a Java process beside this one; it ends with the block, or when this process is killed."""
+    properties = _properties(options, folder)
+    variables: dict[str, str | None] = {
+        "JAVA_HOME": str(_home(java, folder)),
+        "PYSPARK_PYTHON": properties.get("spark.pyspark.python") or _python(options),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_LOCAL_DIRS": str(folder),
+        **dict.fromkeys(_FOREIGN),
+    }
+    if options.is_local:
+        variables["SPARK_LOCAL_IP"] = "127.0.0.1"  # nothing listens on the network
+    with environment(**variables):
+        builder = SparkSession.builder.master(options.master).appName("streamshift-kafka")
+        try:
+            spark = builder.config(map=dict(properties)).getOrCreate()
+            spark.conf.set(CORES, str(spark.sparkContext.defaultParallelism))
+            yield spark
+        finally:
+            _end()
+
+
+def _properties(options: SparkOptions, folder: Path) -> dict[str, str]:
+    """What Java is started with; all of it is visible in the list of processes."""
+    java_options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    properties = {
+        "spark.driver.memory": options.driver_memory,
+        "spark.log.level": "WARN",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if options.archives:
+        properties["spark.archives"] = ",".join(options.archives)
+    if options.is_local:
+        properties |= {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),
+        }
+    properties |= options.conf
+    given = properties.get("spark.driver.extraJavaOptions", "")
+    return properties | _ALWAYS | {"spark.driver.extraJavaOptions": f"{java_options} {given}".strip()}
+
+
+def _python(options: SparkOptions) -> str:
+    """The workers' Python: that of the first archive that has a name, else the path that it has here."""
+    names = [name for _path, mark, name in (archive.rpartition("#") for archive in options.archives) if mark]
+    return f"./{names[0]}/bin/python" if names else sys.executable
+
+
+def _home(java: Java, folder: Path) -> Path:
+    """JAVA_HOME for Spark's launcher, which always names a module that small Java distributions lack."""
+    if not java.bare:
+        return java.home
+    program = folder / "java/bin/java"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        "#!/usr/bin/env bash\n"
+        "words=()\n"
+        'for word in "$@"; do [[ $word == --add-modules=jdk.incubator.vector ]] || words+=("$word"); done\n'
+        f"exec '{java.home}/bin/java' \"${{words[@]}}\"\n"
+    )
+    program.chmod(0o700)
+    return folder / "java"
+
+
+def _end() -> None:
+    """End the session and the Java process, even one that has lost its way or never became a session."""
+    with contextlib.suppress(PySparkException, Py4JError, ConnectionError):
+        if SparkContext._active_spark_context is not None:
+            SparkSession.builder.getOrCreate().stop()
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    with contextlib.suppress(Py4JError, ConnectionError):
+        gateway.shutdown()
+    gateway.proc.stdin.close()  # for which it waits
+    try:
+        gateway.proc.wait(_ENDS_WITHIN)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
+    SparkContext._gateway = SparkContext._jvm = None
+
+
+@contextlib.contextmanager
+def _remote(options: SparkOptions) -> t.Iterator[SparkSession]:
+    """A session at a Spark Connect server, which has its own Java, memory and Python."""
+    with environment(**dict.fromkeys(_FOREIGN)):
+        spark = SparkSession.builder.remote(str(options.remote)).create()
+        try:
+            for name, value in {**options.conf, **_ALWAYS}.items():
+                spark.conf.set(name, value)
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _end_of(log: Path) -> str:
+    with contextlib.suppress(OSError):
+        return log.read_text(errors="replace")[-20_000:]
+    return ""

@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What travels to Spark's workers: this collection's code as an archive, and a connection without paths."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.abc
+import sys
+import typing as t
+import zipfile
+from pathlib import Path
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, refuse_store
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+
+# This file's package, whose names are those that the workers import.
+_ROOT = __name__.rpartition("._spark.")[0]
+_SHIPPED = ("_model", "_matching", "_records", "_spark")
+_LONG_AGO = (2000, 1, 1, 0, 0, 0)  # so that the same code makes the same archive
+
+
+def code_archive(folder: Path) -> Path:
+    """Write the modules that workers may need into a zip file in the folder.
+
+    These are the ones that this process has imported, for Ansible sends a module along with no more than it imports, in
+    an archive of its own. Their names are on sys.path there as they are here.
+    """
+    files = {}
+    for name in _packages(_ROOT):
+        files[name.replace(".", "/") + "/__init__.py"] = ""
+    for name, module in sorted(sys.modules.items()):
+        if any(name == f"{_ROOT}.{each}" or name.startswith(f"{_ROOT}.{each}.") for each in _SHIPPED):
+            loader = module.__spec__.loader if module.__spec__ else None
+            source = loader.get_source(name) if isinstance(loader, importlib.abc.InspectLoader) else None
+            file = name.replace(".", "/") + ("/__init__.py" if hasattr(module, "__path__") else ".py")
+            files[file] = source or ""
+    digest = hashlib.sha256("".join(f"{name}\0{text}\0" for name, text in files.items()).encode()).hexdigest()
+    # Spark keeps files by their names: other code needs another one.
+    path = folder / f"streamshift-kafka-{digest[:16]}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file, text in files.items():
+            archive.writestr(zipfile.ZipInfo(file, _LONG_AGO), text)
+    return path
+
+
+def _packages(name: str) -> t.Iterator[str]:
+    """A package and those that it lies in, outermost first."""
+    words = name.split(".")
+    return (".".join(words[: count + 1]) for count in range(len(words)))
+
+
+def portable(connection: Connection) -> Connection:
+    """The same connection with the content of its certificates and keys in place of their paths.
+
+    Send it in a function's closure only: it holds secrets. Raises InvalidInput for a file that cannot be read.
+    """
+    texts: dict[str, t.Any] = {}
+    for kind in ("ca", "cert", "key"):
+        option = f"ssl_{kind}file"
+        if path := getattr(connection, option):
+            texts |= {option: None, f"ssl_{kind}": _content(connection, option, path)}
+    return dataclasses.replace(connection, **texts)
+
+
+def _content(connection: Connection, option: str, path: str) -> str:
+    try:
+        content = Path(path).read_bytes()
+    except OSError as exc:
+        raise InvalidInput(
+            f"{option} {path} cannot be read", cluster=str(connection), why=exc.strerror, remedy="correct the path"
+        ) from exc
+    refuse_store(content, connection, option, path)
+    return content.decode("utf-8", "replace")

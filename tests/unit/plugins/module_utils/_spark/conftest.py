@@ -1,0 +1,24 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One Spark session for all tests of this folder that want one: starting it costs seconds."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
+
+OPTIONS = SparkOptions(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})
+
+
+@pytest.fixture(scope="session")
+def spark() -> t.Iterator[SparkSession]:
+    """Two cores, two shuffle partitions, UTC."""
+    with open_session(OPTIONS) as session:
+        yield session
