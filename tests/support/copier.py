@@ -41,8 +41,7 @@ def copy(
         wanted = [record for record in records if keep is None or keep(record)]
         wanted = wanted[: len(wanted) - behind]
         wanted += wanted[len(wanted) - again :]
-        # Older than the copies, but not so old that the broker removes a segment of junk while they are on their way.
-        older = max(1, min((record.timestamp for record in wanted), default=1) - 1)
+        older = max(1, min((record.timestamp for record in wanted), default=1) - DAY)
         foreign = [Message(f"junk {number}".encode(), timestamp=older, partition=partition) for number in range(junk)]
         offsets = produce(destination, to or topic, [*foreign, *map(as_message, wanted)], **settings)
         for record, offset in zip(wanted, offsets[junk:], strict=True):
