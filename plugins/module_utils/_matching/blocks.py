@@ -104,6 +104,11 @@ def best_how(source: t.Sequence[Block], destination: t.Sequence[Block], hows: t.
     )
 
 
+def ends_block(bare: bytes) -> bool:
+    """Would a record with this fingerprint, headers left out, be the last one of a block? Its last byte is 0 then."""
+    return int.from_bytes(bare[-2:], "big") % ONE_IN == 0
+
+
 def cut_at(candidates: t.Sequence[int], length: int, already: int) -> list[int]:
     """Where blocks end within the next `length` records of a log: numbers of records, each the first of a new block.
 

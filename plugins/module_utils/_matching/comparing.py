@@ -124,10 +124,11 @@ class Reading(t.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sides:
-    """Both sides of an entry, how they are compared, and which of their blocks are equal."""
+    """Both sides of an entry, how they may be compared and how they are, and which of their blocks are equal by that."""
 
     source: Half
     destination: Half
+    hows: tuple[How, ...]
     how: How
     pairing: Pairing[Block]
 
@@ -140,7 +141,7 @@ class Sides:
 def sides_of(source: Half, destination: Half, hows: t.Sequence[How]) -> Sides:
     """The comparison of `hows` by which most is equal, and what is equal by it."""
     how = best_how(source.blocks, destination.blocks, hows)
-    return Sides(source, destination, how, pair_blocks(source.blocks, destination.blocks, how))
+    return Sides(source, destination, tuple(hows), how, pair_blocks(source.blocks, destination.blocks, how))
 
 
 def to_read(sides: Sides, whole: bool = False) -> Reading:
@@ -172,7 +173,15 @@ def compare(sides: Sides, reading: Reading, source: t.Iterable[Row], destination
     last_here, last_there = _last_of_each(sides, paired)
     missing = _unpaired(sides, paired.source, last_here, sides.source, sides.destination)
     extra = _unpaired(sides, paired.destination, last_there, sides.destination, sides.source)
-    differs = missing or extra or reading.unread or reading.unexamined or in_order is False
+    parted = None
+    if sides.is_sequence and (missing or extra or reading.unread or reading.unexamined or in_order is False):
+        parted = _where_they_part(sides, here, there)
+        if parted[1] is None and not extra:
+            # The destination has a beginning of the sequence: whatever was paired, what is missing is its end.
+            if not sides.destination.is_cut:
+                missing = [Unpaired(each.row, Fate.TO_COME) for each in missing]
+            elif sides.destination.blocks:
+                missing = []
     return Comparison(
         sides.how,
         sum(block.records for block, _copy in sides.pairing.pairs) + len(paired.pairs),
@@ -180,7 +189,7 @@ def compare(sides: Sides, reading: Reading, source: t.Iterable[Row], destination
         extra,
         reading.unread,
         reading.unexamined,
-        _where_they_part(sides, here, there) if sides.is_sequence and differs else None,
+        parted,
         in_order,
     )
 
@@ -252,6 +261,10 @@ def _pair_rows(sides: Sides, here: list[Row], there: list[Row]) -> tuple[Pairing
         return paired, True
     paired = pair_up(here, there, content, last_first=True)
     return paired, _in_order(sides.pairing.pairs, paired.pairs)
+
+
+def _pairs(here: list[Row], there: list[Row], how: How) -> int:
+    return len(pair_up(here, there, lambda row: row.content(how)).pairs)
 
 
 def _in_order(blocks: t.Iterable[tuple[Block, Block]], rows: t.Iterable[tuple[Row, Row]]) -> bool:

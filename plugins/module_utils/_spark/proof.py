@@ -1,0 +1,138 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a comparison of two clusters needs of their records: digests of blocks, some records, where certain ones are.
+
+Nothing large is shuffled: blocks are made in the order of reading, where the records are, and what is looked for
+is broadcast.
+"""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import Block, How
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.comparing import Content, Row
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.cutting import SCHEMA, cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import functions as F
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import scan
+
+_COLUMNS = ("range", "offset", "timestamp", "fingerprint", "bare")
+_NOT_COMPARED = -2  # no record's timestamp
+
+
+class Asked(t.NamedTuple):
+    """Ranges of one cluster, and the parts of records that fingerprints cover."""
+
+    connection: Connection
+    ranges: t.Sequence[Range]
+    parts: tuple[str, ...]
+
+
+class Search(t.NamedTuple):
+    """What to look for in a range."""
+
+    wanted: t.Collection[Content]
+    how: How
+
+
+class Sighting(t.NamedTuple):
+    """How often something is in a range, and at which offset first."""
+
+    times: int
+    offset: int
+
+
+def read_blocks(spark: SparkSession, *asked: Asked) -> list[list[list[Block]]]:
+    """For each cluster and each of its ranges the blocks that its records make, in order; place is always 0."""
+    found: list[list[list[Block]]] = [[[] for _range in each.ranges] for each in asked]
+    for side, number, *block in _collected(spark, asked, blocks):
+        found[side][number].append(Block(0, *block))
+    for of_range in (each for ranges in found for each in ranges):
+        of_range.sort()
+    return found
+
+
+def read_rows(spark: SparkSession, *asked: Asked) -> list[list[list[Row]]]:
+    """For each cluster and each of its ranges the records, in order; place is always 0."""
+    found: list[list[list[Row]]] = [[[] for _range in each.ranges] for each in asked]
+    for side, number, *row in _collected(spark, asked, lambda rows: rows.select(*_COLUMNS)):
+        found[side][number].append(Row(0, *row))
+    for of_range in (each for ranges in found for each in ranges):
+        of_range.sort()
+    return found
+
+
+def search(spark: SparkSession, asked: Asked, searches: t.Sequence[Search]) -> list[dict[Content, Sighting]]:
+    """For each range what of its search is in it."""
+    found: list[dict[Content, Sighting]] = [{} for _search in searches]
+    if not any(asked.ranges):
+        return found
+    hows = _frame(
+        spark,
+        "range int, headers boolean, timestamped boolean",
+        [(number, *each.how) for number, each in enumerate(searches)],
+    )
+    wanted = _frame(
+        spark,
+        "range int, digest binary, stamp bigint",
+        [
+            (number, digest, _NOT_COMPARED if timestamp is None else timestamp)
+            for number, each in enumerate(searches)
+            for digest, timestamp in each.wanted
+        ],
+    )
+    rows = scan(spark, asked.connection, asked.ranges, parts=asked.parts, bare=True)
+    for number, digest, stamp, times, offset in _tuples(sightings(rows, hows, wanted)):
+        found[number][digest, None if stamp == _NOT_COMPARED else stamp] = Sighting(times, offset)
+    return found
+
+
+def blocks(rows: DataFrame) -> DataFrame:
+    """The blocks that records make (range, start, end, records, oldest, fingerprints, bare, timestamps), in no order."""
+    return rows.select(*_COLUMNS).mapInArrow(cut, SCHEMA)
+
+
+def sightings(rows: DataFrame, hows: DataFrame, wanted: DataFrame) -> DataFrame:
+    """How often what is wanted is there: range, digest, stamp, times, offset (of the first).
+
+    hows: range, headers, timestamped (what of its records is compared). wanted: range, digest, stamp.
+    """
+    digest = F.when(F.col("headers"), F.col("fingerprint")).otherwise(F.col("bare"))
+    stamp = F.when(F.col("timestamped"), F.col("timestamp")).otherwise(F.lit(_NOT_COMPARED).cast("bigint"))
+    return (
+        rows.join(F.broadcast(hows), "range")
+        .select("range", "offset", digest.alias("digest"), stamp.alias("stamp"))
+        .join(F.broadcast(wanted), ["range", "digest", "stamp"])
+        .groupBy("range", "digest", "stamp")
+        .agg(F.count("*").alias("times"), F.min("offset").alias("offset"))
+    )
+
+
+def _collected(
+    spark: SparkSession, asked: t.Sequence[Asked], step: t.Callable[[DataFrame], DataFrame]
+) -> t.Iterator[tuple[t.Any, ...]]:
+    """The rows of a step for all clusters in one job, each with the number of its cluster before it."""
+    frames = [
+        step(scan(spark, each.connection, each.ranges, parts=each.parts, bare=True)).select(
+            F.lit(side).alias("side"), "*"
+        )
+        for side, each in enumerate(asked)
+        if each.ranges
+    ]
+    if frames:
+        yield from _tuples(functools.reduce(DataFrame.union, frames))
+
+
+def _tuples(frame: DataFrame) -> t.Iterator[tuple[t.Any, ...]]:
+    for batch in frame.toArrow().to_batches():
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _frame(spark: SparkSession, schema: str, rows: t.Sequence[tuple[t.Any, ...]]) -> DataFrame:
+    return spark.createDataFrame(list(rows), schema)
