@@ -14,6 +14,7 @@ Equal content gives equal bytes, so a second run leaves a file untouched, and `g
 
 from __future__ import annotations
 
+import contextlib
 import json
 import typing as t
 
@@ -74,8 +75,13 @@ def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T]) -> _
     """Build one object from JSON, turning whatever is missing or of a wrong type into InvalidFile."""
     try:
         return build(row)
-    except (KeyError, TypeError, ValueError, AttributeError) as exc:
-        raise damaged(kind, path, f"{type(exc).__name__} {exc} in {json.dumps(row, ensure_ascii=False)[:200]}") from exc
+    except KeyError as exc:
+        why = f"{exc} is missing"
+    except ValueError as exc:
+        why = str(exc)
+    except (TypeError, AttributeError):  # in Python's words, which say nothing of the file
+        why = "it is not built as the format says"
+    raise damaged(kind, path, f"{why}, in {_shown(row)}")
 
 
 def damaged(kind: str, path: str, why: str) -> InvalidFile:
@@ -84,15 +90,21 @@ def damaged(kind: str, path: str, why: str) -> InvalidFile:
 
 
 def text_of(value: t.Any) -> str:
-    """A JSON string, or TypeError; ValueError for half a character, which neither Kafka nor a file can hold."""
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    value.encode()
-    return value
+    """A JSON string, or ValueError; also for half a character, which neither Kafka nor a file can hold."""
+    if isinstance(value, str):
+        with contextlib.suppress(UnicodeEncodeError):
+            value.encode()
+            return value
+    raise ValueError(f"{_shown(value)} is not a text")
 
 
 def offset_of(value: t.Any) -> int:
-    """A JSON integer from 0 on, of Kafka's 64 bits, or TypeError: a masked or rounded offset must never be committed."""
+    """A JSON integer from 0 on, of Kafka's 64 bits, or ValueError: a masked or rounded offset must never be committed."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
-        raise TypeError(f"{value!r} is not an offset")
+        raise ValueError(f"{_shown(value)} is not an offset")
     return value
+
+
+def _shown(value: t.Any) -> str:
+    """As it stands in the file, or the beginning of it; half characters escaped."""
+    return json.dumps(value, ensure_ascii=False)[:200].encode(errors="backslashreplace").decode()

@@ -131,7 +131,7 @@ def committed_row(committed: CommittedOffset | None) -> documents.Json | None:
 
 
 def committed_from(row: t.Any) -> CommittedOffset | None:
-    """The reverse of committed_row; raises TypeError or KeyError for what is not one."""
+    """The reverse of committed_row; raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
     if row is None:
         return None
     epoch = row.get("leader_epoch")
@@ -172,7 +172,7 @@ def _entry(row: t.Any) -> PlanEntry:
     verdict = Verdict(row["verdict"])
     offset = _optional(row["offset"])
     if (offset is None) != (verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED)):
-        raise ValueError(f"offset {offset} does not go with verdict {verdict.value}")
+        raise ValueError(f"verdict {verdict.value} {'needs an' if offset is None else 'has no'} offset")
     if not row["source"]:
         raise ValueError("there is no source position")
     return PlanEntry(

@@ -77,10 +77,35 @@ def test_a_masked_or_rounded_offset_is_refused(masked):
         snapshot.from_json(text, "snapshot.json")
 
 
-def test_half_a_character_is_refused():
+def test_half_a_character_is_refused_in_a_message_that_can_be_printed():
     text = documents.dumps("snapshot", {"cluster_id": None, "groups": [{"name": "CHARACTER", "type": "classic"}]}, [])
-    with pytest.raises(InvalidFile, match="is damaged"):
+    with pytest.raises(InvalidFile, match="is not a text") as refused:
         snapshot.from_json(text.replace("CHARACTER", r"\ud800"), "snapshot.json")
+    str(refused.value).encode()
+
+
+@pytest.mark.parametrize(
+    ("damaged", "told"),
+    [
+        ({"partition": "41"}, '"41" is not an offset'),
+        ({"partition": None}, "null is not an offset"),
+        ({"topic": 7}, "7 is not a text"),
+        (None, "it is not built as the format says, in null"),
+        ([], "it is not built as the format says, in []"),
+        ("orders", 'it is not built as the format says, in "orders"'),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_damage_is_told_in_words_of_the_file_and_not_of_python(kind, damaged, told):
+    entry = {"group": "g", "topic": "t", "partition": 0, "offset": 0, "leader_epoch": None, "metadata": ""}
+    entry |= {"verdict": "exact", "source": [{}], "before": None, "written": None, "after": None}
+    ids = {"source": {"cluster_id": "a"}, "destination": {"cluster_id": "b"}}
+    head = {"cluster_id": "a", "groups": [], **ids, "snapshot": "c"}
+    row = entry | damaged if isinstance(damaged, dict) else damaged
+    with pytest.raises(InvalidFile) as refused:
+        KINDS[kind](documents.dumps(kind, head, [row]), f"{kind}.json")
+    assert told in str(refused.value)
+    assert not any(word in str(refused.value) for word in ("Error", "None", "'str'", "object", "indices"))
 
 
 def test_the_error_shows_the_damaged_entry():
