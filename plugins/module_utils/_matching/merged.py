@@ -35,7 +35,7 @@ class Position(t.NamedTuple):
 class Missing(t.NamedTuple):
     """Consumed records that are not at the destination, nor is anything after them: how many at most, and the first."""
 
-    count: int
+    records: int
     partition: TopicPartition
     offset: int
 
@@ -145,7 +145,7 @@ def decide_merged(sources: Sources, found: Found, there: LogFacts, policy: Polic
         return decision
     return _blocked(
         Reason.DESTINATION_BEHIND,
-        f"{missing.count} consumed records are not at the destination, and none after them, first {missing.partition} "
+        f"{missing.records} consumed records are not at the destination, and none after them, first {missing.partition} "
         f"offset {missing.offset}; they would be repeated when they come: wait for the copier",
         lossless=decision.offset,
     )

@@ -13,10 +13,11 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import Found, Seen
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import repartition as steps
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession, functions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 
 _EVERY_OFFSET = (1 << 63) - 1
+_FEW = 200_000  # rows of a tally, some 100 bytes each, that go to every task
 
 
 class Pair(t.NamedTuple):
@@ -97,13 +98,11 @@ def _tell(
 ) -> list[Told]:
     groups = len(consumed_below)
     here = steps.told_apart(here, spark.createDataFrame(sides(consumed_below), steps.SIDES))
-    with kept(steps.tally(here, there)) as tallied, kept(steps.placed(tallied, here, there)) as records:
+    with kept(steps.tally(here, there)) as tallied, kept(_records(tallied, here, there)) as records:
         edges = _edges(records, groups, partitions, young)
         found = _found(spark, records, groups, edges)
         pairs = _pairs(spark, records, here, found)
-        missing: list[dict[int, tuple[int, int]]] = [{} for _unused in range(groups)]
-        for row in steps.missing(tallied, here, groups).collect():
-            missing[row["group"]][row["range"]] = row["records"], row["first"]
+        missing = _missing(tallied, here, groups)
     return [
         Told(
             [found[partition, group] for partition in range(partitions)],
@@ -112,6 +111,28 @@ def _tell(
         )
         for group in range(groups)
     ]
+
+
+def _records(tallied: DataFrame, here: DataFrame, there: DataFrame) -> DataFrame:
+    """Every destination record once, as steps.told() has them; nothing is shuffled where few are repeated."""
+    records, repeats = steps.alone(tallied), steps.repeated(tallied)
+    count = repeats.count()
+    return records.union(steps.told(_sent(repeats, count), here, there)) if count else records
+
+
+def _missing(tallied: DataFrame, here: DataFrame, groups: int) -> list[dict[int, tuple[int, int]]]:
+    lacks = steps.lacking(tallied)
+    several = lacks.where("here > 1")
+    few = _sent(several, several.count())
+    missing: list[dict[int, tuple[int, int]]] = [{} for _unused in range(groups)]
+    for row in steps.missing(lacks, few, here, steps.passed(tallied), groups).collect():
+        missing[row["group"]][row["range"]] = row["records"], row["first"]
+    return missing
+
+
+def _sent(rows: DataFrame, count: int) -> DataFrame:
+    """Rows that are to be joined with many more: sent to all of these where they are few."""
+    return functions.broadcast(rows) if count <= _FEW else rows
 
 
 def sides(consumed_below: t.Sequence[t.Sequence[int]]) -> list[tuple[int, int, int, int]]:

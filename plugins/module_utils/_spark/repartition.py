@@ -114,16 +114,10 @@ def tally(source: DataFrame, destination: DataFrame) -> DataFrame:
     )
 
 
-def placed(tallied: DataFrame, source: DataFrame, destination: DataFrame) -> DataFrame:
-    """Every destination record once: range, offset, timestamp, consumed (null: unknown), unsure, name, time.
-
-    Those that are alone on their sides come from the tally; the others are looked up by name, a shuffle that carries
-    only them.
-    """
+def alone(tallied: DataFrame) -> DataFrame:
+    """Every destination record whose name is there once, and at the source once or not at all, as told() has them."""
     f = functions
-    columns = ["range", "offset", "timestamp", "consumed", "unsure", *_NAME]
-    alone = (f.col("there") == 1) & (f.col("here") <= 1)
-    single = tallied.where(alone).select(
+    return tallied.where((f.col("there") == 1) & (f.col("here") <= 1)).select(
         "range",
         "offset",
         "timestamp",
@@ -131,20 +125,37 @@ def placed(tallied: DataFrame, source: DataFrame, destination: DataFrame) -> Dat
         f.lit(0).cast("bigint").alias("unsure"),
         *_NAME,
     )
-    several = tallied.where((f.col("there") > 0) & ~alone).select(*_NAME, "here", "there", "every", "some")
+
+
+def repeated(tallied: DataFrame) -> DataFrame:
+    """The rows of the tally for all other destination records."""
+    f = functions
+    return tallied.where((f.col("there") > 0) & ((f.col("there") > 1) | (f.col("here") > 1)))
+
+
+def told(repeats: DataFrame, source: DataFrame, destination: DataFrame) -> DataFrame:
+    """The destination's records that are repeated, looked up by name.
+
+    The columns: range, offset, timestamp, consumed (null where it is unknown), unsure, name, time.
+    """
+    f = functions
     countable = (f.col("here") == f.col("there")) & (f.col("every") != f.col("some"))
-    counted = several.where(countable).select(*_NAME)
-    copies = _numbered(destination.join(counted, _NAME))
-    originals = _numbered(source.join(counted, _NAME)).select(*_NAME, "number", "consumed")
-    equal = copies.join(originals, [*_NAME, "number"]).withColumn("unsure", f.lit(0).cast("bigint"))
-    uncounted = several.where((f.col("here") == 0) | ~countable).select(
+    known = repeats.select(
         *_NAME,
-        f.col("every").alias("consumed"),
-        f.coalesce(f.col("some").bitwiseAND(f.bitwise_not("every")), f.lit(0)).alias("unsure"),
+        "every",
+        f.coalesce((f.col("here") > 0) & countable, f.lit(False)).alias("countable"),
+        f.coalesce(f.col("some").bitwiseAND(f.bitwise_not("every")), f.lit(0).cast("bigint")).alias("unsure"),
     )
-    return (
-        single.select(*columns).union(destination.join(uncounted, _NAME).select(*columns)).union(equal.select(*columns))
+    copies = destination.join(known, _NAME)
+    simple = copies.where(~f.col("countable")).withColumnRenamed("every", "consumed")
+    originals = source.join(known.where("countable").select(*_NAME), _NAME)
+    equal = (
+        _numbered(copies.where("countable"))
+        .join(_numbered(originals).select(*_NAME, "number", "consumed"), [*_NAME, "number"])
+        .withColumn("unsure", f.lit(0).cast("bigint"))
     )
+    columns = ["range", "offset", "timestamp", "consumed", "unsure", *_NAME]
+    return simple.select(*columns).union(equal.select(*columns))
 
 
 def firsts(records: DataFrame, groups: int, young: int | None) -> DataFrame:
@@ -190,28 +201,39 @@ def youngest_unknown(records: DataFrame, gaps: DataFrame) -> DataFrame:
     return _within(unknown, gaps).groupBy("number").agg(functions.max("timestamp").alias("timestamp"))
 
 
-def missing(tallied: DataFrame, source: DataFrame, groups: int) -> DataFrame:
-    """For each range of the source and group: how many consumed records may still be to come, and the first one's offset.
+def lacking(tallied: DataFrame) -> DataFrame:
+    """The rows of the tally for consumed records of which the destination has fewer than the source."""
+    f = functions
+    return tallied.where((f.col("here") > f.col("there")) & (f.col("some") != 0))
 
-    Those of which the destination has fewer than the source, and that lie after everything of their partition that is
-    surely there: equal records of several partitions prove nothing of any, and of several of one only the first is sure.
+
+def passed(tallied: DataFrame) -> DataFrame:
+    """For each range of the source: the last offset that is surely at the destination.
+
+    Equal records of several partitions prove nothing of any, and of several of one partition the first alone is sure.
     """
     f = functions
-    passed = (
+    return (
         tallied.where((f.col("there") > 0) & (f.col("lowest") == f.col("highest")))
         .groupBy(f.col("lowest").alias("range"))
         .agg(f.max("earliest").alias("passed"))
     )
-    lacking = tallied.where(f.col("here") > f.col("there"))
-    single = lacking.where(f.col("here") == 1).select(
+
+
+def missing(lacks: DataFrame, several: DataFrame, source: DataFrame, last: DataFrame, groups: int) -> DataFrame:
+    """For each range of the source and group: how many consumed records may be still to come, and the first one's offset.
+
+    lacks: as lacking() makes them; several: those of them that are at the source more than once; last: see passed().
+    """
+    f = functions
+    single = lacks.where(f.col("here") == 1).select(
         f.col("lowest").alias("range"), f.col("earliest").alias("offset"), f.col("every").alias("consumed")
     )
-    several = lacking.where((f.col("here") > 1) & (f.col("some") != 0)).select(*_NAME)
-    equal = source.join(several, _NAME, "left_semi").select("range", "offset", "consumed")
+    equal = source.join(several.select(*_NAME), _NAME, "left_semi").select("range", "offset", "consumed")
     merged = (
         single.union(equal)
         .where(f.col("consumed") != 0)
-        .join(f.broadcast(passed), "range", "left")
+        .join(f.broadcast(last), "range", "left")
         .where(f.col("offset") > f.coalesce("passed", f.lit(-1)))
         .groupBy("range", "consumed")
         .agg(f.count(f.lit(1)).alias("records"), f.min("offset").alias("first"))
