@@ -17,6 +17,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
+_SHOWN = 6  # source positions of an entry that a line names
+
 Diff = dict[str, str]
 _T = t.TypeVar("_T")
 
@@ -60,7 +62,9 @@ def plan_lines(plan: Plan) -> list[str]:
 
 def entry_line(entry: PlanEntry) -> str:
     """One entry of a plan for people."""
-    source = ", ".join("none" if at.offset is None else str(at.offset) for at in entry.source)
+    source = ", ".join("none" if at.offset is None else str(at.offset) for at in entry.source[:_SHOWN])
+    if len(entry.source) > _SHOWN:
+        source += f" and {len(entry.source) - _SHOWN} more"
     offset = "not set" if entry.offset is None else str(entry.offset)
     return f"{entry.group} {entry.partition}: {source} -> {offset}, {_verdict(entry)}"
 
@@ -108,11 +112,14 @@ def commit_summary(
     written: t.Collection[tuple[str, t.Any]],
     left_out: list[str],
 ) -> list[str]:
-    """A table as lines: a line a group, then a line for everything that was left alone on purpose."""
+    """A table as lines: a line a group, then a line for everything that is left alone on purpose.
+
+    True of a run and of its prediction in check mode alike, as Ansible's own word "changed".
+    """
     partitions = collections.Counter(group for group, _partition in before)
     writes = collections.Counter(group for group, _partition in written)
     width = max([len("group"), *(len(name) for name in partitions)])
-    lines = [f"{'group':<{width}}  {'partitions':>10}  {'written':>7}"]
+    lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"]
     lines += [f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in sorted(partitions)]
     return lines + [f"  {line}" for line in left_out]
 

@@ -69,7 +69,7 @@ def test_the_commits_table_counts_by_group_and_tells_what_was_left_out():
     keys = [("billing", TopicPartition("orders", number)) for number in range(12)]
     before = dict.fromkeys(keys)
     assert results.commit_summary(before, keys[:5], ["billing orders-7: left"]) == [
-        "group    partitions  written",
+        "group    partitions  changed",
         "billing          12        5",
         "  billing orders-7: left",
     ]
