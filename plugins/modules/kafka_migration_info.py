@@ -26,6 +26,14 @@ options:
       - Whether the destination's groups will be written, and not only read.
     type: bool
     default: true
+  plan:
+    description:
+      - Path of the plan file that the migration is going to use. One that is there and damaged is a problem.
+    type: path
+  receipt:
+    description:
+      - The same for the receipt file.
+    type: path
   on_active_group:
     description:
       - What to do with a source group that still has members.
@@ -74,12 +82,15 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 
 def look(module: AnsibleModule) -> dict[str, t.Any]:
     params = module.params
+    damaged = [*_damage(params["plan"], plan.from_json), *_damage(params["receipt"], receipt.from_json)]
     found = use_case.look(
         options.connection(params, "source"),
         options.connection(params, "destination"),
@@ -88,7 +99,18 @@ def look(module: AnsibleModule) -> dict[str, t.Any]:
         params["commits"],
         params["on_active_group"],
     )
-    return {"changed": False, **found._asdict()}
+    return {"changed": False, "cluster_ids": found.cluster_ids, "problems": [*damaged, *found.problems]}
+
+
+def _damage(path: str | None, read: t.Callable[[str, str], object]) -> list[str]:
+    """Why a file that is there cannot be used; it is looked at again when it is."""
+    try:
+        text = files.read(path) if path else None
+        if text is not None:
+            read(text, path or "")
+    except InvalidFile as exc:
+        return [str(exc)]
+    return []
 
 
 def main() -> None:
@@ -98,6 +120,8 @@ def main() -> None:
             **options.selection_spec(),
             **options.mapping_spec(),
             "commits": {"type": "bool", "default": True},
+            "plan": {"type": "path"},
+            "receipt": {"type": "path"},
             "on_active_group": {"type": "str", "choices": ["warn", "skip_group", "fail"], "default": "warn"},
         },
         supports_check_mode=True,

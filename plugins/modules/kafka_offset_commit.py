@@ -152,7 +152,7 @@ summary:
   type: list
   elements: str
   sample:
-    - "group    partitions  written"
+    - "group    partitions  changed"
     - "billing          12       12"
 """
 
@@ -171,7 +171,7 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
     path = params["receipt"]
     options.check_not_negative(params, "idle_wait")
     if params["state"] == "rolled_back":
-        files.read_required(path, "receipt", "a migration first: without one there is nothing to roll back")
+        files.check_there(path, "receipt", "a migration: without one there is nothing to roll back")
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     policies = use_case.Options(
@@ -196,7 +196,7 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
                 snapshot.read(taken, params["snapshot"]) if taken else None,
             )
         else:
-            text = files.read_required(path, "receipt", "a migration first")
+            text = files.read_required(path, "receipt", "a migration")
             outcome = use_case.roll_back(receipt.from_json(text, path), cluster, policies, writer)
     return {
         "changed": bool(outcome.set),
@@ -217,8 +217,8 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
         "diff": results.diff(
             results.commit_lines(outcome.before),
             results.commit_lines(outcome.after),
-            f"{cluster} (committed)",
-            f"{cluster} ({params['state']})",
+            f"{cluster} (before)",
+            f"{cluster} (after)",
         ),
     }
 

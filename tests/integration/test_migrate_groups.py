@@ -14,6 +14,7 @@ from tests.support.copier import copy
 from tests.support.playbooks import Controller, done, failed
 
 FILES = ["plan.json", "snapshot.json"]
+DRY_RUN = "Dry run: nothing of this has been written."
 
 
 @pytest.fixture
@@ -46,11 +47,12 @@ def test_the_main_job(source, destination, orders, controller):
     assert f"+{orders} {orders}-0: 7 'kept'" in dry.output
     assert f"+{orders} {orders}-0: 5 -> 7, exact" in dry.output
     assert dry.changed > 0
+    assert DRY_RUN in dry.output
     assert controller.files() == {}
     assert orders not in list_groups(destination)
 
     real = done(controller.migrate_groups("--diff", **selection))
-    assert f"+{orders} {orders}-0: 7 'kept'" in real.output
+    assert f"+{orders} {orders}-0: 7 'kept'" in real.output and DRY_RUN not in real.output
     assert committed(destination, orders) == {(orders, 0): (7, "kept"), (orders, 1): (22, "")}
     assert unconsumed(destination, orders, orders) == unconsumed(source, orders, orders)
     home = controller.directory / "kafka-migrations/onprem-to-cloud"
@@ -78,7 +80,7 @@ def test_the_main_job(source, destination, orders, controller):
 
     files, moved = controller.files(), committed(destination, orders)
     dry = done(controller.rollback("--check", "--diff"))
-    assert f"-{orders} {orders}-0: 17" in dry.output and dry.changed > 0
+    assert f"-{orders} {orders}-0: 17" in dry.output and DRY_RUN in dry.output and dry.changed > 0
     assert (controller.files(), committed(destination, orders)) == (files, moved)
     assert done(controller.rollback()).changed > 0
     assert orders not in list_groups(destination)
@@ -152,6 +154,13 @@ def test_everything_that_is_missing_is_said_before_anything_is_written(source, d
     with member(source, orders, [orders]):
         assert f"groups still have members: {orders} (Stable)" in failed(controller.migrate_groups(groups=[orders]))
     assert controller.files() == {}
+    assert orders not in list_groups(destination)
+
+
+def test_a_directory_that_cannot_be_made_is_told(destination, orders, controller):
+    output = failed(controller.migrate_groups(groups=[orders], directory="/proc/migration"))
+    assert '"msg": "There was an issue creating /proc/migration as requested: ' in output
+    assert "Name another directory in group_migration_directory" in output
     assert orders not in list_groups(destination)
 
 

@@ -30,8 +30,18 @@ def read_required(path: str, kind: str, made_by: str) -> str:
     """The text of a file that an earlier step has made, or InvalidFile that names the step."""
     text = read(path)
     if text is None:
-        raise InvalidFile(f"there is no {kind} file {path}", remedy=f"make it with {made_by}, or correct the path")
+        raise _missing(path, kind, made_by)
     return text
+
+
+def check_there(path: str, kind: str, made_by: str) -> None:
+    """As read_required(), for a file that is read only when its directory is locked."""
+    if not os.path.exists(path):
+        raise _missing(path, kind, made_by)
+
+
+def _missing(path: str, kind: str, made_by: str) -> InvalidFile:
+    return InvalidFile(f"there is no {kind} file {path}", remedy=f"make it with {made_by}, or correct the path")
 
 
 def check_writable(path: str) -> None:

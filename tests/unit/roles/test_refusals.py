@@ -32,3 +32,26 @@ def test_a_misspelt_host_is_named_with_those_that_there_are(controller, side):
     assert "clod is no host of this inventory with a variable kafka_cluster. Hosts of kafka_clusters: cloud, onprem." in (
         output
     )
+
+
+def test_a_place_where_no_files_can_be_is_told(controller):
+    (controller.directory / "kafka-migrations").write_text("no directory")
+    for check in ([], ["--check"]):
+        output = failed(controller.migrate_groups(*check, groups=["billing"]))
+        assert f"{controller.directory}/kafka-migrations/onprem-to-cloud cannot be used: Not a directory" in output
+        assert "group_migration_directory" in output
+        output = failed(controller.migrate_groups(*check, groups=["billing"], directory="kafka-migrations"))
+        assert f"{controller.directory}/kafka-migrations cannot be used: it is no directory" in output
+
+
+def test_damaged_files_are_named_where_they_are_though_a_dry_run_works_on_copies(controller):
+    folder = controller.directory / "kafka-migrations/onprem-to-cloud"
+    folder.mkdir(parents=True)
+    for name in ("plan", "receipt"):
+        (folder / f"{name}.json").write_text("{")
+    for check in ([], ["--check"]):
+        output = failed(controller.migrate_groups(*check, groups=["billing"]))
+        assert f"the plan file {folder}/plan.json is damaged" in output
+        assert "Remove it, and let the plan be made again" in output
+        assert f"the receipt file {folder}/receipt.json is damaged" in output
+    assert controller.files()["kafka-migrations/onprem-to-cloud/plan.json"] == b"{"
