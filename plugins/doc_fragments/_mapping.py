@@ -76,4 +76,15 @@ options:
           - MirrorMaker 2's C(replication.policy.separator).
         type: str
         default: "."
+  repartitioned:
+    description:
+      - Source topics whose records stand in other partitions at the destination, by regular expressions that match the
+        whole name. The number of partitions may be another one, or the same with another way of choosing among them.
+      - Several of these topics may also be mapped to one, by O(topic_map).
+      - Their records are told apart one by one on Spark, which reads both sides whole. Every partition at the destination
+        gets an offset behind which nothing unconsumed is left; consumed records may be repeated, and the plan says how
+        many.
+    type: list
+    elements: str
+    default: []
 """

@@ -48,9 +48,12 @@ class Draft(t.NamedTuple):
 
 
 def from_snapshot(snapshot: Snapshot, mapping: Mapping) -> list[Draft]:
-    """One draft for each commit. Raises InvalidInput when two sources map to one destination group and topic."""
+    """One draft for each commit. Raises InvalidInput when two sources map to one destination group and topic.
+
+    Several topics that are repartitioned may become one, each from one group.
+    """
     drafts: list[Draft] = []
-    sources: dict[tuple[str, str], tuple[str, str]] = {}
+    sources: dict[tuple[str, str], dict[str, str]] = {}
     for group, partition, committed in snapshot.entries:
         draft = Draft(
             mapping.group(group, partition.topic),
@@ -59,14 +62,20 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping) -> list[Draft]:
             partition,
             committed,
         )
-        source = group, partition.topic
-        other = sources.setdefault((draft.group, draft.partition.topic), source)
-        if other != source:
-            raise InvalidInput(
-                f"two sources map to one destination: {' '.join(other)} and {' '.join(source)} "
-                f"both become {draft.group} {draft.partition.topic}",
-                remedy="correct topic_map or group_map",
-            )
+        known = sources.setdefault((draft.group, draft.partition.topic), {})
+        known.setdefault(partition.topic, group)
+        for topic, its_group in known.items():
+            if (its_group, topic) == (group, partition.topic):
+                continue
+            if topic == partition.topic or not (
+                mapping.is_repartitioned(topic) and mapping.is_repartitioned(partition.topic)
+            ):
+                raise InvalidInput(
+                    f"two sources map to one destination: {its_group} {topic} and {group} {partition.topic} "
+                    f"both become {draft.group} {draft.partition.topic}",
+                    remedy="correct topic_map or group_map"
+                    + (", or name both topics in repartitioned to merge them" if topic != partition.topic else ""),
+                )
         drafts.append(draft)
     return drafts
 
@@ -103,7 +112,7 @@ def without_records(
     if here != there:
         detail = (
             f"{draft.source_partition.topic} has {here} partitions at the source, and {draft.partition.topic} {there} "
-            "at the destination: records cannot be matched partition by partition"
+            "at the destination: name it in repartitioned, so that each record is looked for in all partitions"
         )
         return draft.entry(Verdict.BLOCKED, reason=Reason.PARTITION_COUNT_DIFFERS, detail=detail)
     if draft.source_partition.partition >= here:

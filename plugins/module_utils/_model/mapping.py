@@ -40,16 +40,22 @@ class Rule:
 class Mapping:
     """First rule that applies wins; what no rule is about keeps its name. InvalidInput for one that would lose it.
 
-    topic_prefix is put before every topic, as MirrorMaker 2's DefaultReplicationPolicy does.
+    topic_prefix is put before every topic, as MirrorMaker 2's DefaultReplicationPolicy does. repartitioned are patterns
+    of source topics whose records stand in other partitions there, and several of which may become one topic.
     """
 
     topic_rules: tuple[Rule, ...] = ()
     group_rules: tuple[Rule, ...] = ()
     topic_prefix: str = ""
+    repartitioned: tuple[str, ...] = ()
 
     def topic(self, topic: str) -> str:
         """The destination's name of a source topic."""
         return self.topic_prefix + _first(self.topic_rules, topic)
+
+    def is_repartitioned(self, topic: str) -> bool:
+        """Whether records of a source topic may stand in any partition there."""
+        return matches(topic, self.repartitioned)
 
     def group(self, group: str, topic: str) -> str:
         """The destination's name of a source group, for what it has committed on a source topic."""
@@ -73,6 +79,11 @@ def rules_from(option: str, rows: t.Iterable[dict[str, t.Any]]) -> tuple[Rule, .
             _check_references(compiled(pattern, where), to, where)
         rules.append(Rule(to=to, name=name, pattern=pattern, topics=topics))
     return tuple(rules)
+
+
+def repartitioned_from(patterns: t.Iterable[str]) -> tuple[str, ...]:
+    """The patterns of repartitioned, or InvalidInput for one that is no regular expression."""
+    return tuple(pattern for pattern in patterns if compiled(pattern, "repartitioned"))
 
 
 def topic_prefix_from(policy: dict[str, t.Any] | None) -> str:

@@ -27,11 +27,15 @@ class SourcePosition(t.NamedTuple):
 
 
 class Copied(t.NamedTuple):
-    """A source record and its copy, as found by the match."""
+    """A source record and its copy, as found by the match.
+
+    partition is the source record's, where the entry has several source positions; None stands for the only one.
+    """
 
     source: int
     destination: int
     fingerprint: str
+    partition: TopicPartition | None = None
 
 
 class Evidence(t.NamedTuple):
@@ -160,8 +164,8 @@ def _row(entry: PlanEntry) -> documents.Json:
             for at in entry.source
         ],
         "evidence": {
-            "before": entry.evidence.before and entry.evidence.before._asdict(),
-            "after": entry.evidence.after and entry.evidence.after._asdict(),
+            "before": _copied_row(entry.evidence.before),
+            "after": _copied_row(entry.evidence.after),
             "matched_by": list(entry.evidence.matched_by),
         },
         "expected": committed_row(entry.expected),
@@ -207,11 +211,22 @@ def _optional(value: t.Any) -> int | None:
     return None if value is None else documents.offset_of(value)
 
 
+def _copied_row(copied: Copied | None) -> documents.Json | None:
+    if copied is None:
+        return None
+    row = {"source": copied.source, "destination": copied.destination, "fingerprint": copied.fingerprint}
+    return row if copied.partition is None else {**copied.partition._asdict(), **row}
+
+
 def _copied(row: t.Any) -> Copied | None:
     if row is None:
         return None
+    partition = None
+    if "topic" in row or "partition" in row:
+        partition = TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"]))
     return Copied(
         documents.offset_of(row["source"]),
         documents.offset_of(row["destination"]),
         documents.text_of(row["fingerprint"]),
+        partition,
     )

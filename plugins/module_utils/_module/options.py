@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import (
     Mapping,
+    repartitioned_from,
     rules_from,
     topic_prefix_from,
 )
@@ -79,7 +80,7 @@ def selection_spec() -> Spec:
 
 
 def mapping_spec() -> Spec:
-    """The specs of topic_map, group_map and replication_policy."""
+    """The specs of topic_map, group_map, replication_policy and repartitioned."""
     return {
         "topic_map": {**_rules(), "default": []},
         "group_map": {**_rules(topics=_STRINGS), "default": []},
@@ -91,6 +92,7 @@ def mapping_spec() -> Spec:
                 "separator": {"type": "str", "default": "."},
             },
         },
+        "repartitioned": {**_STRINGS, "default": []},
     }
 
 
@@ -138,6 +140,7 @@ def mapping(params: Spec) -> Mapping:
         rules_from("topic_map", params["topic_map"]),
         rules_from("group_map", params["group_map"]),
         topic_prefix_from(params["replication_policy"]),
+        repartitioned_from(params["repartitioned"]),
     )
 
 

@@ -46,7 +46,9 @@ offsets = st.integers(0, 2**63 - 1)
 partitions = st.builds(TopicPartition, names, st.integers(0, 2**31 - 1))
 epochs = st.none() | st.integers(0, 2**31 - 1)
 commits = st.builds(CommittedOffset, offsets, texts, epochs)
-copies = st.none() | st.builds(Copied, offsets, offsets, st.binary(min_size=16, max_size=16).map(bytes.hex))
+copies = st.none() | st.builds(
+    Copied, offsets, offsets, st.binary(min_size=16, max_size=16).map(bytes.hex), st.none() | partitions
+)
 parts = st.lists(st.sampled_from(["key", "value", "headers", "timestamp"]), unique=True).map(tuple)
 
 

@@ -65,6 +65,31 @@ def test_two_sources_on_one_destination_are_refused(commits, mapping):
     assert all(f"{group} {topic}" in str(refused.value) for group, topic, _partition in commits)
 
 
+def test_repartitioned_topics_may_become_one_each_from_one_group():
+    mapping = Mapping((Rule("c", pattern="a|b"),), (Rule("app", pattern="app-.*"),), repartitioned=("[ab]",))
+    drafts = from_snapshot(snapshot(("app-a", "a", 0), ("app-b", "b", 0), ("app-b", "b", 1)), mapping)
+    assert [(draft.source_group, str(draft.source_partition)) for draft in drafts] == [
+        ("app-a", "a-0"),
+        ("app-b", "b-0"),
+        ("app-b", "b-1"),
+    ]
+    assert {(draft.group, draft.partition.topic) for draft in drafts} == {("app", "c")}
+
+
+@pytest.mark.parametrize(
+    ("commits", "repartitioned", "remedy"),
+    [
+        pytest.param([("x", "a", 0), ("y", "a", 1)], "a|b", "Correct", id="two groups of one topic"),
+        pytest.param([("x", "a", 0), ("x", "b", 0), ("y", "a", 1)], "a|b", "Correct", id="a third one"),
+        pytest.param([("x", "a", 0), ("x", "b", 0)], "a", "or name both topics in repartitioned", id="only one is named"),
+    ],
+)
+def test_nothing_else_is_merged(commits, repartitioned, remedy):
+    mapping = Mapping((Rule("c", pattern="a|b"),), (Rule("z", pattern="x|y"),), repartitioned=(repartitioned,))
+    with pytest.raises(InvalidInput, match=f"two sources map to one destination.*{remedy}"):
+        from_snapshot(snapshot(*commits), mapping)
+
+
 def test_a_group_may_be_split_by_topic_and_groups_may_swap_names():
     split = Mapping((), (Rule("app-a", name="app", topics=("a",)), Rule("app-b", name="app", topics=("b",))))
     assert [d.group for d in from_snapshot(snapshot(("app", "a", 0), ("app", "b", 0)), split)] == ["app-a", "app-b"]

@@ -51,6 +51,14 @@ PLAN = Plan(
             source=(SourcePosition("billing", TopicPartition("orders", 4), None),),
         ),
         entry(Verdict.REQUESTED, 0, 5, leader_epoch=4),
+        dataclasses.replace(
+            entry(Verdict.SAFE, 7, 6, reason=Reason.REPARTITIONED, repeats=1),
+            source=(
+                SourcePosition("billing", TopicPartition("orders-eu", 0), 41),
+                SourcePosition("billing", TopicPartition("orders-us", 0), None),
+            ),
+            evidence=Evidence(None, Copied(41, 7, "cd" * 16, TopicPartition("orders-eu", 0)), ("key", "value")),
+        ),
     ),
 )
 
@@ -76,6 +84,7 @@ def test_entries_are_sorted_and_have_a_line_each():
         3,
         4,
         5,
+        6,
     ]
 
 
@@ -88,6 +97,7 @@ def test_only_proved_and_requested_entries_have_something_to_commit():
         None,
         None,
         CommittedOffset(0, "", 4),
+        CommittedOffset(7),
     ]
 
 

@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
 
-NOTHING = {"topic_map": [], "group_map": [], "replication_policy": None}
+NOTHING = {"topic_map": [], "group_map": [], "replication_policy": None, "repartitioned": []}
 POLICY = {"name": "default", "source_alias": "onprem", "separator": "."}
 
 
@@ -44,8 +44,14 @@ def test_maps_and_policies_become_one_mapping():
     assert options.mapping({**NOTHING, "group_map": [{**rule, "topics": None}]}).group("a", "t") == "b"
     assert options.mapping({**NOTHING, "replication_policy": POLICY}).topic("a") == "onprem.a"
     assert options.mapping(NOTHING).topic("a") == "a"
+    assert options.mapping({**NOTHING, "repartitioned": ["a.*"]}).is_repartitioned("ab")
 
 
 def test_a_topic_map_and_a_policy_cannot_both_name_topics():
     with pytest.raises(InvalidInput, match="topic_map and replication_policy both name"):
         options.mapping({**NOTHING, "topic_map": [{"name": "a", "to": "b"}], "replication_policy": POLICY})
+
+
+def test_a_pattern_that_is_none_is_refused_by_the_name_of_its_option():
+    with pytest.raises(InvalidInput, match=r"repartitioned holds 'a\(', which is no regular expression"):
+        options.mapping({**NOTHING, "repartitioned": ["a("]})

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Whole partitions as a DataFrame that can be continued when more has arrived."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
+
+
+class Growing:
+    """What was scanned of some partitions of a cluster, kept on disk; no record is read twice.
+
+    parts: what fingerprints cover. with_open: also what stands behind the last stable offset, which an open transaction
+    holds and which may become visible. To be used as a context manager, inside a session.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        connection: Connection,
+        partitions: t.Sequence[TopicPartition],
+        parts: tuple[str, ...],
+        with_open: bool = False,
+    ) -> None:
+        self._scan = functools.partial(scan, spark, connection, parts=parts, bare=True)
+        self._partitions = partitions
+        self._with_open = with_open
+        self._read: dict[TopicPartition, int] = {}
+        self._scans: list[DataFrame] = []
+        self._kept = contextlib.ExitStack()
+
+    def __enter__(self) -> t.Self:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self._kept.close()
+
+    def up_to(self, facts: t.Mapping[TopicPartition, LogFacts]) -> DataFrame:
+        """All records up to these ends, as scan() has them: `range` is the partition's number among those given first."""
+        new = [Range(at, self._read.get(at, facts[at].log_start), facts[at].end) for at in self._partitions]
+        if not self._scans or any(start < end for _partition, start, end in new):
+            self._scans.append(self._kept.enter_context(kept(self._scan(new))))
+        self._read = {at: end for at, _start, end in new}
+        scans = list(self._scans)
+        held = [Range(at, facts[at].end, facts[at].high_watermark) for at in self._partitions]
+        if self._with_open and any(start < end for _partition, start, end in held):
+            scans.append(self._kept.enter_context(kept(self._scan(held, committed=False))))
+        return functools.reduce(DataFrame.union, scans)
