@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import time
 import typing as t
 import uuid
@@ -62,7 +63,19 @@ def create_topic(cluster: Servers, name: str, partitions: int = 1, **settings: s
     Records with old timestamps vanish within seconds on a sandbox, unless retention_ms=-1.
     """
     wanted = {name: {"num_partitions": partitions, "configs": _texts(settings)}}
-    _control(cluster, lambda client: client.create_topics(wanted, wait_for_metadata=True))
+    tries = itertools.count(1)
+
+    def create(client: KafkaAdminClient) -> None:
+        first = next(tries) == 1
+        try:
+            client.create_topics(wanted)
+        except kafka.errors.TopicAlreadyExistsError:
+            if first:
+                raise
+            # An earlier try has created it, and its answer was late or lost.
+
+    _control(cluster, create)
+    _control(cluster, lambda client: client.wait_for_topics([name]))
 
 
 def change_topic(cluster: Servers, name: str, **settings: str | int) -> None:

@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Topics are created once, whatever becomes of the answers of a broker that is busy."""
+
+from __future__ import annotations
+
+import types
+
+import kafka.errors
+import pytest
+
+from demo import clients
+
+CLUSTER = types.SimpleNamespace(bootstrap_servers=["127.0.0.1:1"])
+
+
+@pytest.fixture
+def broker(monkeypatch):
+    """A broker that holds topics, and whose next answers are lost."""
+
+    class Broker:
+        topics: list[str] = []
+        lost = 0
+
+        def __init__(self, **_options):
+            pass
+
+        def create_topics(self, wanted, **_options):
+            for name in wanted:
+                if name in Broker.topics:
+                    raise kafka.errors.TopicAlreadyExistsError(name)
+                Broker.topics.append(name)
+            self._answer()
+
+        def wait_for_topics(self, names, **_options):
+            assert set(names) <= set(Broker.topics)
+            self._answer()
+
+        def _answer(self):
+            if Broker.lost:
+                Broker.lost -= 1
+                raise kafka.errors.KafkaTimeoutError
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(clients, "KafkaAdminClient", Broker)
+    return Broker
+
+
+@pytest.mark.parametrize("lost", range(3))
+def test_a_topic_is_created_though_answers_are_lost(broker, lost):
+    broker.topics, broker.lost = [], lost
+    clients.create_topic(CLUSTER, "orders")
+    assert broker.topics == ["orders"]
+
+
+def test_a_topic_that_was_there_before_is_an_error(broker):
+    broker.topics = ["orders"]
+    with pytest.raises(kafka.errors.TopicAlreadyExistsError):
+        clients.create_topic(CLUSTER, "orders")
