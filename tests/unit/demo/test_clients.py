@@ -21,7 +21,7 @@ def broker(monkeypatch):
     """A broker that holds topics, and whose next answers are lost."""
 
     class Broker:
-        topics: list[str] = []
+        topics = ()
         lost = 0
 
         def __init__(self, **_options):
@@ -31,7 +31,7 @@ def broker(monkeypatch):
             for name in wanted:
                 if name in Broker.topics:
                     raise kafka.errors.TopicAlreadyExistsError(name)
-                Broker.topics.append(name)
+                Broker.topics = (*Broker.topics, name)
             self._answer()
 
         def wait_for_topics(self, names, **_options):
@@ -52,12 +52,12 @@ def broker(monkeypatch):
 
 @pytest.mark.parametrize("lost", range(3))
 def test_a_topic_is_created_though_answers_are_lost(broker, lost):
-    broker.topics, broker.lost = [], lost
+    broker.lost = lost
     clients.create_topic(CLUSTER, "orders")
-    assert broker.topics == ["orders"]
+    assert broker.topics == ("orders",)
 
 
 def test_a_topic_that_was_there_before_is_an_error(broker):
-    broker.topics = ["orders"]
+    broker.topics = ("orders",)
     with pytest.raises(kafka.errors.TopicAlreadyExistsError):
         clients.create_topic(CLUSTER, "orders")
