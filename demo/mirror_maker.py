@@ -66,6 +66,7 @@ class MirrorMaker:
         more: t.Mapping[str, t.Any] | None = None,
     ) -> None:
         self.source, self.target, self.version = source, target, version
+        folder = folder.resolve()  # by its configuration's path it is found, should it outlive this process
         self._folder = folder
         self._log = folder / "mirror-maker.log"
         self._file = folder / "mirror-maker.properties"

@@ -31,7 +31,7 @@ from demo.clients import Commits, committed, delete_groups
 from demo.company import PARTITIONS, Groups, found_company
 from demo.mirror_maker import MirrorMaker
 from demo.proof import Logs, Outcome, contradicted, outcome, read_logs
-from demo.sandbox import Cluster, SandboxError, names, start, stop
+from demo.sandbox import Cluster, SandboxError, start, stop_all
 from demo.terminal import step, table, title
 
 FOLDER = ROOT / ".cache/demo"
@@ -210,8 +210,7 @@ def size(logs: Logs) -> int:
 
 def clear() -> None:
     """Stop what this or an earlier demo has started, and remove its files."""
-    for name in names(FOLDER):
-        stop(name, FOLDER)
+    stop_all(FOLDER)
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 

@@ -4,7 +4,7 @@
 
 """The program of the role kafka_sandbox, as functions.
 
-start, stop, describe: real Kafka clusters. java_command, spawn, end: another Java program of Kafka.
+start, stop, stop_all, describe: real Kafka clusters. java_command, spawn, end: another Java program of Kafka.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ PROGRAM = Path(__file__).parents[1] / "roles/kafka_sandbox/files"
 if str(PROGRAM) not in sys.path:
     sys.path.insert(0, str(PROGRAM))
 
-from kafka_sandbox import Cluster, SandboxError, describe, names, start, stop
+from kafka_sandbox import Cluster, SandboxError, describe, names, start, stop, stop_all
 from sandbox_java import archive, keep_archives
 from sandbox_java import command as java_command
-from sandbox_processes import Process, alive, end, last_words, spawn
+from sandbox_processes import Process, alive, configured_below, end, last_words, spawn
 
 __all__ = [
     "Cluster",
@@ -27,6 +27,7 @@ __all__ = [
     "SandboxError",
     "alive",
     "archive",
+    "configured_below",
     "describe",
     "end",
     "java_command",
@@ -36,4 +37,5 @@ __all__ = [
     "spawn",
     "start",
     "stop",
+    "stop_all",
 ]

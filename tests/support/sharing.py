@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from demo.sandbox import Process, end, stop
+from demo.sandbox import configured_below, end, stop
 
 
 def join(base: Path) -> None:
@@ -39,18 +39,7 @@ def leave(base: Path, pid: int) -> None:
                 if "cluster.json" in files:
                     below.clear()
                     stop(Path(folder).name, Path(folder).parent)
-            end(_programs_below(base))
-
-
-def _programs_below(base: Path) -> list[Process]:
-    """What else runs with a configuration from there: a MirrorMaker, or a broker whose folder is gone."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
-            words = os.fsdecode(file.read_bytes()).split("\0")
-            own = [word for word in words if word.startswith(f"{base}/") and word.endswith(".properties")]
-            found += [Process(int(file.parent.name), word) for word in own]
-    return found
+            end(configured_below(base))
 
 
 @contextlib.contextmanager

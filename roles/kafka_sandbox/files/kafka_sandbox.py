@@ -9,7 +9,8 @@
     kafka_sandbox.py stop [NAME] --work FOLDER
     kafka_sandbox.py apply started|stopped --work FOLDER [--check] < clusters.json
 
-All print JSON. Without a name, describe and stop mean every cluster of the folder. apply reads a list of objects
+All print JSON. Without a name, describe and stop mean every cluster of the folder, and stop ends whatever else runs with
+a configuration from there (MirrorMaker). apply reads a list of objects
 that hold the arguments of start() and starts or stops those clusters together; with --check it only tells what it
 would do. FOLDER/NAME/cluster.json tells all about a cluster, even its throw-away passwords, which are not printed.
 
@@ -34,7 +35,7 @@ import sandbox_processes
 from sandbox_cluster import STATE, Cluster, Wanted, read_cluster
 from sandbox_java import VERSIONS, SandboxError
 
-__all__ = ["Cluster", "SandboxError", "describe", "names", "start", "stop"]
+__all__ = ["Cluster", "SandboxError", "describe", "names", "start", "stop", "stop_all"]
 
 Answer = t.TypeVar("Answer")
 
@@ -81,6 +82,13 @@ def stop(name: str, work: str | Path) -> bool:
         shutil.rmtree(folder, ignore_errors=True)
         _lock_file(folder).unlink()
     return True
+
+
+def stop_all(work: str | Path) -> dict[str, bool]:
+    """Have no cluster of the folder, nor anything else that runs with a configuration from there, such as MirrorMaker."""
+    stopped = {name: stop(name, work) for name in names(work)}
+    sandbox_processes.end(sandbox_processes.configured_below(Path(work).expanduser().resolve()))
+    return stopped
 
 
 def describe(name: str, work: str | Path) -> Cluster | None:
@@ -183,9 +191,9 @@ def _run(given: argparse.Namespace) -> t.Any:
         options = (given.version, given.nodes, given.secured, given.ports, settings)
         cluster = start(given.name, given.work, *options, memory=given.memory)
         return cluster.shown() | {"changed": cluster.changed}
-    chosen = [given.name] if given.name else names(given.work)
     if given.command == "stop":
-        return {name: stop(name, given.work) for name in chosen}
+        return {given.name: stop(given.name, given.work)} if given.name else stop_all(given.work)
+    chosen = [given.name] if given.name else names(given.work)
     found = {name: describe(name, given.work) for name in chosen}
     return {name: cluster and cluster.shown() for name, cluster in found.items()}
 

@@ -61,6 +61,12 @@ def alive(process: Process) -> bool:
     return process.word in _arguments(process.pid)
 
 
+def configured_below(folder: Path) -> list[Process]:
+    """Whatever runs with a configuration from there: a broker whose folder is gone, MirrorMaker, Connect."""
+    found = [(pid, word) for pid in _pids() for word in _arguments(pid) if word.endswith(".properties")]
+    return [Process(pid, word) for pid, word in found if word.startswith(f"{folder}/")]
+
+
 def end(processes: t.Iterable[Process], how: signal.Signals = signal.SIGKILL, seconds: float = 20) -> None:
     """End the programs and return when they are gone; whatever is left after the given time is killed."""
     left, deadline = [process.pid for process in processes if alive(process)], time.monotonic() + seconds
@@ -176,6 +182,13 @@ def _highest_port() -> int:
     except FileNotFoundError:
         return HIGHEST_PORT
     return first if first > LOWEST_PORT + 1000 else HIGHEST_PORT
+
+
+def _pids() -> list[int]:
+    if (PROC / "self").exists():
+        return [int(folder.name) for folder in PROC.glob("[0-9]*")]
+    shown = subprocess.run(["ps", "-A", "-o", "pid="], capture_output=True, text=True, check=False)
+    return [int(pid) for pid in shown.stdout.split()]
 
 
 def _arguments(pid: int) -> list[str]:

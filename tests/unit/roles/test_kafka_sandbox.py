@@ -6,10 +6,14 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import subprocess
+import sys
 
 import pytest
 
+import kafka_sandbox
 from sandbox_cluster import Wanted
 from sandbox_java import SandboxError
 from sandbox_processes import cause, free_ports
@@ -42,6 +46,24 @@ def test_free_ports_differ_and_are_free():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = free_ports(50)
         assert len(set(ports) - {taken.getsockname()[1]}) == 50
+
+
+def test_stopping_everything_ends_what_a_killed_starter_has_left(tmp_path):
+    """As MirrorMaker of a demo that was killed: known by the configuration that it was started with."""
+    ours, other = tmp_path / "demo", tmp_path / "demo-of-others"
+    running = {}
+    for folder in (ours, other):
+        folder.mkdir()
+        sleeper = [sys.executable, "-c", "import time; time.sleep(60)", str(folder / "mirror-maker.properties")]
+        running[folder] = subprocess.Popen(sleeper)
+    try:
+        subprocess.run([sys.executable, kafka_sandbox.__file__, "stop", "--work", ours], check=True, timeout=30)
+        assert running[ours].wait(timeout=5) == -signal.SIGKILL
+        assert running[other].poll() is None
+    finally:
+        for process in running.values():
+            process.kill()
+            process.wait()
 
 
 @pytest.mark.parametrize(
