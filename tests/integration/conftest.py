@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from demo.sandbox import start, stop
 from tests.support import sharing
 from tests.support.clusters import KafkaCluster
@@ -66,6 +67,25 @@ def kafka39(shared_clusters: Path) -> KafkaCluster:
 def old(shared_clusters: Path) -> KafkaCluster:
     """Kafka 2.8.2 with ZooKeeper."""
     return KafkaCluster(start("old", shared_clusters, version="2.8.2"))
+
+
+@pytest.fixture(params=["source", "kafka39", "old"])
+def cluster(request: pytest.FixtureRequest) -> KafkaCluster:
+    """Each version in turn: Kafka 4.3.0, 3.9.1 and 2.8.2."""
+    found: KafkaCluster = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def connection(cluster: KafkaCluster) -> Connection:
+    """To each version in turn."""
+    return connection_from(cluster.connection, "source cluster")
+
+
+@pytest.fixture
+def newest(source: KafkaCluster) -> Connection:
+    """To Kafka 4.3.0."""
+    return connection_from(source.connection, "source cluster")
 
 
 @pytest.fixture

@@ -26,22 +26,6 @@ from demo.clients import Message, commit, create_topic, delete_records, produce
 from tests.support.consumers import assigned, member, open_transaction, share_member
 
 
-@pytest.fixture(params=["source", "kafka39", "old"])
-def cluster(request):
-    """Kafka 4.3.0, 3.9.1 and 2.8.2."""
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture
-def connection(cluster):
-    return connection_from(cluster.connection, "source cluster")
-
-
-@pytest.fixture
-def newest(source):
-    return connection_from(source.connection, "source cluster")
-
-
 def read(connection, group):
     return groups.read_groups(connection, [group])[group]
 

@@ -34,22 +34,6 @@ from demo.clients import read as read_all
 from tests.support.consumers import open_transaction
 
 
-@pytest.fixture(params=["source", "old"])
-def cluster(request):
-    """Kafka 4.3.0 and 2.8.2."""
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture
-def connection(cluster):
-    return connection_from(cluster.connection, "source cluster")
-
-
-@pytest.fixture
-def newest(source):
-    return connection_from(source.connection, "source cluster")
-
-
 def offsets(answers, where):
     return [[record.offset for record in answer.records] for answer in answers[where]]
 
