@@ -9,7 +9,7 @@ Where one is missing, modules still start; _module/run.py says what is missing b
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import stand_ins
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import Requirement, stand_ins
 
 try:
     from kafka import errors
@@ -29,7 +29,12 @@ try:
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # behind the back of type checkers, which know the names
 
+# Distribution, lowest version, first version that is too new (the control plane has private parts that this package works
+# around); requirements.txt says the same.
+REQUIREMENTS: tuple[Requirement, ...] = (("kafka-python", (3, 0, 12), (3, 1)),)
+
 __all__ = [
+    "REQUIREMENTS",
     "AbstractTokenProvider",
     "DeleteGroupsRequest",
     "DescribeConfigsRequest",

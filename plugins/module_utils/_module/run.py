@@ -10,21 +10,17 @@ import gc
 import sys
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import library as _control
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_secret
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import library as _records
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-# Distribution, lowest version, first version that is too new (kafka-python's control plane has private parts that
-# this collection works around; see requirements.txt, which says the same).
-_REQUIREMENTS = (
-    ("confluent-kafka", (2, 10), None),
-    ("kafka-python", (3, 0, 12), (3, 1)),
-    ("xxhash", (3, 0), None),
-)
-
+# What every module needs; those that use Spark say what more they need.
+REQUIREMENTS = tuple(sorted(_control.REQUIREMENTS + _records.REQUIREMENTS))
 
 # Records are kept by the hundred thousand, and hold no cycles: with Python's 700, a fifth of the time goes into looking.
 _COLLECTED_AT = 100_000  # new objects
@@ -49,11 +45,12 @@ def run(module: AnsibleModule, main: t.Callable[[AnsibleModule], dict[str, t.Any
 
 
 def _misplaced_secrets(params: dict[str, t.Any]) -> set[str]:
-    """Values in client_config that will be refused as secrets, so that the refusal does not show them."""
-    configs = [each.get("client_config") or {} for each in params.values() if isinstance(each, dict)]
+    """Values in client_config and Spark's conf that will be refused as secrets, so that the refusal does not show them."""
+    groups = [each for each in params.values() if isinstance(each, dict)]
+    configs = [each.get(name) or {} for each in groups for name in ("client_config", "conf")]
     return {str(value) for config in configs for key, value in config.items() if is_secret(str(key)) and value}
 
 
 def missing_libraries() -> list[str]:
     """One clause for each library that is missing, too old or too new."""
-    return unmet(_REQUIREMENTS)
+    return unmet(REQUIREMENTS)

@@ -9,7 +9,7 @@ Where one is missing, modules still start; _module/run.py says what is missing b
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import stand_ins
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import Requirement, stand_ins
 
 try:
     from confluent_kafka import (
@@ -25,7 +25,11 @@ try:
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # behind the back of type checkers, which know the names
 
+# Distribution, lowest version, first version that is too new; requirements.txt says the same.
+REQUIREMENTS: tuple[Requirement, ...] = (("confluent-kafka", (2, 10), None), ("xxhash", (3, 0), None))
+
 __all__ = [
+    "REQUIREMENTS",
     "TIMESTAMP_LOG_APPEND_TIME",
     "TIMESTAMP_NOT_AVAILABLE",
     "Consumer",

@@ -82,6 +82,11 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
             "set java_home to a Java of 17 or newer, and see that SPARK_HOME, where it is set, is of the same version as pyspark",
         ),
         (
+            r"UNAUTHENTICATED|PERMISSION_DENIED",
+            "the Spark Connect server refuses this client",
+            "correct the token in remote",
+        ),
+        (
             r"All masters are unresponsive|Could not parse Master URL|Master removed our application",
             "Spark's master does not answer",
             "correct master, and see that both machines reach each other",

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import stand_ins, unmet
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import Requirement, stand_ins, unmet
 
 try:
     from py4j.protocol import Py4JError
@@ -24,7 +24,7 @@ except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # behind the back of type checkers, which know the names
 
 # Distribution, lowest version, first version that is too new; requirements.txt says the same.
-REQUIREMENTS = (
+REQUIREMENTS: tuple[Requirement, ...] = (
     ("pyspark", (4, 0), (5,)),
     ("pyarrow", (18,), None),
     ("pandas", (2, 2), (3,)),

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 import typing as t
 from pathlib import Path
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import library
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import library, workers
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import told
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import Java, find_java
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import (
@@ -31,13 +33,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library i
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import CORES
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import code_archive
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import (
+    deadline,
     environment,
+    import_path,
     output_to,
     work_folder,
 )
 
 _LOG = "spark.log"
-_ENDS_WITHIN = 20.0  # seconds
+_ANSWERS_WITHIN = 15.0  # seconds
+_ENDS_WITHIN = 20.0
 # What makes results the same everywhere, and keeps values out of tracebacks.
 _ALWAYS = {
     "spark.sql.ansi.enabled": "true",
@@ -60,12 +65,15 @@ def open_session(options: SparkOptions) -> t.Iterator[SparkSession]:
     java = find_java(options) if options.remote is None else None
     with (
         work_folder(options.work_directory) as folder,
+        import_path(),
         output_to(folder / _LOG),
         _translated(options, folder / _LOG),
         _embedded(options, java, folder) if java else _remote(options) as spark,
         _translated(options, folder / _LOG),  # while Java is there: an error's text may have to be asked for
     ):
         spark.addArtifacts(str(code_archive(folder)), pyfile=True)
+        cores = spark.sparkContext.defaultParallelism if options.is_local else workers.cores(spark, str(options))
+        spark.conf.set(CORES, str(cores))
         yield spark
 
 
@@ -105,8 +113,13 @@ def _embedded(options: SparkOptions, java: Java, folder: Path) -> t.Iterator[Spa
     with environment(**variables):
         builder = SparkSession.builder.master(options.master).appName("streamshift-kafka")
         try:
-            spark = builder.config(map=dict(properties)).getOrCreate()
-            spark.conf.set(CORES, str(spark.sparkContext.defaultParallelism))
+            with deadline(workers.APPEAR_WITHIN, _kill_java) as passed:
+                try:
+                    spark = builder.config(map=dict(properties)).getOrCreate()
+                except (PySparkException, Py4JError, ConnectionError):
+                    if passed.is_set():
+                        raise workers.missing(str(options)) from None
+                    raise
             yield spark
         finally:
             _end()
@@ -157,6 +170,11 @@ def _home(java: Java, folder: Path) -> Path:
     return folder / "java"
 
 
+def _kill_java() -> None:
+    if SparkContext._gateway is not None:
+        SparkContext._gateway.proc.kill()
+
+
 def _end() -> None:
     """End the session and the Java process, even one that has lost its way or never became a session."""
     with contextlib.suppress(PySparkException, Py4JError, ConnectionError):
@@ -179,14 +197,33 @@ def _end() -> None:
 @contextlib.contextmanager
 def _remote(options: SparkOptions) -> t.Iterator[SparkSession]:
     """A session at a Spark Connect server, which has its own Java, memory and Python."""
+    try:  # the client itself would try again for minutes, as below
+        socket.create_connection(options.remote_address, _ANSWERS_WITHIN).close()
+    except OSError as exc:
+        raise _unreachable(options, exc.strerror or str(exc)) from exc
     with environment(**dict.fromkeys(_FOREIGN)):
         spark = SparkSession.builder.remote(str(options.remote)).create()
         try:
-            for name, value in {**options.conf, **_ALWAYS}.items():
-                spark.conf.set(name, value)
+            with deadline(_ANSWERS_WITHIN, spark.client.close) as passed:
+                try:
+                    for name, value in {**options.conf, **_ALWAYS}.items():
+                        spark.conf.set(name, value)
+                except (PySparkException, ValueError):
+                    if passed.is_set():
+                        raise _unreachable(options, f"no answer within {_ANSWERS_WITHIN:.0f} s") from None
+                    raise
             yield spark
         finally:
             spark.stop()
+
+
+def _unreachable(options: SparkOptions, why: str) -> SparkFailed:
+    return SparkFailed(
+        "cannot connect",
+        cluster=str(options),
+        why=why,
+        remedy="correct remote (also use_ssl and token), or start the server",
+    )
 
 
 def _end_of(log: Path) -> str:

@@ -2,16 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What a session changes around itself, and puts back: a folder, the process's output, environment variables."""
+"""What a session changes around itself, and puts back: a folder, the process's output, environment variables, a timer."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib
 import os
 import shutil
 import sys
 import tempfile
+import threading
 import typing as t
 from pathlib import Path
 
@@ -88,3 +90,32 @@ def _set(values: t.Mapping[str, str | None]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+
+
+@contextlib.contextmanager
+def import_path() -> t.Iterator[None]:
+    """Where modules are looked for; the archive that Spark adds for the workers goes with the session."""
+    before = list(sys.path)
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+        importlib.invalidate_caches()
+
+
+@contextlib.contextmanager
+def deadline(seconds: float, act: t.Callable[[], t.Any]) -> t.Iterator[threading.Event]:
+    """Do something from another thread when the block takes longer; the event tells whether it was done."""
+    passed = threading.Event()
+
+    def late() -> None:
+        passed.set()
+        act()
+
+    timer = threading.Timer(seconds, late)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield passed
+    finally:
+        timer.cancel()

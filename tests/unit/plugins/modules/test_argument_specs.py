@@ -136,9 +136,9 @@ def test_the_libraries_are_named_with_the_same_versions_everywhere():
     fragment = importlib.import_module(f"{PACKAGE}.doc_fragments._cluster").ModuleDocFragment.DOCUMENTATION
     wanted = {
         name: f"{name} >= {text_of(lowest)}" + (f", < {text_of(too_new)}" if too_new else "")
-        for name, lowest, too_new in (*run._REQUIREMENTS, *library.REQUIREMENTS)
+        for name, lowest, too_new in (*run.REQUIREMENTS, *library.REQUIREMENTS)
     }
-    everywhere = [wanted[name] for name, _lowest, _too_new in run._REQUIREMENTS]
+    everywhere = [wanted[name] for name, _lowest, _too_new in run.REQUIREMENTS]
     assert sorted(yaml.safe_load(fragment)["requirements"]) == sorted(everywhere)
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     for name, text in wanted.items():

@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a cluster's workers are asked for before work is given to them."""
+
+from __future__ import annotations
+
+import sys
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import SparkFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import library as records
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import (
+    Py4JError,
+    PySparkException,
+    SparkSession,
+    functions,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import deadline
+
+if t.TYPE_CHECKING:
+    import pyarrow
+
+APPEAR_WITHIN = 180.0  # seconds; a busy cluster lets an application wait
+
+
+def cores(spark: SparkSession, name: str) -> int:
+    """How many tasks run at a time, once a worker has shown that it has what reading takes.
+
+    name: what the session calls itself. Raises SparkFailed where the worker lacks something, or where none appears:
+    Spark itself would wait for ever.
+    """
+    with deadline(APPEAR_WITHIN, spark.interruptAll) as passed:
+        try:
+            found = [row[0] for row in spark.range(0, 1, 1, 1).mapInArrow(_lacking, "lacks string").collect()]
+            parallel = spark.range(10_000).select(functions.spark_partition_id()).distinct().count()
+        except (PySparkException, Py4JError, ConnectionError):
+            if passed.is_set():
+                raise missing(name) from None
+            raise
+    if found:
+        raise SparkFailed(
+            f"the Python of Spark's workers does not do: {', '.join(found)}",
+            cluster=name,
+            remedy="install it there, or send an environment with archives",
+        )
+    return parallel
+
+
+def missing(name: str) -> SparkFailed:
+    """No worker has appeared."""
+    return SparkFailed(
+        f"the cluster has given no workers within {APPEAR_WITHIN:.0f} s",
+        cluster=name,
+        remedy="see whether it has free cores and memory, and whether its machines reach this one",
+    )
+
+
+def _lacking(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+    import pyarrow as pa
+
+    for _unused in batches:
+        clauses = [f"{clause} for {sys.executable}" for clause in unmet(records.REQUIREMENTS)]
+        yield pa.RecordBatch.from_arrays([pa.array(clauses, pa.string())], ["lacks"])

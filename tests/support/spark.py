@@ -1,0 +1,126 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Real Spark clusters on this machine, out of the classes that come with pyspark."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import sys
+import time
+import typing as t
+from pathlib import Path
+
+import pyspark
+
+from demo.sandbox import Process, alive, end, spawn
+
+HOME = Path(pyspark.__file__).parent
+SECONDS = 90.0
+
+
+class Standalone(t.NamedTuple):
+    """A master and its workers; executors are processes of the workers."""
+
+    url: str
+    master: Process
+    workers: list[Process]
+    folder: Path
+
+
+@contextlib.contextmanager
+def standalone(folder: Path, workers: int = 2, python: str = sys.executable) -> t.Iterator[Standalone]:
+    """A standalone cluster of workers with one core and 1 GB each, whose Python is the given one."""
+    begun: list[Process] = []
+    try:
+        master = _spawn(folder, "master", "org.apache.spark.deploy.master.Master", "--port", "0", "--webui-port", "0")
+        begun.append(master)
+        url = _said(master, folder / "master.log", r"Starting Spark master at (spark://\S+)")
+        for number in range(1, workers + 1):
+            words = ("--webui-port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"work{number}"))
+            begun.append(
+                _spawn(folder, f"worker{number}", "org.apache.spark.deploy.worker.Worker", *words, url, python=python)
+            )
+        for number, worker in enumerate(begun[1:], 1):
+            _said(worker, folder / f"worker{number}.log", "Successfully registered with master")
+        yield Standalone(url, master, begun[1:], folder)
+    finally:
+        end(begun)
+
+
+@contextlib.contextmanager
+def connect_server(folder: Path, token: str | None = None, python: str = sys.executable) -> t.Iterator[str]:
+    """A Spark Connect server with two cores of its own; its URL. token: what it wants to be shown."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    conf = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": port,
+        "spark.master": "local[2,4]",
+        "spark.ui.enabled": "false",
+        "spark.local.dir": folder / "local",
+        "spark.sql.warehouse.dir": folder / "warehouse",
+    }
+    if token:
+        conf["spark.connect.authenticate.token"] = token
+    settings = folder / "connect.properties"
+    folder.mkdir(parents=True, exist_ok=True)
+    settings.write_text("".join(f"{name} {value}\n" for name, value in conf.items()))
+    main = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    words = ["--properties-file", str(settings), "--class", main, "spark-internal"]
+    command = ["env", *_variables(folder, python, "1g"), str(HOME / "bin/spark-submit"), *words]
+    server = spawn(command, str(settings), folder / "connect.log")
+    try:
+        _said(server, folder / "connect.log", "Spark Connect server started")
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        end([server])
+
+
+def _spawn(folder: Path, name: str, main: str, *words: str, python: str = sys.executable) -> Process:
+    """A program of Spark. The file of its settings, in which there are none, tells whose it is: see sharing.py."""
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = folder / f"{name}.properties"
+    settings.touch()
+    own = ["--host", "127.0.0.1", "--properties-file", str(settings)]
+    command = ["env", *_variables(folder, python, "256m"), str(HOME / "bin/spark-class"), main, *own, *words]
+    return spawn(command, str(settings), folder / f"{name}.log")
+
+
+def _variables(folder: Path, python: str, memory: str) -> list[str]:
+    return [
+        f"SPARK_HOME={HOME}",
+        "SPARK_LOCAL_IP=127.0.0.1",
+        f"SPARK_DAEMON_MEMORY={memory}",
+        "SPARK_DAEMON_JAVA_OPTS=-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        f"PYSPARK_PYTHON={python}",
+        f"PYSPARK_DRIVER_PYTHON={python}",
+        f"TMPDIR={folder}",
+    ]
+
+
+def _said(process: Process, log: Path, pattern: str) -> str:
+    """Wait for a line of a log; its first group, if there is one."""
+    deadline = time.monotonic() + SECONDS
+    while not (found := re.search(pattern, log.read_text(errors="replace"))):
+        assert alive(process) and time.monotonic() < deadline, f"{log}:\n{log.read_text()[-3000:]}"
+        time.sleep(0.1)
+    return found[1] if found.groups() else found[0]
+
+
+def java_processes(word: str) -> list[int]:
+    """The Java processes, and the Python ones that they have started, with a word on their command line or in their
+    environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            said = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+            program = os.path.basename(os.readlink(process / "exe"))
+            if word.encode() in said and program.startswith(("java", "python")) and int(process.name) != os.getpid():
+                found.append(int(process.name))
+    return sorted(found)
