@@ -121,7 +121,10 @@ def _read(
 
 
 def _drain(reader: _Reader, patient: bool, end: float) -> None:
-    """Read until nothing is left, or until so few partitions answer that larger fetches may help."""
+    """Read until nothing is left, or until so few partitions answer that larger fetches may help.
+
+    Where none at all answers they would not: a broker that is busy is waited for.
+    """
     fresh = time.monotonic()
     since: float | None = None  # when the first message came: before that, larger fetches would not help
     heard: set[TopicPartition] = set()
@@ -133,11 +136,13 @@ def _drain(reader: _Reader, patient: bool, end: float) -> None:
             fresh, since = now, since or now
             heard |= got
         if since and now - since > SILENCE:
-            if not patient and len(heard) < reader.assigned / 2:
+            if not patient and 0 < len(heard) < reader.assigned / 2:
                 return
             since, heard = now, set()
-        if now > end or now - fresh > reader.connection.request_timeout:
+        if now - fresh > reader.connection.request_timeout:
             raise reader.stalled(now - fresh)
+        if now > end:
+            raise reader.unfinished()
 
 
 @dataclasses.dataclass(slots=True)
@@ -214,6 +219,10 @@ class _Reader:
         if begin:
             self.consumer.incremental_assign([Position(*where, self.left[where].position) for where in begin])
             self.assigned += len(begin)
+
+    def unfinished(self) -> MigrationError:
+        where, task = next(iter(self.left.items()))
+        return refusals.unfinished(self.connection, where, task.position, len(self.left) - 1)
 
     def stalled(self, seconds: float) -> MigrationError:
         where, task = next(iter(self.left.items()))

@@ -69,6 +69,16 @@ def lost(connection: Connection, where: TopicPartition, what: str) -> BrokerErro
     )
 
 
+def unfinished(connection: Connection, where: TopicPartition, position: int, more: int) -> BrokerError:
+    """Records come, but too slowly; a partition's next offset is `position`, and so many more partitions wait."""
+    return BrokerError(
+        f"the time for reading is up at offset {position}" + (f" ({more} more partitions wait)" if more else ""),
+        cluster=str(connection),
+        **where._asdict(),
+        remedy="migrate fewer groups at a time, or when the cluster and this machine are less busy",
+    )
+
+
 def stalled(
     connection: Connection,
     where: TopicPartition,

@@ -7,11 +7,16 @@
 from __future__ import annotations
 
 import itertools
+import types
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.ranges import NEAR, _as_asked, _merged
 
 spans = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), max_size=8)
@@ -42,3 +47,56 @@ def test_every_span_gets_its_own_records_in_the_order_asked(asked, offsets):
     assert [(each.start, each.end) for each in answers] == asked
     for each in answers:
         assert [found.offset for found in each.records] == [n for n in sorted(offsets) if each.start <= n < each.end]
+
+
+PARTITIONS = [TopicPartition("orders", number) for number in range(100)]
+END = None  # everything has been read
+
+
+class TestPatience:
+    """When larger fetches are tried, when a broker is waited for, and when it is given up."""
+
+    @pytest.fixture
+    def drain(self, monkeypatch):
+        """``drain(*steps)``, each (seconds, how many partitions answer) or END; -> how many partitions are left."""
+        now = [0.0]
+        monkeypatch.setattr(ranges, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+
+        def play(*steps, patient=False, deadline=300.0):
+            script = iter(steps)
+
+            class Scripted(ranges._Reader):
+                def step(self):
+                    seconds, answering = next(script) or (0, 0)
+                    now[0] += seconds
+                    if not seconds:
+                        self.left.clear()
+                    return set(PARTITIONS[:answering])
+
+            connection = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "source cluster")
+            consumer = types.SimpleNamespace(incremental_assign=lambda positions: None)
+            reader = Scripted(connection, consumer, {each: ranges._Task(None, 7) for each in PARTITIONS}, 512, (), [])
+            ranges._drain(reader, patient, deadline)
+            return len(reader.left)
+
+        return play
+
+    def test_larger_fetches_are_tried_when_few_partitions_answer(self, drain):
+        assert drain((0.1, 3), (1.0, 3), (1.0, 3), END) == 100
+
+    def test_the_last_size_is_kept(self, drain):
+        assert drain((0.1, 3), (1.0, 3), (1.0, 3), END, patient=True) == 0
+
+    def test_many_that_answer_slowly_are_waited_for(self, drain):
+        assert drain((0.1, 3), (1.0, 30), (1.0, 60), END) == 0
+
+    def test_a_busy_broker_is_waited_for(self, drain):
+        assert drain((0.1, 60), *[(1.0, 0)] * 20, END) == 0
+
+    def test_a_silent_broker_is_given_up(self, drain):
+        with pytest.raises(BrokerError, match="no record and no end of the log at offset 7 within 31 s .99 more"):
+            drain((0.1, 60), *[(1.0, 0)] * 40)
+
+    def test_the_deadline_is_told_as_such(self, drain):
+        with pytest.raises(BrokerError, match="the time for reading is up at offset 7 .99 more partitions wait"):
+            drain(*[(1.0, 60)] * 20, deadline=10.0)
