@@ -25,6 +25,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes.files
   - streamshift.kafka._source_destination
   - streamshift.kafka._mapping
+  - streamshift.kafka._spark
 options:
   snapshot:
     description:
@@ -98,7 +99,7 @@ options:
   tail_check:
     description:
       - How to rule out that consumed records stand behind the offset a second time, from a copier that was restarted.
-      - V(records) counts them where offsets do not prove it, up to O(search_limit).
+      - V(records) counts them where offsets do not prove it, with Spark where there are many, up to O(spark_limit).
       - V(offsets) compares offsets only, V(none) nothing; what is not proved is then C(safe) with the reason
         C(tail_not_counted).
     type: str
@@ -106,10 +107,16 @@ options:
     default: records
   search_limit:
     description:
-      - How many records of one partition may be read for one entry, before it is V(blocked) with the reason
-        C(search_budget_spent).
+      - How many records of one partition may be read for one entry without Spark.
     type: int
     default: 100000
+  spark_limit:
+    description:
+      - How many records of one partition Spark may read on both clusters together, to settle the entries that need more.
+      - Beyond it, and where Spark cannot be used, they stay V(blocked) with the reason C(search_budget_spent), or V(safe) with
+        the reason C(tail_not_counted). V(0) does without Spark.
+    type: int
+    default: 1000000000
 seealso:
   - module: streamshift.kafka.kafka_group_offsets
   - module: streamshift.kafka.kafka_offset_commit
@@ -234,7 +241,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.run impo
 def translate(module: AnsibleModule) -> dict[str, t.Any]:
     params = module.params
     path = params["plan"]
-    options.check_not_negative(params, "wait_for_copier", "search_limit")
+    options.check_not_negative(params, "wait_for_copier", "search_limit", "spark_limit")
     files.check_writable(path)
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     with files.locked(path):
@@ -275,7 +282,15 @@ def _options(params: dict[str, t.Any]) -> use_case.Options:
         budget=params["search_limit"],
         now=time.time_ns() // 1_000_000,
     )
-    return use_case.Options(params["strategy"], params["wait_for_copier"], params["on_uncommitted"], match_on, policy)
+    return use_case.Options(
+        params["strategy"],
+        params["wait_for_copier"],
+        params["on_uncommitted"],
+        match_on,
+        policy,
+        options.spark_options(params),
+        params["spark_limit"],
+    )
 
 
 def _receipt(path: str | None) -> receipt.Receipt | None:
@@ -288,6 +303,7 @@ def main() -> None:
         argument_spec={
             **options.cluster_spec("source", "destination"),
             **options.mapping_spec(),
+            **options.spark_spec(),
             "snapshot": {"type": "path", "required": True},
             "snapshot_group": {"type": "str"},
             "plan": {"type": "path", "required": True},
@@ -308,6 +324,7 @@ def main() -> None:
             },
             "tail_check": {"type": "str", "choices": ["records", "offsets", "none"], "default": "records"},
             "search_limit": {"type": "int", "default": 100_000},
+            "spark_limit": {"type": "int", "default": 1_000_000_000},
         },
         supports_check_mode=True,
     )

@@ -32,6 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 NOWHERE = -1  # the place of a record that is not at the source
+_MOST_ALIGNED = 512  # offsets
 _MOST_READ = 4096  # offsets between both sides that are read to see how old the records there are
 
 
@@ -150,6 +151,22 @@ def count_tail(question: Question, decision: Decision, survey: Survey) -> Decisi
     return dataclasses.replace(answer, before=decision.before, after=after, matched_by=decision.matched_by)
 
 
+def goes_on(survey: Survey, offset: int) -> bool:
+    """Is every record from this destination offset on another one of those that were read of the source, in their order?
+
+    Then none of them can be the second copy of an earlier record, even of an equal one that was not read.
+    """
+    runs = [run for run in survey.runs if run.last >= offset]
+    return survey.matching.timestamp and _rise(runs)
+
+
+def _rise(runs: t.Sequence[Run]) -> bool:
+    """Does each record of these runs come from one place only, behind that of the one before?"""
+    return all(run.rising and run.opens.low != NOWHERE for run in runs) and all(
+        one.closes.high < other.opens.low for one, other in itertools.pairwise(runs)
+    )
+
+
 _Sided = tuple[Side, Run]
 
 
@@ -177,7 +194,7 @@ def _decide(reader: Reader, question: Question, survey: Survey) -> Decision:
     consumed = [part for part in survey.parts if part.records and part not in unconsumed]
     if not consumed and not unconsumed:
         return rows.no_anchor(reader, question, survey.matching)
-    runs = _sided(survey, question.committed)
+    runs = _aligned(reader, survey, _sided(survey, question.committed), question.committed)
     cut = next((index for index, (side, _unused) in enumerate(runs) if side & Side.UNCONSUMED), len(runs))
     before = next((run for side, run in reversed(runs[:cut]) if side is Side.CONSUMED), None)
     first = runs[cut][1] if cut < len(runs) else None
@@ -209,6 +226,55 @@ def _decide(reader: Reader, question: Question, survey: Survey) -> Decision:
         after=after,
         matched_by=survey.matching.parts,
     )
+
+
+def _aligned(reader: Reader, survey: Survey, runs: list[_Sided], committed: int) -> list[_Sided]:
+    """Settle equal records on both sides where they stand between two records that come from one place each.
+
+    Where both clusters hold the same sequence there, each copy is known. The ends of both logs are such places as well.
+    """
+    result: list[_Sided] = []
+    for doubtful, stretch in itertools.groupby(runs, lambda each: each[0] is Side.BOTH):
+        part = list(stretch)
+        if doubtful:
+            before = next((run for side, run in reversed(result) if side is not Side.FOREIGN), None)
+            if before is not None and result[-1][0] is Side.FOREIGN:
+                result += part
+                continue
+            behind = next((run for _unused, run in runs if run.first > part[-1][1].last), None)
+            part = _settled(reader, survey, part, before, behind, committed) or part
+        result += part
+    return result
+
+
+def _settled(
+    reader: Reader, survey: Survey, doubtful: list[_Sided], before: Run | None, behind: Run | None, committed: int
+) -> list[_Sided] | None:
+    """The doubtful records one by one, if the source has just these, in this order, between the same neighbours."""
+    source, destination = reader.source, reader.destination
+    begins = [] if before is None else [before.closes]
+    ends = [] if behind is None else [behind.opens]
+    if any(place.low != place.high or place.low == NOWHERE for place in (*begins, *ends)):
+        return None
+    if before is None and source.start > 0:
+        return None  # copies of what has expired may be among them
+    low = begins[0].low + 1 if begins else source.start
+    high = ends[0].low if ends else source.end
+    first, last = doubtful[0][1].first, doubtful[-1][1].last
+    if not 0 < high - low <= _MOST_ALIGNED or last - first >= _MOST_ALIGNED:
+        return None
+    source.want(low, high)
+    there = destination.records(first, last + 1)
+    here = source.records(low, high)
+    key = survey.matching.key
+    if [key(record) for record in here] != [key(record) for record in there]:
+        return None
+    settled = []
+    for original, copy in zip(here, there, strict=True):
+        origin = Origin(original.offset, original.offset)
+        side = Side.CONSUMED if original.offset < committed else Side.UNCONSUMED
+        settled.append((side, Run(copy.offset, copy.offset, 1, origin, origin, origin.high, True)))
+    return settled
 
 
 def _younger(reader: Reader, matching: Matching, last: Located | None, first: Located | None) -> bool:
@@ -243,10 +309,7 @@ def _later(reader: Reader, question: Question, survey: Survey, behind: list[_Sid
     rest = list(itertools.takewhile(lambda each: each[0] is Side.UNCONSUMED, reversed(behind)))[::-1]
     runs = [run for _unused, run in rest]
     due = sum(part.records for part in _unconsumed(survey, question.committed))
-    rising = all(run.rising for run in runs) and all(
-        one.closes.high < other.opens.low for one, other in itertools.pairwise(runs)
-    )
-    if not runs or not rising or sum(run.records for run in runs) != due:
+    if not runs or not _rise(runs) or sum(run.records for run in runs) != due:
         return None
     return _record(reader, runs[0].first)
 

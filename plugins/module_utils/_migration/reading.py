@@ -89,8 +89,21 @@ class Case(t.NamedTuple):
 _Key = t.TypeVar("_Key")
 
 
-def settle(cases: t.Mapping[_Key, Case], source: Side, destination: Side, policy: Policy) -> dict[_Key, Decision]:
-    """Decide all cases, reading round by round for all of them together. The sides' logs must be known."""
+def _by_reading(key: t.Any, question: Question) -> Decision | Need:
+    return decide(question)
+
+
+def settle(
+    cases: t.Mapping[_Key, Case],
+    source: Side,
+    destination: Side,
+    policy: Policy,
+    rule: t.Callable[[_Key, Question], Decision | Need] = _by_reading,
+) -> dict[_Key, Decision]:
+    """Decide all cases, reading round by round for all of them together. The sides' logs must be known.
+
+    rule: what is decided of a case, or what has to be read before that.
+    """
     decided: dict[_Key, Decision] = {}
     while True:
         needs: list[tuple[Case, Need]] = []
@@ -98,7 +111,7 @@ def settle(cases: t.Mapping[_Key, Case], source: Side, destination: Side, policy
             if key in decided:
                 continue
             question = Question(case.committed, source.logs[case.source], destination.logs[case.destination], policy)
-            answer = decide(question)
+            answer = rule(key, question)
             if isinstance(answer, Decision):
                 decided[key] = answer
             else:

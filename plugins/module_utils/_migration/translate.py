@@ -12,17 +12,23 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision, Policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, identical
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, identical, repartitioned
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, settle
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.wide import settle_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidInput,
+    NotAuthorized,
+    Refused,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 _PAUSE = 1.0  # seconds between two looks at a copier that is behind
@@ -30,13 +36,19 @@ _PAUSE = 1.0  # seconds between two looks at a copier that is behind
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """The options of kafka_offset_translate; wait_for_copier in seconds."""
+    """The options of kafka_offset_translate; wait_for_copier in seconds, spark_limit in records."""
 
     strategy: str = "records"
     wait_for_copier: float = 0
     on_uncommitted: str = "ignore"
     match_on: tuple[str, ...] = ()
     policy: Policy = dataclasses.field(default_factory=Policy)
+    spark: SparkOptions = dataclasses.field(default_factory=SparkOptions)
+    spark_limit: int = 1_000_000_000
+
+    def of_merged(self) -> repartitioned.Wanted:
+        """What of them is about repartitioned topics."""
+        return repartitioned.Wanted(self.policy, self.on_uncommitted, self.match_on, self.wait_for_copier, self.spark)
 
     def sides(self, source: Connection, destination: Connection) -> tuple[Side, Side]:
         """Both clusters, to be read with what match_on says; by default everything, headers only where they match."""
@@ -68,11 +80,19 @@ def translate(
             cluster=str(source),
             remedy="take the snapshot again, or connect to the cluster that it was taken of",
         )
+    merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
+    if merged and options.strategy == "identical":
+        raise InvalidInput(
+            "strategy identical keeps offsets, and repartitioned topics have others",
+            topic=merged[0].source_partition.topic,
+            remedy="use strategy records, or take the topic out of repartitioned",
+        )
     source_counts = _partition_counts(source, {draft.source_partition.topic for draft in wanted})
     destination_counts = _partition_counts(destination, {draft.partition.topic for draft in wanted})
     entries: dict[tuple[str, TopicPartition], PlanEntry] = {}
     searched: dict[tuple[str, TopicPartition], Draft] = {}
-    for draft in drafts.with_uncommitted(wanted, source_counts):
+    plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
+    for draft in drafts.with_uncommitted(plain, source_counts):
         entry = drafts.without_records(draft, source_counts, destination_counts)
         if entry is None:
             searched[draft.key] = draft
@@ -91,6 +111,7 @@ def translate(
         entries |= identical.entries(searched, here, there, source_id == destination_id, options.match_on)
     else:
         entries |= _by_records(searched, here, there, options)
+        entries |= repartitioned.entries(merged, source_counts, destination_counts, here, there, options.of_merged())
 
     commits = _commits(destination, {entry.group for entry in entries.values()})
     known = previous.by_key() if previous else {}
@@ -109,7 +130,7 @@ def translate(
 def _by_records(
     searched: t.Mapping[tuple[str, TopicPartition], Draft], here: Side, there: Side, options: Options
 ) -> dict[tuple[str, TopicPartition], PlanEntry]:
-    """Settle by the rule; while copies are still to come, and there is time, look again."""
+    """Settle by the rule; while copies are still to come, and there is time, look again. Read on with Spark at the end."""
     cases = {
         key: Case(draft.committed.offset, draft.source_partition, draft.partition)
         for key, draft in searched.items()
@@ -120,6 +141,7 @@ def _by_records(
     while True:
         behind = {key: case for key, case in cases.items() if decisions[key].reason is Reason.DESTINATION_BEHIND}
         if not behind or time.monotonic() >= deadline:
+            decisions = settle_wide(cases, decisions, here, there, options.policy, options.spark, options.spark_limit)
             return {key: _entry(draft, decisions[key], options.match_on) for key, draft in searched.items()}
         time.sleep(_PAUSE)
         there.learn({case.destination for case in behind.values()})

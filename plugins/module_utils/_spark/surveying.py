@@ -47,7 +47,7 @@ class Asked(t.NamedTuple):
     """A source partition and its copy, and the offsets of each that are read, all within the log as it was looked at.
 
     commits: what groups have committed at the source, each once, ascending. borders: destination offsets that no run may
-    cross. matching: what is compared; None to find out by the records.
+    cross.
     """
 
     source: TopicPartition
@@ -56,7 +56,6 @@ class Asked(t.NamedTuple):
     destination_span: Span
     commits: tuple[int, ...]
     borders: tuple[int, ...] = ()
-    matching: Matching | None = None
 
 
 def survey(
@@ -71,8 +70,8 @@ def survey(
 ) -> list[Survey]:
     """Read both logs of every pair, and survey them; in the order asked.
 
-    parts: what fingerprints cover. timestamps, headers: whether they are compared at all; where copiers have changed them,
-    they are left out of what matching does not settle. Raises what scan() does.
+    parts: what fingerprints cover. timestamps, headers: whether they are compared at all; where copiers have changed
+    them, they are not. Raises what scan() does.
     """
     pieces, of = _pieces(asked)
     here = scan(spark, source, [Range(each.source, *each.source_span) for each in asked], parts=parts, bare=True)
@@ -99,9 +98,9 @@ def surveys(
     found: dict[int, Survey] = {}
     for with_headers in (True, False) if headers else (True,):
         wanted: dict[Matching, list[int]] = collections.defaultdict(list)
-        for number, each in enumerate(asked):
-            if with_headers or each.matching is None and found[number].foreign:
-                wanted[each.matching or Matching(number in timed, with_headers)].append(number)
+        for number in range(len(asked)):
+            if with_headers or found[number].foreign:
+                wanted[Matching(number in timed, with_headers)].append(number)
         for matching, numbers in wanted.items():
             for number, made in _survey(spark, known, copies, asked, of, numbers, matching).items():
                 # Where more are found without their headers, the copier has added some.

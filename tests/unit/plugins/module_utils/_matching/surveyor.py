@@ -87,17 +87,28 @@ def resolved(origins: list[Origin], commits: t.Sequence[int]) -> list[Origin]:
     return result
 
 
+def usual_survey(
+    source: FullLog,
+    destination: FullLog,
+    commits: t.Iterable[int],
+    policy: Policy,
+    spans: tuple[int, int] = (0, 0),
+    borders: t.Collection[int] = (),
+) -> Survey:
+    """With what can be compared of these records. spans: from where on the logs are read."""
+    here, there = source.visible(spans[0], source.facts.end), destination.visible(spans[1], destination.facts.end)
+    timed = policy.with_timestamp and not any(record.log_append_time for record in there)
+    timed = timed and all(record.timestamp != NO_TIMESTAMP for record in here)
+    found = survey(here, there, commits, Matching(timed, True), borders)
+    bare = survey(here, there, commits, Matching(timed, False), borders)
+    return bare if bare.foreign < found.foreign else found  # some copies have had headers added
+
+
 def settle_surveyed(
     committed: int, others: t.Iterable[int], source: FullLog, destination: FullLog, policy: Policy
 ) -> Decision:
     """The decision by a survey that several groups share."""
-    timed = policy.with_timestamp and not destination.facts.log_append_time
-    timed = timed and all(record.timestamp != NO_TIMESTAMP for record in source.records)
-    commits = {committed, *others}
-    found = survey(source.records, destination.records, commits, Matching(timed, True))
-    bare = survey(source.records, destination.records, commits, Matching(timed, False))
-    if bare.foreign < found.foreign:  # some copies have had headers added
-        found = bare
+    found = usual_survey(source, destination, {committed, *others}, policy)
     question = Question(committed, Log(source.facts), Log(destination.facts), policy)
     for _unused in range(MOST_ROUNDS):
         answer = decide_surveyed(question, found)

@@ -81,17 +81,6 @@ def located_plan(frame) -> str:
     return frame._jdf.queryExecution().executedPlan().toString()
 
 
-def test_what_is_asked_for_goes_before_what_seems_right(spark):
-    """A tail is compared as the client has compared what lies before it."""
-    record = Record(0, 5, b"1" * 16, b"0" * 16, False)
-    other = record._replace(digest=b"2" * 16)
-    with_headers, without = (asked([0], matching=Matching(True, headers)) for headers in (True, False))
-    known = frame(spark, [rows(0, [record]), rows(1, [record])])
-    copies = frame(spark, [rows(0, [other]), rows(1, [other])])
-    found = surveying.surveys(spark, known, copies, [with_headers, without], [0, 1])
-    assert [made.foreign for made in found] == [1, 0]
-
-
 def test_nothing_at_all(spark):
     nothing = frame(spark, [])
     (found,) = surveying.surveys(spark, nothing, nothing, [asked([3, 7])], [0])
