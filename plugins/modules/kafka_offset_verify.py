@@ -7,35 +7,63 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kafka_offset_verify
-short_description: Prove that migrated groups stand where they stood
+short_description: Prove that groups go on with the records that they have not consumed
 version_added: 0.1.0
 description:
-  - Reads the commits of a receipt again, and on both clusters the records beside them, and compares.
-  - The last consumed record's copy must lie before the offset, and the first unconsumed one's at or after it.
-  - Fails when anything is wrong, and changes nothing.
+  - Reads what follows a group's offset at the destination, and what follows its offset at the source, and compares them
+    record by record on Spark.
+  - Fails when a record would be lost, and when more would be repeated than the plan says. Changes nothing.
+  - With O(plan), what that plan says of the offsets that were committed. With O(groups) or O(group_patterns), whatever the
+    groups have committed on both clusters now, by whichever tool, before a cut-over or after it.
 author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.info_module
   - streamshift.kafka._source_destination
+  - streamshift.kafka._selection
+  - streamshift.kafka._mapping
+  - streamshift.kafka._spark
 options:
   plan:
     description:
-      - Path of the plan file.
+      - Path of the plan file. Goes together with O(receipt), and not with a selection, a mapping or O(match_on).
     type: path
-    required: true
   receipt:
     description:
       - Path of the receipt file. Where there is none, nothing had to be written.
     type: path
-    required: true
   method:
     description:
-      - V(anchors) compares the records on both sides of every offset.
+      - V(records) compares the records that follow every offset.
+      - V(anchors) compares only the two records beside every offset with those of O(plan). It needs neither Spark nor Java.
     type: str
-    choices: [anchors]
-    default: anchors
+    choices: [records, anchors]
+    default: records
+  limit:
+    description:
+      - After how many offsets of a partition the comparison may stop. V(0) compares everything to the end.
+      - A record that is missing within that is looked for before the offset as far back as its timestamp allows. Where
+        the destination has timestamps of its own, as far back as this limit.
+    type: int
+    default: 10000
+  match_on:
+    description:
+      - Without O(plan), which parts of a record make it the same record. By default everything, then everything but the
+        headers, then the same without the timestamp. A plan says by itself what it has matched.
+    type: list
+    elements: str
+    choices: [key, value, headers, timestamp]
+  report:
+    description:
+      - Path of a file for everything that was found, as JSON. It is written also when something is wrong, and not in check
+        mode. It holds offsets and names, and nothing of the records.
+    type: path
+notes:
+  - A record that is missing at the destination while later ones are there counts as lost. Where a copier leaves records
+    out on purpose, use O(method=anchors).
+  - Where the destination's topic is compacted, such a record may have been there. This is said, and no failure.
+  - What the copier has still to write is said, and no failure.
 seealso:
   - module: streamshift.kafka.kafka_offset_commit
 """
@@ -47,65 +75,134 @@ EXAMPLES = r"""
     destination: "{{ hostvars.cloud.kafka_cluster }}"
     plan: "{{ inventory_dir }}/plan.json"
     receipt: "{{ inventory_dir }}/receipt.json"
+    report: "{{ inventory_dir }}/report.json"
+
+- name: See what a cut-over would lose or repeat with the offsets that MirrorMaker 2 has committed
+  streamshift.kafka.kafka_offset_verify:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    groups:
+      - billing
+    replication_policy:
+      name: default
+      source_alias: onprem
+    limit: 0
 """
 
 RETURN = r"""
 proved:
-  description: How many entries have neighbours that were compared and are right.
-  returned: success
+  description: How many entries have records that were compared and are right, or have none on either side.
+  returned: always
   type: int
   sample: 12
 without_records:
-  description: How many entries have no neighbour to compare, for nothing was consumed, or all of it has expired.
-  returned: success
+  description: How many entries have nothing that could be compared.
+  returned: always
   type: int
   sample: 0
+compared:
+  description: How many records of the source were found at the destination where they belong.
+  returned: always
+  type: int
+  sample: 118734
 problems:
-  description: A line for each entry that is wrong.
+  description: A line for each thing that is wrong.
   returned: always
   type: list
   elements: str
-  sample: []
+  sample:
+    - "billing orders-0: 1 unconsumed record is left behind: before the offset 51, first source offset 50, destination offset 50"
+notes:
+  description: A line for each thing that is worth a word and not wrong.
+  returned: always
+  type: list
+  elements: str
+  sample:
+    - "billing orders-1: 3 unconsumed records are still to be copied"
 """
 
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import verify as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
+
+# A plan says all of this by itself.
+_WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")
 
 
 def verify(module: AnsibleModule) -> dict[str, t.Any]:
     params = module.params
-    planned = files.read_required(params["plan"], "plan", "kafka_offset_translate")
-    made = plan.from_json(planned, params["plan"])
-    written = files.read(params["receipt"])
-    found = use_case.anchors(
-        made,
-        receipt.from_json(written, params["receipt"]) if written is not None else receipt.Receipt(made.destination_id),
-        options.connection(params, "source"),
-        options.connection(params, "destination"),
-    )
+    options.check_not_negative(params, "limit")
+    if params["report"]:
+        files.check_writable(params["report"])
+    found = _anchors(params) if params["method"] == "anchors" else _records(module)
     if found.problems:
+        remedy = "and roll back with the receipt" if params["plan"] else "and correct what is committed"
         module.fail_json(
-            msg=f"{len(found.problems)} entries are wrong, first {found.problems[0]}. "
-            "Keep consumers stopped, and roll back with the receipt.",
-            problems=found.problems,
+            msg=f"{len(found.problems)} things are wrong, first {found.problems[0]}. Keep consumers stopped, {remedy}.",
+            **found._asdict(),
         )
     return {"changed": False, **found._asdict()}
+
+
+def _records(module: AnsibleModule) -> use_case.Verified:
+    params = module.params
+    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    spark = options.spark_options(params)
+    if not (params["plan"] or params["groups"] or params["group_patterns"]):
+        raise InvalidInput("nothing is to be proved", remedy="set plan and receipt, or groups or group_patterns")
+    if params["plan"]:
+        claimed = claims.of_plan(*_files(params), source, destination)
+    else:
+        match_on = tuple(params["match_on"] or ())
+        claimed = claims.of_commits(source, destination, options.selection(params), options.mapping(params), match_on)
+    for line in claimed.warnings:
+        module.warn(line)
+    found, told = use_case.records(claimed, source, destination, params["limit"] or None, spark)
+    if params["report"] and not module.check_mode:
+        files.write(params["report"], report.to_json(told))
+    return found
+
+
+def _anchors(params: dict[str, t.Any]) -> use_case.Verified:
+    if params["report"]:
+        raise InvalidInput("method anchors makes no report", remedy="remove report, or use method records")
+    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    return use_case.anchors(*_files(params), source, destination)
+
+
+def _files(params: dict[str, t.Any]) -> tuple[plan.Plan, receipt.Receipt]:
+    """The plan, and the receipt of its commit; an empty one where nothing had to be written."""
+    made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
+    written = files.read(params["receipt"])
+    if written is None:
+        return made, receipt.Receipt(made.destination_id)
+    return made, receipt.from_json(written, params["receipt"])
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **options.cluster_spec("source", "destination"),
-            "plan": {"type": "path", "required": True},
-            "receipt": {"type": "path", "required": True},
-            "method": {"type": "str", "choices": ["anchors"], "default": "anchors"},
+            **options.selection_spec(),
+            **options.mapping_spec(),
+            **options.spark_spec(),
+            "plan": {"type": "path"},
+            "receipt": {"type": "path"},
+            "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},
+            "limit": {"type": "int", "default": 10_000},
+            "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
+            "report": {"type": "path"},
         },
+        required_together=[("plan", "receipt")],
+        required_if=[("method", "anchors", ("plan",))],
+        mutually_exclusive=[("plan", name) for name in _WITHOUT_PLAN],
         supports_check_mode=True,
     )
     run(module, verify)

@@ -147,8 +147,9 @@ class Migration:
         return via("kafka_offset_commit", **its | options)
 
     def verify(self, via: t.Callable[..., t.Any] = succeeds, **options: t.Any) -> t.Any:
-        """kafka_offset_verify of what the receipt says was written."""
-        its = {"source": self.source, "destination": self.destination, **self._files("plan", "receipt")}
+        """kafka_offset_verify of what the receipt says was written, by method anchors, which needs no Spark."""
+        its = {"source": self.source, "destination": self.destination, "method": "anchors"}
+        its |= self._files("plan", "receipt")
         return via("kafka_offset_verify", **its | options)
 
     def plan(self, *groups: str, **options: t.Any) -> dict[tuple[str, str, int], Result]:

@@ -78,6 +78,17 @@ def describe_topics(connection: Connection, names: t.Collection[str]) -> dict[st
     return attempt(connection, read) if names else {}
 
 
+def partition_counts(connection: Connection, names: t.Collection[str]) -> dict[str, int]:
+    """How many partitions the topics have; those that do not exist are left out. Raises NotAuthorized naming topics."""
+    described = describe_topics(connection, sorted(names))
+    denied = sorted(name for name, each in described.items() if each.error == "TOPIC_AUTHORIZATION_FAILED")
+    if denied:
+        raise NotAuthorized(
+            f"needs ACL TOPIC READ on {', '.join(denied)}", cluster=str(connection), remedy="grant it to the user"
+        )
+    return {name: each.partitions for name, each in described.items() if each.error is None}
+
+
 def topic_settings(connection: Connection, topics: t.Collection[str]) -> dict[str, TopicSettings]:
     """message.timestamp.type, cleanup.policy and retention.ms of each topic, the brokers' defaults included.
 

@@ -168,7 +168,9 @@ def to_read(sides: Sides, whole: bool = False) -> Reading:
 
 def compare(sides: Sides, reading: Reading, source: t.Iterable[Row], destination: t.Iterable[Row]) -> Comparison:
     """source, destination: the records of the blocks that were to be read."""
-    here, there = sorted(source), sorted(destination)
+    here, there = _within(sorted(source), reading.source), _within(sorted(destination), reading.destination)
+    if not sides.pairing.pairs:  # then only the records tell how they are to be compared
+        sides = dataclasses.replace(sides, how=max(sides.hows, key=lambda how: _equal(here, there, how)))
     paired, in_order = _pair_rows(sides, _within(here, sides.pairing.source), _within(there, sides.pairing.destination))
     last_here, last_there = _last_of_each(sides, paired)
     missing = _unpaired(sides, paired.source, last_here, sides.source, sides.destination)
@@ -264,6 +266,10 @@ def _pair_rows(sides: Sides, here: list[Row], there: list[Row]) -> tuple[Pairing
 
 
 def _pairs(here: list[Row], there: list[Row], how: How) -> int:
+    return len(pair_up(here, there, lambda row: row.content(how)).pairs)
+
+
+def _equal(here: list[Row], there: list[Row], how: How) -> int:
     return len(pair_up(here, there, lambda row: row.content(how)).pairs)
 
 

@@ -2,32 +2,61 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Use case: prove, after a commit, that groups stand between the copies of the records they stood between before."""
+"""Use case: prove that groups go on at the destination with the records that they have not consumed at the source."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import same, text
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.claims import (
+    Claims,
+    check_clusters,
+    committed_entries,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.comparison import findings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 
 
 class Verified(t.NamedTuple):
-    """proved: entries whose neighbours were read again and are right. without_records: entries that have no neighbour
+    """proved: entries whose records were read again and are right. without_records: entries that have none to read.
 
-    to read (nothing was ever consumed, or all of it has expired). problems: one line for each entry that is wrong.
+    compared: how many records of the source were found at the destination where they belong. problems: one line for
+    each thing that is wrong. notes: one for each that is worth a word and is not.
     """
 
     proved: int
     without_records: int
+    compared: int
     problems: list[str]
+    notes: list[str]
+
+
+def records(
+    claims: Claims, source: Connection, destination: Connection, limit: int | None, spark: SparkOptions
+) -> tuple[Verified, Report]:
+    """Compare what follows every claimed offset with what followed it at the source, record by record, on Spark.
+
+    limit: after so many offsets the comparison of a partition may stop; None for none.
+    """
+    found = findings(claims.cases, source, destination, limit, spark)
+    right = [each for each in found if not each.problems]
+    # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
+    seen = [each for each in right if each.compared or each.complete]
+    proved = sum(len(each.destination) for each in seen)
+    verified = Verified(
+        proved,
+        claims.without_records + sum(len(each.destination) for each in right) - proved,
+        sum(each.compared for each in found),
+        sorted([*claims.problems, *(f"{each.name}: {line}" for each in found for line in each.problems)]),
+        sorted(f"{each.name}: {line}" for each in found for line in each.notes),
+    )
+    return verified, Report(claims.source_id, claims.destination_id, limit, tuple(found))
 
 
 def anchors(plan: Plan, receipt: Receipt, source: Connection, destination: Connection) -> Verified:
@@ -37,17 +66,11 @@ def anchors(plan: Plan, receipt: Receipt, source: Connection, destination: Conne
     consumed record's copy lies before the offset, the first unconsumed one's at or after it, and both are equal to their
     originals. What a policy has left alone is not looked at.
     """
-    for expected, connection in ((plan.source_id, source), (plan.destination_id, destination)):
-        found = cluster_id(connection)
-        if found != expected:
-            raise Refused(
-                f"the plan was made for cluster {expected}, and this is {found}",
-                cluster=str(connection),
-                remedy="connect to the plan's clusters, or plan again",
-            )
-    entries, problems = _set(plan, receipt, destination)
+    check_clusters(plan, source, destination)
+    entries, problems = committed_entries(plan, receipt, destination)
     matched_by = {entry.evidence.matched_by for entry in entries if entry.evidence.matched_by}
     checked: set[Key] = set()
+    compared = 0
     for parts in sorted(matched_by):
         alike = [entry for entry in entries if entry.evidence.matched_by == parts]
         here, there = _sides(source, destination, parts)
@@ -55,29 +78,9 @@ def anchors(plan: Plan, receipt: Receipt, source: Connection, destination: Conne
         _read(there, {(entry.partition, at.destination) for entry in alike for at in _anchors(entry)})
         for entry in alike:
             checked.add(entry.key)
+            compared += len(_anchors(entry))
             problems += _record_problems(entry, here, there)
-    return Verified(len(checked), len(entries) - len(checked), sorted(problems))
-
-
-def _set(plan: Plan, receipt: Receipt, destination: Connection) -> tuple[list[PlanEntry], list[str]]:
-    """The entries that the destination's groups were set to, and one line for each that they have left since."""
-    written = receipt.by_key()
-    wanted = [entry for entry in plan.entries if entry.target is not None]
-    names = sorted({entry.group for entry in wanted})
-    readings = groups.read_groups(destination, names) if names else {}
-    entries, problems = [], []
-    for entry in wanted:
-        found = readings[entry.group].offsets.get(entry.partition)
-        ours = written.get(entry.key)
-        if ours is not None and ours.written is not None:
-            if not same(found, ours.written) and not ours.explains(found):
-                problems.append(
-                    f"{entry.group} {entry.partition}: {text(ours.written)} was committed, and now {text(found)} is"
-                )
-        elif not same(found, entry.target):
-            continue
-        entries.append(entry)
-    return entries, problems
+    return Verified(len(checked), len(entries) - len(checked), compared, sorted(problems), [])
 
 
 def _sides(source: Connection, destination: Connection, matched_by: tuple[str, ...]) -> tuple[Side, Side]:

@@ -280,12 +280,12 @@ def test_the_strictest_comparison_by_which_records_are_equal_is_taken(how):
         )
         for row in source
     ]
-    for start in (0, 38):  # with blocks that are equal, and with single records only
-        sides = sides_of(half(source, start, None), half(destination, start, None), HOWS)
+    for start, further in ((0, 0), (38, 0), (37, 1)):  # with blocks that are equal, and with single records only
+        sides = sides_of(half(source, start, None), half(destination, start + further, None), HOWS)
         reading = to_read(sides)
         compared = compare(sides, reading, _read(source, reading.source), _read(destination, reading.destination))
         assert compared.how == how
-        assert compared.compared == 40 - start
+        assert compared.compared == 40 - start - further
 
 
 def test_more_differences_than_memory_holds_are_not_examined():

@@ -1,0 +1,150 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which offsets are to be proved: those of a plan that were committed, or whatever groups have committed now."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import HOWS, How
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.comparison import Case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import same, text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import commits_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
+
+Compared = tuple[tuple[str, ...], tuple[How, ...]]  # parts that fingerprints cover, and what of a record is compared
+
+
+class Claims(t.NamedTuple):
+    """cases: what is to be compared. without_records: entries that say nothing of records. problems, warnings: lines."""
+
+    source_id: str
+    destination_id: str
+    cases: list[Case]
+    without_records: int
+    problems: list[str]
+    warnings: list[str]
+
+
+def check_clusters(plan: Plan, source: Connection, destination: Connection) -> None:
+    """Raise Refused where the plan was made for other clusters."""
+    for expected, connection in ((plan.source_id, source), (plan.destination_id, destination)):
+        found = topics.cluster_id(connection)
+        if found != expected:
+            raise Refused(
+                f"the plan was made for cluster {expected}, and this is {found}",
+                cluster=str(connection),
+                remedy="connect to the plan's clusters, or plan again",
+            )
+
+
+def committed_entries(plan: Plan, receipt: Receipt, destination: Connection) -> tuple[list[PlanEntry], list[str]]:
+    """The entries that the destination's groups were set to, and one line for each that they have left since."""
+    written = receipt.by_key()
+    wanted = [entry for entry in plan.entries if entry.target is not None]
+    names = sorted({entry.group for entry in wanted})
+    readings = groups.read_groups(destination, names) if names else {}
+    entries, problems = [], []
+    for entry in wanted:
+        found = readings[entry.group].offsets.get(entry.partition)
+        ours = written.get(entry.key)
+        if ours is not None and ours.written is not None:
+            if not same(found, ours.written) and not ours.explains(found):
+                problems.append(
+                    f"{entry.group} {entry.partition}: {text(ours.written)} was committed, and now {text(found)} is"
+                )
+        elif not same(found, entry.target):
+            continue
+        entries.append(entry)
+    return entries, problems
+
+
+def of_plan(plan: Plan, receipt: Receipt, source: Connection, destination: Connection) -> Claims:
+    """What the plan says of the entries that were committed, or stood right already."""
+    check_clusters(plan, source, destination)
+    entries, problems = committed_entries(plan, receipt, destination)
+    without_records = 0
+    together: dict[tuple[str, tuple[SourcePosition, ...]], list[PlanEntry]] = {}
+    for entry in entries:
+        if entry.verdict is Verdict.REQUESTED or all(at.offset is None for at in entry.source):
+            without_records += 1
+        else:
+            # Entries that several partitions were merged into have the same positions, and are proved together.
+            together.setdefault((entry.group, entry.source), []).append(entry)
+    usual = _usual(entries)
+    cases = [_case(alike, usual) for alike in together.values()]
+    return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, [])
+
+
+def of_commits(
+    source: Connection,
+    destination: Connection,
+    selection: Selection,
+    mapping: Mapping,
+    match_on: tuple[str, ...] = (),
+) -> Claims:
+    """That groups stand at the destination where they stand at the source, whoever has committed for them.
+
+    match_on: the parts of a record that are compared; empty for everything, and then everything but the headers.
+    """
+    taken = snapshot.take(source, selection, "warn")
+    wanted = drafts.from_snapshot(taken.snapshot, mapping)
+    source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
+    destination_counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
+    names = sorted({draft.group for draft in wanted})
+    commits = commits_of(groups.read_groups(destination, names)) if names else {}
+    cases, problems = [], []
+    for draft in wanted:
+        blocked = drafts.without_records(draft, source_counts, destination_counts)
+        found = commits.get(draft.key)
+        if blocked is not None:
+            problems.append(f"{draft.group} {draft.partition}: {blocked.detail}")
+        elif found is None:
+            problems.append(f"{draft.group} {draft.partition}: nothing is committed at the destination")
+        else:
+            claim = Claim(
+                draft.group, ((draft.source_partition, draft.offset),), ((draft.partition, found.offset),), None
+            )
+            cases.append(Case(claim, *(_compared(match_on) if match_on else (PARTS, HOWS))))
+    return Claims(taken.snapshot.cluster_id or "", topics.cluster_id(destination), cases, 0, problems, taken.warnings())
+
+
+def _case(entries: list[PlanEntry], usual: Compared) -> Case:
+    first = entries[0]
+    matched_by = next((entry.evidence.matched_by for entry in entries if entry.evidence.matched_by), ())
+    repeats = [0 if entry.verdict is Verdict.EXACT else entry.repeats for entry in entries]
+    claim = Claim(
+        first.group,
+        tuple((at.partition, at.offset) for at in first.source if at.offset is not None),
+        tuple((entry.partition, entry.offset or 0) for entry in entries),
+        None if None in repeats else sum(each or 0 for each in repeats),
+    )
+    return Case(claim, *(_compared(matched_by) if matched_by else usual))
+
+
+def _usual(entries: t.Iterable[PlanEntry]) -> Compared:
+    """How entries are compared that nothing was matched for: as all others, where only some parts ever counted."""
+    known = {_compared(entry.evidence.matched_by) for entry in entries if entry.evidence.matched_by}
+    parts = {parts for parts, _hows in known}
+    return known.pop() if len(known) == 1 and parts != {PARTS} else (PARTS, HOWS)
+
+
+def _compared(matched_by: t.Collection[str]) -> Compared:
+    """The fingerprint without headers comes with every fingerprint; for other parts it has to be made of those."""
+    parts = tuple(part for part in PARTS if part in matched_by)
+    timestamp = "timestamp" in matched_by
+    if parts == ("key", "value"):
+        return PARTS, (How(False, timestamp),)
+    return parts, (How(True, timestamp),)

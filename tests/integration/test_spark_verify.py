@@ -1,0 +1,380 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka_offset_verify proves exact migrations record by record, and says of wrong ones what would be lost or repeated.
+
+All but the last tests use one Spark session, for each would cost seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import time
+import typing as t
+from unittest import mock
+
+import jsonschema
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import comparison
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
+from demo.clients import Message, commit, create_topic, delete_records, produce, produce_in_transactions, read
+from tests.support.copier import copy
+from tests.support.modules import ROOT, Migration, outcome, run, spawn
+
+DAY = 86_400_000
+NOW = int(time.time() * 1000) - 2 * DAY  # timestamps of the past, as real ones are
+OWN_TIME = {"message_timestamp_type": "LogAppendTime"}
+
+
+@pytest.fixture(scope="module")
+def session() -> t.Iterator[t.Any]:
+    with open_session(SparkOptions(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})) as spark:
+        yield spark
+
+
+@pytest.fixture
+def one_session(session: t.Any) -> t.Iterator[None]:
+    shared = contextlib.nullcontext(session)
+    with mock.patch.object(comparison, "open_session", lambda _options: shared):
+        yield
+
+
+@pytest.fixture
+def migration(source, destination, tmp_path, one_session):
+    return Migration(tmp_path / "migration", source, destination)
+
+
+@pytest.fixture
+def both(source, destination, topic):
+    """A topic on both clusters, with settings of either; a suffix gives another one."""
+
+    def make(at_source=None, at_destination=None, partitions=1, suffix=""):
+        create_topic(source, topic + suffix, partitions, **{"retention_ms": -1} | (at_source or {}))
+        create_topic(destination, topic + suffix, partitions, **{"retention_ms": -1} | (at_destination or {}))
+        return topic + suffix
+
+    return make
+
+
+def numbered(count, first=0, **more):
+    return [Message(b"%d" % number, b"key", (), NOW + number * 1000, **more) for number in range(first, first + count)]
+
+
+class Verifier:
+    """kafka_offset_verify of what groups have committed on both clusters, without a plan."""
+
+    def __init__(self, source, destination, folder):
+        self.source, self.destination, self.report = source, destination, folder / "report.json"
+
+    def __call__(self, *groups, **options):
+        return run(
+            "kafka_offset_verify",
+            **{
+                "source": dict(self.source.connection),
+                "destination": dict(self.destination.connection),
+                "groups": list(groups),
+                "report": str(self.report),
+            }
+            | options,
+        )
+
+    def found(self):
+        """The report's entries, by group, topic and partition of the destination."""
+        return {
+            (entry["group"], entry["destination"][0]["topic"], entry["destination"][0]["partition"]): entry
+            for entry in json.loads(self.report.read_text())["entries"]
+        }
+
+
+@pytest.fixture
+def alone(source, destination, tmp_path):
+    return Verifier(source, destination, tmp_path)
+
+
+@pytest.fixture
+def verify(alone, one_session):
+    return alone
+
+
+def test_a_migration_is_proved(source, both, destination, migration, tmp_path):
+    topic = both(partitions=3)
+    produce(source, topic, [message._replace(partition=part) for part in (0, 1) for message in numbered(2000)])
+    copy(source, destination, topic, junk=3)
+    commit(source, topic, {(topic, 0): 500, (topic, 1): 2000, (topic, 2): 0})
+    migration.plan(topic)
+    migration.commit()
+    report = tmp_path / "report.json"
+    before = migration.state(topic)
+    predicted = migration.verify(method="records", report=str(report), check=True)
+    assert not report.exists()
+    done = migration.verify(method="records", report=str(report))
+    assert done == predicted
+    assert (done["proved"], done["without_records"], done["problems"], done["compared"]) == (3, 0, [], 1500)
+    assert migration.state(topic) == before
+    assert report.stat().st_mode & 0o777 == 0o600
+    schema = json.loads((ROOT / "docs/schemas/report.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(json.loads(report.read_text()))
+
+
+def test_one_too_far_is_a_loss_and_one_too_low_a_repeat(source, destination, both, verify, topic):
+    both()
+    produce(source, topic, numbered(3000))
+    copy(source, destination, topic, junk=2)
+    for group, offset in (("right", 52), ("far", 53), ("low", 51), ("end", 3002), ("start", 0)):
+        commit(source, f"{topic}-{group}", {(topic, 0): 50})
+        commit(destination, f"{topic}-{group}", {(topic, 0): offset})
+    groups = [f"{topic}-{group}" for group in ("right", "far", "low", "end", "start")]
+    said = verify(*groups)
+    found = {key[0].removeprefix(f"{topic}-"): entry for key, entry in verify.found().items()}
+    assert found["right"]["problems"] == found["right"]["notes"] == []
+    assert (found["right"]["compared"], found["right"]["complete"]) == (2950, True)
+    assert found["far"]["left_behind"] == 1
+    assert found["far"]["first_difference"] == {"source": 50, "destination": 53}
+    assert "first source offset 50, destination offset 52" in found["far"]["problems"][0]
+    assert (found["low"]["repeated"], found["low"]["first_difference"]) == (1, {"source": 50, "destination": 51})
+    assert found["end"]["left_behind"] == 2950
+    assert (found["start"]["repeated"], found["start"]["foreign"]) == (50, 2)
+    # Of offsets that nobody has promised anything of, only losses are wrong.
+    assert said["failed"]
+    assert [line.split(" ")[0] for line in said["problems"]] == [f"{topic}-end", f"{topic}-far"]
+
+
+def test_a_plan_that_repeats_more_than_it_says_is_wrong(source, destination, both, migration, topic):
+    both()
+    produce(source, topic, numbered(100))
+    copy(source, destination, topic)
+    commit(source, topic, {(topic, 0): 50})
+    migration.plan(topic)
+    migration.commit()
+    moved = migration.plan_file.read_text().replace('"offset": 50, "metadata"', '"offset": 49, "metadata"', 1)
+    migration.plan_file.write_text(moved)
+    commit(destination, topic, {(topic, 0): 49})
+    migration.receipt_file.unlink()
+    said = migration.verify(via=run, method="records")
+    assert said["failed"]
+    assert "1 consumed record is repeated" in said["problems"][0]
+    assert "none was to be" in said["problems"][0]
+    admitted = moved.replace('"exact"', '"safe"').replace('"repeats": 0', '"repeats": 1')
+    migration.plan_file.write_text(admitted)
+    assert migration.verify(method="records")["problems"] == []
+
+
+def test_a_copier_that_is_behind_has_lost_nothing(source, destination, both, verify, topic):
+    both()
+    both(None, OWN_TIME, suffix="-own")
+    for name in (topic, f"{topic}-own"):
+        produce(source, name, numbered(3000))
+        copy(source, destination, name, behind=1500)
+        commit(source, topic, {(name, 0): 100})
+        commit(destination, topic, {(name, 0): 100})
+    said = verify(topic)
+    assert not said.get("failed"), said["msg"]
+    assert said["proved"] == 2
+    for entry in verify.found().values():
+        assert (entry["compared"], entry["to_come"]) == (1400, 1500)
+        assert entry["notes"] == ["1500 unconsumed records are still to be copied"]
+    # Beyond what it has written, a group would lose what comes: nothing is there that says so.
+    commit(destination, topic, {(topic, 0): 1500, (f"{topic}-own", 0): 1500})
+    said = verify(topic)
+    assert {entry["left_behind"] for entry in verify.found().values()} == {1400}
+    assert said["failed"]
+
+
+def test_what_a_copier_has_dropped_is_a_loss(source, destination, both, verify, topic):
+    both()
+    produce(source, topic, numbered(2000))
+    copy(source, destination, topic, keep=lambda record: record.offset not in (3, 700, 701))
+    commit(source, topic, {(topic, 0): 10})
+    commit(destination, topic, {(topic, 0): 9})
+    said = verify(topic)
+    assert said["failed"]
+    (entry,) = verify.found().values()
+    assert (entry["absent"], entry["compared"]) == (2, 1988)
+    assert entry["first_difference"] == {"source": 700, "destination": 699}
+    assert "first source offset 700" in said["problems"][0]
+
+
+def test_a_compacted_destination_may_lack_records(source, destination, both, verify, topic):
+    both(None, {"cleanup_policy": "compact"})
+    produce(source, topic, numbered(100))
+    copy(source, destination, topic, keep=lambda record: record.offset not in (70, 71))
+    commit(source, topic, {(topic, 0): 10})
+    commit(destination, topic, {(topic, 0): 10})
+    said = verify(topic)
+    assert not said.get("failed"), said["msg"]
+    assert said["notes"] == [f"{topic} {topic}-0: 2 unconsumed records are not at the destination, which is compacted"]
+
+
+def test_foreign_records_and_those_copied_again_are_told(source, destination, both, verify, topic):
+    both()
+    produce(source, topic, numbered(1000))
+    copy(source, destination, topic, again=30)
+    produce(destination, topic, [Message(b"foreign", timestamp=NOW)])
+    commit(source, topic, {(topic, 0): 980})
+    commit(destination, topic, {(topic, 0): 980})
+    said = verify(topic)
+    assert not said.get("failed"), said["msg"]
+    (entry,) = verify.found().values()
+    assert (entry["compared"], entry["copied_again"], entry["repeated"], entry["foreign"]) == (20, 20, 10, 1)
+
+
+@pytest.mark.parametrize("settings", [None, OWN_TIME], ids=["CreateTime", "LogAppendTime"])
+def test_transactions_headers_and_own_timestamps(source, destination, both, verify, topic, settings):
+    """Markers and aborted records on one side; a copier that adds headers; timestamps that are not compared."""
+    both(None, settings)
+    produce_in_transactions(
+        source, topic, [(numbered(400), True), (numbered(50, 5000), False), (numbered(400, 400), True)]
+    )
+    written = [
+        Message(record.value, record.key, (("copied-by", b"copier"),), record.timestamp)
+        for record in read(source, topic)
+    ]
+    produce_in_transactions(destination, topic, [(written[:100], True), (written[100:], True)])
+    commit(source, topic, {(topic, 0): 100})
+    commit(destination, topic, {(topic, 0): 101})
+    said = verify(topic)
+    assert not said.get("failed"), said["msg"]
+    (entry,) = verify.found().values()
+    assert (entry["compared"], entry["foreign"], entry["to_come"], entry["in_order"]) == (700, 0, 0, True)
+    assert entry["matched_by"] == ["key", "value", *([] if settings else ["timestamp"])]
+    commit(destination, topic, {(topic, 0): 102})
+    said = verify(topic)
+    assert "1 unconsumed record is left behind" in said["problems"][0]
+
+
+def test_a_source_that_has_lost_records(source, destination, both, verify, topic):
+    both()
+    produce(source, topic, numbered(1000))
+    copy(source, destination, topic)
+    delete_records(source, topic, {0: 600})
+    commit(source, topic, {(topic, 0): 500})
+    commit(destination, topic, {(topic, 0): 500})
+    said = verify(topic)
+    assert not said.get("failed"), said["msg"]
+    (entry,) = verify.found().values()
+    assert (entry["compared"], entry["foreign"]) == (400, 100)
+
+
+def test_two_groups_of_a_partition_are_read_once(source, destination, both, verify, topic):
+    both()
+    produce(source, topic, numbered(5000))
+    copy(source, destination, topic, junk=10)
+    groups = {f"{topic}-{number}": 700 * number for number in range(4)}
+    for group, offset in groups.items():
+        commit(source, group, {(topic, 0): offset})
+        commit(destination, group, {(topic, 0): offset + 10})
+    asked = []
+    scan = comparison.read_blocks
+    with mock.patch.object(comparison, "read_blocks", lambda spark, *each: asked.extend(each) or scan(spark, *each)):
+        said = verify(*groups)
+    assert (said["proved"], said["compared"]) == (4, sum(5000 - offset for offset in groups.values()))
+    for each in asked:
+        spans = sorted((piece.start, piece.end) for piece in each.ranges)
+        assert sum(end - start for start, end in spans) == 5000
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
+
+
+def test_a_limit_stops_the_comparison(source, destination, both, verify, topic):
+    both()
+    produce(source, topic, numbered(60_000))
+    copy(source, destination, topic)
+    commit(source, topic, {(topic, 0): 5})
+    commit(destination, topic, {(topic, 0): 5})
+    said = verify(topic, limit=20_000)
+    (entry,) = verify.found().values()
+    assert 20_000 <= said["compared"] < 30_000
+    assert (entry["complete"], entry["notes"], entry["first_difference"]) == (False, [], None)
+    assert verify(topic, limit=0)["compared"] == 59_995
+    # Far behind everything that is read, records are looked for by their timestamps.
+    commit(destination, topic, {(topic, 0): 55_005})
+    said = verify(topic, limit=100)
+    assert said["failed"]
+    (entry,) = verify.found().values()
+    assert entry["left_behind"] > 100
+    assert "destination offset 5" in entry["problems"][0]
+
+
+def test_what_cannot_be_compared_is_named(source, destination, both, verify, topic):
+    both()
+    create_topic(source, f"{topic}-only", 1, retention_ms=-1)
+    produce(source, topic, numbered(10))
+    commit(source, topic, {(topic, 0): 5, (f"{topic}-only", 0): 0})
+    said = verify(topic)
+    assert said["problems"] == [
+        f"{topic} {topic}-0: nothing is committed at the destination",
+        f"{topic} {topic}-only-0: topic {topic}-only does not exist at the destination: fill it, map it, or exclude it",
+    ]
+    commit(destination, topic, {(topic, 0): 7})
+    said = verify(topic, topics=[topic])
+    assert f"offset 7 of {topic}-0 is beyond the destination's end 0" in said["problems"][0]
+
+
+def test_names_may_differ(source, destination, topic, verify):
+    create_topic(source, topic, 1, retention_ms=-1)
+    create_topic(destination, f"onprem.{topic}", 1, retention_ms=-1)
+    produce(source, topic, numbered(100))
+    copy(source, destination, topic, to=f"onprem.{topic}")
+    commit(source, topic, {(topic, 0): 5})
+    commit(destination, f"{topic}-new", {(f"onprem.{topic}", 0): 5})
+    said = verify(
+        topic,
+        group_map=[{"name": topic, "to": f"{topic}-new"}],
+        replication_policy={"name": "default", "source_alias": "onprem"},
+        match_on=["value", "timestamp"],  # of what is the same, only this counts
+    )
+    assert (said["proved"], said["compared"]) == (1, 95)
+    (entry,) = verify.found().values()
+    assert entry["matched_by"] == ["value", "timestamp"]
+
+
+def test_a_module_of_its_own_leaves_one_line_of_json(source, destination, both, topic):
+    both()
+    produce(source, topic, numbered(100))
+    copy(source, destination, topic)
+    commit(source, topic, {(topic, 0): 5})
+    commit(destination, topic, {(topic, 0): 6})
+    process = spawn(
+        "kafka_offset_verify",
+        source=dict(source.connection),
+        destination=dict(destination.connection),
+        groups=[topic],
+        spark={"master": "local[1]"},
+    )
+    said = outcome(process)
+    assert said["failed"]
+    assert "first source offset 5, destination offset 5" in said["msg"]
+
+
+def test_where_nothing_follows_spark_is_not_started(source, destination, both, alone, topic):
+    both()
+    commit(source, topic, {(topic, 0): 0})
+    commit(destination, topic, {(topic, 0): 0})
+    with mock.patch.object(comparison, "open_session", side_effect=AssertionError):
+        assert alone(topic)["proved"] == 1
+
+
+def test_without_java_it_is_said_at_once(source, destination, both, alone, topic):
+    both()
+    produce(source, topic, numbered(1))
+    produce(destination, topic, numbered(1))
+    commit(source, topic, {(topic, 0): 0})
+    commit(destination, topic, {(topic, 0): 0})
+    said = alone(topic, spark={"java_home": "/nowhere"})
+    assert said["failed"]
+    assert "Spark needs Java 17 or newer" in said["msg"]
+
+
+def test_anchors_need_a_plan_and_make_no_report(source, destination, tmp_path):
+    clusters = {"source": dict(source.connection), "destination": dict(destination.connection)}
+    said = run("kafka_offset_verify", **clusters, groups=["g"], method="anchors")
+    assert "method is anchors but all of the following are missing: plan" in said["msg"]
+    files = {"plan": str(tmp_path / "p"), "receipt": str(tmp_path / "r")}
+    assert "mutually exclusive" in run("kafka_offset_verify", **clusters, **files, groups=["g"])["msg"]
+    assert "Set plan and receipt, or groups or group_patterns" in run("kafka_offset_verify", **clusters)["msg"]
+    said = run("kafka_offset_verify", **clusters, **files, method="anchors", report=str(tmp_path / "report"))
+    assert "method anchors makes no report" in said["msg"]
