@@ -102,7 +102,7 @@ def _checked_conf(conf: t.Mapping[str, t.Any]) -> dict[str, str]:
         name = str(key).strip()
         if not name.startswith("spark."):
             raise InvalidInput(f"conf holds {name}, which is no property of Spark", remedy="remove it")
-        if is_secret(name) or name.endswith(".token"):
+        if is_secret(name.lower()) or name.endswith(".token"):
             raise InvalidInput(
                 f"conf holds {name}, and Spark's properties are visible in the list of processes",
                 remedy="put it into spark-defaults.conf, in the folder that the environment variable SPARK_CONF_DIR names",

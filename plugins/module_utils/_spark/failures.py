@@ -15,7 +15,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 
 _FIELDS = ("what", "cluster", "group", "topic", "partition", "why", "remedy")
 _MARK = "streamshift-failure "
-_MARKED = re.compile(re.escape(_MARK) + r"(\{.*?\}) end")
 
 
 class WorkerFailed(RuntimeError):
@@ -23,7 +22,7 @@ class WorkerFailed(RuntimeError):
 
     def __init__(self, exc: MigrationError) -> None:
         told = {"kind": type(exc).__name__, **{field: getattr(exc, field) for field in _FIELDS}}
-        super().__init__(f"{_MARK}{json.dumps(told)} end")
+        super().__init__(f"{_MARK}{json.dumps(told)}")
 
 
 def told(exc: BaseException, spark: str, log: str = "") -> MigrationError:
@@ -32,8 +31,8 @@ def told(exc: BaseException, spark: str, log: str = "") -> MigrationError:
     spark: what the session calls itself. log: the end of what the session has written, for errors that tell nothing.
     """
     text = str(exc)
-    if marked := _MARKED.search(text):
-        return _unpacked(marked[1])
+    if _MARK in text:
+        return _unpacked(text.partition(_MARK)[2])
     for pattern, what, remedy in _KNOWN:
         if found := pattern.search(f"{text}\n{log}"):
             return SparkFailed(what.format(*found.groups()), cluster=spark, remedy=remedy)
@@ -43,7 +42,7 @@ def told(exc: BaseException, spark: str, log: str = "") -> MigrationError:
 
 
 def _unpacked(text: str) -> MigrationError:
-    told = json.loads(text)
+    told, _end = json.JSONDecoder().raw_decode(text)
     kind: type[MigrationError] = getattr(errors, told["kind"], MigrationError)
     return kind(told["what"], **{field: told[field] for field in _FIELDS[1:]})
 
@@ -59,6 +58,11 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
         (
             r"ModuleNotFoundError: No module named '([\w.]+)'",
             "the Python of Spark's workers has no package {0}",
+            "install confluent-kafka, xxhash and pyarrow there, or send an environment with archives",
+        ),
+        (
+            r"PACKAGE_NOT_INSTALLED\] (.*?) must be installed",
+            "the Python of Spark's workers has no {0}",
             "install confluent-kafka, xxhash and pyarrow there, or send an environment with archives",
         ),
         (
@@ -98,7 +102,7 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
 def _gist(text: str, log: str) -> str:
     """The line that tells most: what a worker's Python raised, else what Spark did, else the last one of the log."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    python = [line for line in lines if re.match(r"[\w.]+(Error|Exception)(: |$)", line)]
-    java = [line.lstrip(": ") for line in lines if re.match(r": [\w.]+(Error|Exception): ", line)]
+    python = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
+    java = [line.lstrip(": ") for line in lines if re.search(r"\[[A-Z_.]{3,}\] |^: [\w.$]+: ", line)]
     last = [line.strip() for line in log.splitlines() if line.strip()]
     return (python[-1:] or java[:1] or lines[:1] or last[-1:] or ["no reason was given"])[0][:500]

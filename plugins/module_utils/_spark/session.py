@@ -21,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import library, workers
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import told
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import Java, find_java
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import VECTOR, Java, find_java
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import (
     DataFrame,
     Py4JError,
@@ -156,14 +156,14 @@ def _python(options: SparkOptions) -> str:
 
 def _home(java: Java, folder: Path) -> Path:
     """JAVA_HOME for Spark's launcher, which always names a module that small Java distributions lack."""
-    if not java.bare:
+    if not java.small:
         return java.home
     program = folder / "java/bin/java"
     program.parent.mkdir(parents=True)
     program.write_text(
         "#!/usr/bin/env bash\n"
         "words=()\n"
-        'for word in "$@"; do [[ $word == --add-modules=jdk.incubator.vector ]] || words+=("$word"); done\n'
+        f'for word in "$@"; do [[ $word == {VECTOR} ]] || words+=("$word"); done\n'
         f"exec '{java.home}/bin/java' \"${{words[@]}}\"\n"
     )
     program.chmod(0o700)

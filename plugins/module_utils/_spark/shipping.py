@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib.abc
 import sys
 import typing as t
 import zipfile
@@ -34,8 +33,8 @@ def code_archive(folder: Path) -> Path:
         files[name.replace(".", "/") + "/__init__.py"] = ""
     for name, module in sorted(sys.modules.items()):
         if any(name == f"{_ROOT}.{each}" or name.startswith(f"{_ROOT}.{each}.") for each in _SHIPPED):
-            loader = module.__spec__.loader if module.__spec__ else None
-            source = loader.get_source(name) if isinstance(loader, importlib.abc.InspectLoader) else None
+            loader: t.Any = module.__spec__.loader if module.__spec__ else None  # Python's own, a zip file's, Ansible's
+            source = loader.get_source(name)
             file = name.replace(".", "/") + ("/__init__.py" if hasattr(module, "__path__") else ".py")
             files[file] = source or ""
     digest = hashlib.sha256("".join(f"{name}\0{text}\0" for name, text in files.items()).encode()).hexdigest()

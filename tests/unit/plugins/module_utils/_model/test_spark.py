@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where Spark runs is refused early when it cannot be meant, and tells no secret."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions, spark_options_from
+
+
+def test_nothing_given_is_all_cores_of_this_machine():
+    assert spark_options_from({}) == spark_options_from({"master": None, "conf": {}, "archives": []}) == SparkOptions()
+    assert SparkOptions().is_local and str(SparkOptions()) == "Spark local[*,4]"
+
+
+@pytest.mark.parametrize(
+    "master", ["local", "local[2]", "local[*]", "spark://a:7077,b:7077", "yarn", "k8s://https://a:6443"]
+)
+def test_masters(master):
+    options = spark_options_from(
+        {"master": master, "conf": {"spark.executor.cores": 2, "spark.shuffle.compress": True}}
+    )
+    assert options.is_local == master.startswith("local")
+    assert options.conf == {"spark.executor.cores": "2", "spark.shuffle.compress": "true"}
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("sc://spark.example.com", ("spark.example.com", 15002)),
+        ("sc://spark.example.com:443/;use_ssl=true;token=s3cret", ("spark.example.com", 443)),
+        ("sc://127.0.0.1:15003/", ("127.0.0.1", 15003)),
+        ("sc://[::1]:15003", ("::1", 15003)),
+        ("sc://[::1]/;token=s3cret", ("::1", 15002)),
+    ],
+)
+def test_a_spark_connect_server_is_named_without_its_token(remote, address):
+    options = spark_options_from({"remote": remote})
+    assert options.remote_address == address and not options.is_local
+    assert "s3cret" not in f"{options} {options!r}"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"master": "localhost:7077"}, "master is 'localhost:7077'"),
+        ({"master": "local[0]"}, "master is"),
+        ({"remote": "spark://a:7077"}, "remote is no address"),
+        ({"remote": "sc://a", "master": "yarn"}, "master and remote are both given"),
+        ({"remote": "sc://a", "archives": ["e.tgz#e"]}, "archives and remote are both given"),
+        ({"driver_memory": "2"}, "driver_memory is '2'"),
+        ({"conf": {"fs.s3a.endpoint": "x"}}, "conf holds fs.s3a.endpoint, which is no property of Spark"),
+        ({"conf": {"spark.master": "yarn"}}, "Use master"),
+        ({"conf": {"spark.driver.memory": "2g"}}, "Use driver_memory"),
+        ({"conf": {"spark.sql.session.timeZone": "CET"}}, "which the collection sets itself"),
+        ({"conf": {"spark.executor.cores": [1]}}, "conf has a list as value of spark.executor.cores"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(given, told):
+    with pytest.raises(InvalidInput) as refused:
+        spark_options_from(given)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["spark.authenticate.secret", "spark.ssl.keyPassword", "spark.connect.authenticate.token"]
+)
+def test_secrets_are_refused_where_everybody_sees_them(name):
+    with pytest.raises(InvalidInput) as refused:
+        spark_options_from({"conf": {name: "s3cret"}})
+    assert name in str(refused.value) and "SPARK_CONF_DIR" in str(refused.value)
+    assert "s3cret" not in str(refused.value)

@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Errors come out of Spark as they went in, and its own in one line that names the cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotFound, SparkFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed, told
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        BrokerError(
+            "the log ends at 3", cluster="source cluster a:1", topic="t", partition=0, why="{b} end", remedy="wait"
+        ),
+        NotFound('the topic has "2" partitions', cluster="\u00e9 a:1", topic="t", partition=5),
+    ],
+)
+def test_an_error_of_a_worker_is_the_same_here(raised):
+    text = f'Job aborted: {{"x": 1}} end\nTraceback:\n  File x\nmodule.WorkerFailed: {WorkerFailed(raised)}\n\tat java'
+    found = told(RuntimeError(text), "Spark local[2]")
+    assert type(found) is type(raised) and str(found) == str(raised) and vars(found) == vars(raised)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("java.io.IOException: No space left on device", "the disk is full where Spark keeps its files"),
+        ("ModuleNotFoundError: No module named 'xxhash'", "the Python of Spark's workers has no package xxhash"),
+        (
+            "[PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed; however, it was not found.",
+            "the Python of Spark's workers has no PyArrow >= 18.0.0",
+        ),
+        (
+            "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: 3.11, PySpark",
+            "the Python of Spark's workers is 3.12, and the one here is 3.11",
+        ),
+        (
+            'Cannot run program "./env/bin/python": error=2, No such file or directory',
+            "Spark's workers have no Python ./env/bin/python",
+        ),
+        ("java.lang.OutOfMemoryError: Java heap space", "Spark's memory is used up"),
+        ("[JAVA_GATEWAY_EXITED] Java gateway process exited", "Spark's Java process did not start"),
+    ],
+)
+def test_what_users_can_mend_is_named(text, named):
+    found = told(
+        RuntimeError(f"An error occurred while calling o70.count.\n: {text}\n\tat x.y(Z.scala:1)"), "Spark yarn"
+    )
+    assert isinstance(found, SparkFailed)
+    assert str(found).startswith(f"Spark yarn: {named}") and found.remedy
+
+
+def test_the_log_tells_what_the_error_does_not():
+    found = told(RuntimeError("[JAVA_GATEWAY_EXITED] ..."), "Spark local", log="x\nOutOfMemoryError: no room\n")
+    assert "Spark's memory is used up" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "gist"),
+    [
+        (
+            "An exception was thrown from the Python worker:\nTraceback:\n  File x\nValueError: seven\n",
+            "ValueError: seven",
+        ),
+        (
+            "An error occurred while calling o7.x.\n: org.apache.spark.SparkException: [A_B] not so\n\tat x",
+            "[A_B] not so",
+        ),
+        (
+            "(org.apache.spark.sql.AnalysisException) [CANNOT_MODIFY] no\n\nJVM stacktrace:\nx.AnalysisException\n\tat",
+            "no",
+        ),
+        ("", "no reason was given"),
+    ],
+)
+def test_of_all_others_the_line_that_tells_most(text, gist):
+    found = told(RuntimeError(text), "Spark local")
+    assert gist in (found.why or "") and "\n" not in str(found)
+    assert "\tat" not in str(found)

@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a session changes around itself is put back, and what a killed one has left is removed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import (
+    deadline,
+    environment,
+    work_folder,
+)
+
+
+def test_a_work_folder_is_its_users_own_and_goes(tmp_path):
+    with work_folder(str(tmp_path)) as folder:
+        assert folder.parent == tmp_path and folder.stat().st_mode & 0o777 == 0o700
+        (folder / "data").write_text("much")
+    assert not list(tmp_path.iterdir())
+
+
+def test_folders_of_living_sessions_stay_and_those_of_dead_ones_go(tmp_path):
+    with work_folder(str(tmp_path)) as living, work_folder(str(tmp_path)) as another:
+        dead = tmp_path / "streamshift-spark-killed"
+        (dead / "blocks").mkdir(parents=True)
+        (dead / "lock").touch()
+        with work_folder(str(tmp_path)):
+            assert not dead.exists() and living.exists() and another.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+    told = f"no folder can be made in {tmp_path}/none: No such file.*work_directory"
+    with pytest.raises(InvalidInput, match=told), work_folder(str(tmp_path / "none")):
+        pass
+
+
+PROGRAM = """
+import os, pathlib, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import output_to
+print("before", flush=True)
+with output_to(pathlib.Path("log")):
+    print("python")
+    subprocess.run(["echo", "child"])
+    os.write(2, b"error\\n")
+print("after")
+"""
+
+
+def test_nothing_but_the_result_is_printed(tmp_path, pytestconfig):
+    path = str(pytestconfig.rootpath / ".ansible/collections")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, path], cwd=tmp_path, capture_output=True, check=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("before\nafter\n", "")
+    assert sorted((tmp_path / "log").read_text().split()) == ["child", "error", "python"]
+    assert (tmp_path / "log").stat().st_mode & 0o777 == 0o600
+
+
+def test_environment_variables_come_back(monkeypatch):
+    monkeypatch.setenv("ONE", "1")
+    monkeypatch.delenv("TWO", raising=False)
+    with pytest.raises(ZeroDivisionError), environment(ONE=None, TWO="2"):
+        assert ("ONE" in os.environ, os.environ["TWO"]) == (False, "2")
+        raise ZeroDivisionError
+    assert (os.environ["ONE"], "TWO" in os.environ) == ("1", False)
+
+
+def test_a_deadline_acts_only_when_it_is_missed():
+    done = []
+    with deadline(0.05, lambda: done.append("late")) as passed:
+        assert passed.wait(5)
+    with deadline(60, lambda: done.append("early")) as passed:
+        assert not passed.is_set()
+    time.sleep(0.01)
+    assert done == ["late"]
