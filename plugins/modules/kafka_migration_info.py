@@ -20,6 +20,7 @@ extends_documentation_fragment:
   - streamshift.kafka._source_destination
   - streamshift.kafka._selection
   - streamshift.kafka._mapping
+  - streamshift.kafka._spark
 options:
   commits:
     description:
@@ -34,6 +35,12 @@ options:
     description:
       - The same for the receipt file.
     type: path
+  verify:
+    description:
+      - How the result is going to be proved. V(records) needs what O(spark) says, and what is missing is a problem.
+    type: str
+    choices: [records, anchors, none]
+    default: none
   on_active_group:
     description:
       - What to do with a source group that still has members.
@@ -91,6 +98,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.run impo
 def look(module: AnsibleModule) -> dict[str, t.Any]:
     params = module.params
     damaged = [*_damage(params["plan"], plan.from_json), *_damage(params["receipt"], receipt.from_json)]
+    spark = options.spark_options(params)
+    lacking = use_case.lacking_for_spark(spark) if params["verify"] == "records" else []
     found = use_case.look(
         options.connection(params, "source"),
         options.connection(params, "destination"),
@@ -99,7 +108,7 @@ def look(module: AnsibleModule) -> dict[str, t.Any]:
         params["commits"],
         params["on_active_group"],
     )
-    return {"changed": False, "cluster_ids": found.cluster_ids, "problems": [*damaged, *found.problems]}
+    return {"changed": False, "cluster_ids": found.cluster_ids, "problems": [*damaged, *lacking, *found.problems]}
 
 
 def _damage(path: str | None, read: t.Callable[[str, str], object]) -> list[str]:
@@ -119,9 +128,11 @@ def main() -> None:
             **options.cluster_spec("source", "destination"),
             **options.selection_spec(),
             **options.mapping_spec(),
+            **options.spark_spec(),
             "commits": {"type": "bool", "default": True},
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
+            "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
             "on_active_group": {"type": "str", "choices": ["warn", "skip_group", "fail"], "default": "warn"},
         },
         supports_check_mode=True,

@@ -51,12 +51,13 @@ def test_the_main_job(source, destination, orders, controller):
     assert controller.files() == {}
     assert orders not in list_groups(destination)
 
-    real = done(controller.migrate_groups("--diff", **selection))
+    real = done(controller.migrate_groups("--diff", verify="records", **selection))
     assert f"+{orders} {orders}-0: 7 'kept'" in real.output and DRY_RUN not in real.output
     assert committed(destination, orders) == {(orders, 0): (7, "kept"), (orders, 1): (22, "")}
     assert unconsumed(destination, orders, orders) == unconsumed(source, orders, orders)
     home = controller.directory / "kafka-migrations/onprem-to-cloud"
-    assert sorted(file.name for file in home.iterdir()) == sorted([*FILES, "receipt.json"])
+    assert sorted(file.name for file in home.iterdir()) == sorted([*FILES, "receipt.json", "report.json"])
+    assert "2 proved, 0 without records, 15 records compared." in real.output
     assert {file.stat().st_mode & 0o777 for file in home.iterdir()} == {0o600}
 
     files = controller.files()
@@ -133,6 +134,14 @@ def test_patterns_and_maps(source, destination, topic, controller):
             (f"eu.{topic}-{name}", 1): (22, ""),
         }
     assert (controller.directory / "elsewhere/receipt.json").exists()
+
+
+def test_without_java_the_other_way_to_prove_is_named_before_anything_is_read(source, orders, controller, destination):
+    said = failed(controller.migrate_groups(groups=[orders], verify="records", spark={"java_home": "/nowhere"}))
+    assert "Spark needs Java 17 or newer" in said and "group_migration_verify: anchors" in said
+    assert controller.files() == {}
+    assert orders not in list_groups(destination)
+    done(controller.migrate_groups(groups=[orders], verify="anchors", spark={"java_home": "/nowhere"}))
 
 
 def test_the_names_of_mirror_maker(source, destination, topic, controller):

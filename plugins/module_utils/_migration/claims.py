@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
@@ -14,12 +15,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifi
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.comparison import Case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import same, text
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
@@ -76,13 +79,16 @@ def of_plan(plan: Plan, receipt: Receipt, source: Connection, destination: Conne
     check_clusters(plan, source, destination)
     entries, problems = committed_entries(plan, receipt, destination)
     without_records = 0
+    planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)
     together: dict[tuple[str, tuple[SourcePosition, ...]], list[PlanEntry]] = {}
     for entry in entries:
-        if entry.verdict is Verdict.REQUESTED or all(at.offset is None for at in entry.source):
-            without_records += 1
-        else:
-            # Entries that several partitions were merged into have the same positions, and are proved together.
-            together.setdefault((entry.group, entry.source), []).append(entry)
+        # Entries that several partitions were merged into have the same positions, and are proved together.
+        together.setdefault((entry.group, entry.source), []).append(entry)
+    for what, alike in list(together.items()):
+        asked_for = alike[0].verdict is Verdict.REQUESTED or all(at.offset is None for at in alike[0].source)
+        # Of what was spread over partitions that were not all written, nobody can tell what is missing.
+        if asked_for or len(alike) < planned[what]:
+            without_records += len(together.pop(what))
     usual = _usual(entries)
     cases = [_case(alike, usual) for alike in together.values()]
     return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, [])
@@ -106,19 +112,40 @@ def of_commits(
     names = sorted({draft.group for draft in wanted})
     commits = commits_of(groups.read_groups(destination, names)) if names else {}
     cases, problems = [], []
-    for draft in wanted:
-        blocked = drafts.without_records(draft, source_counts, destination_counts)
-        found = commits.get(draft.key)
+    for group, its, partitions in _together(wanted, mapping, destination_counts):
+        is_merged = len(its) > 1 or partitions != [its[0].partition]
+        blocked = None if is_merged else drafts.without_records(its[0], source_counts, destination_counts)
+        lacking = [partition for partition in partitions if (group, partition) not in commits]
         if blocked is not None:
-            problems.append(f"{draft.group} {draft.partition}: {blocked.detail}")
-        elif found is None:
-            problems.append(f"{draft.group} {draft.partition}: nothing is committed at the destination")
+            problems.append(f"{group} {its[0].partition}: {blocked.detail}")
+        elif lacking:
+            problems += [f"{group} {partition}: nothing is committed at the destination" for partition in lacking]
         else:
             claim = Claim(
-                draft.group, ((draft.source_partition, draft.offset),), ((draft.partition, found.offset),), None
+                group,
+                tuple((draft.source_partition, draft.offset) for draft in its),
+                tuple((partition, commits[group, partition].offset) for partition in partitions),
+                None,
             )
             cases.append(Case(claim, *(_compared(match_on) if match_on else (PARTS, HOWS))))
     return Claims(taken.snapshot.cluster_id or "", topics.cluster_id(destination), cases, 0, problems, taken.warnings())
+
+
+def _together(
+    wanted: t.Iterable[Draft], mapping: Mapping, counts: t.Mapping[str, int]
+) -> t.Iterator[tuple[str, list[Draft], list[TopicPartition]]]:
+    """What is proved as one: the group, where it stands at the source, and all partitions that this became.
+
+    counts: how many partitions the destination's topics have. A topic that it lacks has the source's.
+    """
+    merged: dict[tuple[str, str], list[Draft]] = {}
+    for draft in wanted:
+        if mapping.is_repartitioned(draft.source_partition.topic) and draft.partition.topic in counts:
+            merged.setdefault((draft.group, draft.partition.topic), []).append(draft)
+        else:
+            yield draft.group, [draft], [draft.partition]
+    for (group, topic), its in merged.items():
+        yield group, its, [TopicPartition(topic, number) for number in range(counts[topic])]
 
 
 def _case(entries: list[PlanEntry], usual: Compared) -> Case:

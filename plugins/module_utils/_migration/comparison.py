@@ -47,6 +47,7 @@ MARGIN = 2 * MOST
 _start = operator.attrgetter("start")
 _offset = operator.attrgetter("offset")
 _T = t.TypeVar("_T")
+_Windows = tuple[tuple[Window, ...], tuple[Window, ...]]
 _ByPartition = dict[TopicPartition, list[_T]]
 
 
@@ -70,9 +71,7 @@ def findings(
     # The destination's end first: what it has must be there at the source.
     there.learn({partition for case in cases for partition, _offset in case.claim.destination})
     here.learn({partition for case in cases for partition, _offset in case.claim.source})
-    windows = [
-        (_windows(here, case.claim.source, limit), _windows(there, case.claim.destination, limit)) for case in cases
-    ]
+    windows = [_both_windows(case.claim, here, there, limit) for case in cases]
     if not any(window.start < window.end for both in windows for side in both for window in side):
         return [_placed(Finding(*case.claim[:3]), here, there) for case in cases]
     found: dict[int, Finding] = {}
@@ -96,7 +95,16 @@ def _placed(found: Finding, here: Side, there: Side) -> Finding:
     return dataclasses.replace(found, problems=(*wrong, *found.problems))
 
 
-def _windows(side: Side, positions: t.Iterable[Position], limit: int | None) -> tuple[Window, ...]:
+def _both_windows(claim: Claim, here: Side, there: Side, limit: int | None) -> _Windows:
+    margin = MARGIN
+    several = max(len(claim.source), len(claim.destination))
+    if limit is not None and several > 1:
+        # There is no order that would make blocks equal, so that all of it will be in memory.
+        limit, margin = max(1, min(limit, READ_AT_MOST // 2 // several)), 0
+    return _windows(here, claim.source, limit, margin), _windows(there, claim.destination, limit, margin)
+
+
+def _windows(side: Side, positions: t.Iterable[Position], limit: int | None, margin: int) -> tuple[Window, ...]:
     windows = []
     for partition, offset in positions:
         facts = side.logs[partition].facts
@@ -105,7 +113,7 @@ def _windows(side: Side, positions: t.Iterable[Position], limit: int | None) -> 
         if limit is None:
             windows.append(Window(start, log_end, log_end, log_end))
         else:
-            windows.append(Window(start, min(log_end, start + limit), min(log_end, start + limit + MARGIN), log_end))
+            windows.append(Window(start, min(log_end, start + limit), min(log_end, start + limit + margin), log_end))
     return tuple(windows)
 
 
@@ -119,9 +127,7 @@ class _Run:
     parts: tuple[str, ...]
     far: int | None
 
-    def findings(
-        self, cases: t.Sequence[Case], windows: t.Sequence[tuple[tuple[Window, ...], tuple[Window, ...]]]
-    ) -> list[Finding]:
+    def findings(self, cases: t.Sequence[Case], windows: t.Sequence[_Windows]) -> list[Finding]:
         """What is found of cases whose fingerprints cover the same parts."""
         sides = self._sides(cases, windows)
         comparisons = self._compared(cases, sides, [to_read(each) for each in sides])
@@ -157,9 +163,7 @@ class _Run:
         parts = tuple(part for part in found.matched_by if part in (*self.parts, "timestamp"))
         return dataclasses.replace(found, matched_by=parts)
 
-    def _sides(
-        self, cases: t.Sequence[Case], windows: t.Sequence[tuple[tuple[Window, ...], tuple[Window, ...]]]
-    ) -> list[Sides]:
+    def _sides(self, cases: t.Sequence[Case], windows: t.Sequence[_Windows]) -> list[Sides]:
         ours, theirs = [], []
         for case, (its, others) in zip(cases, windows, strict=True):
             ours += [(at, window.start, window.end) for (at, _o), window in zip(case.claim.source, its, strict=True)]

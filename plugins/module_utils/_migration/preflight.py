@@ -23,6 +23,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import library
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import find_java
+
+_OTHERWISE = "Or choose verify: anchors (group_migration_verify: anchors), which compares no more than the records beside each offset"
 
 
 class Found(t.NamedTuple):
@@ -67,6 +72,17 @@ def look(
     needs = {"commits_groups": here, "commits_topics": there} if commits else {}
     problems += _missing(destination, reads_groups=here, reads_topics=there, **needs)
     return Found(ids, problems)
+
+
+def lacking_for_spark(options: SparkOptions) -> list[str]:
+    """Why records could not be compared on Spark where this runs; nothing is started."""
+    try:
+        library.check()
+        if options.remote is None:
+            find_java(options)
+    except InvalidInput as exc:
+        return [f"{exc} {_OTHERWISE}."]
+    return []
 
 
 def _wanted(

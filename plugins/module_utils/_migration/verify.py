@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.comparison import findings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Report
@@ -74,7 +74,7 @@ def anchors(plan: Plan, receipt: Receipt, source: Connection, destination: Conne
     for parts in sorted(matched_by):
         alike = [entry for entry in entries if entry.evidence.matched_by == parts]
         here, there = _sides(source, destination, parts)
-        _read(here, {(entry.source[0].partition, at.source) for entry in alike for at in _anchors(entry)})
+        _read(here, {(_source_partition(entry, at), at.source) for entry in alike for at in _anchors(entry)})
         _read(there, {(entry.partition, at.destination) for entry in alike for at in _anchors(entry)})
         for entry in alike:
             checked.add(entry.key)
@@ -88,8 +88,12 @@ def _sides(source: Connection, destination: Connection, matched_by: tuple[str, .
     return Side(source, parts, False), Side(destination, parts, False)
 
 
-def _anchors(entry: PlanEntry) -> list[t.Any]:
+def _anchors(entry: PlanEntry) -> list[Copied]:
     return [at for at in (entry.evidence.before, entry.evidence.after) if at is not None]
+
+
+def _source_partition(entry: PlanEntry, anchor: Copied) -> TopicPartition:
+    return anchor.partition or entry.source[0].partition
 
 
 def _read(side: Side, wanted: set[tuple[TopicPartition, int]]) -> None:
@@ -115,7 +119,7 @@ def _record_problems(entry: PlanEntry, here: Side, there: Side) -> list[str]:
     if after is not None and after.destination < entry.offset:
         problems.append(f"{name}: the first unconsumed record's copy {after.destination} is before {entry.offset}")
     for at in _anchors(entry):
-        original = _record(here, entry.source[0].partition, at.source)
+        original = _record(here, _source_partition(entry, at), at.source)
         copy = _record(there, entry.partition, at.destination)
         # What has expired since the plan was made cannot be read again; its fingerprint stands in the plan.
         for side, record in (("source", original), ("destination", copy)):
