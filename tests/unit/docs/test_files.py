@@ -36,7 +36,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 DOCS = Path(__file__).parents[3] / "docs"
-EXAMPLES = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)
+EXAMPLES = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)[:3]
 FILES: dict[str, t.Any] = {"snapshot": snapshot, "plan": plan, "receipt": receipt}
 SCHEMAS = {kind: json.loads((DOCS / f"schemas/{kind}.schema.json").read_text()) for kind in FILES}
 

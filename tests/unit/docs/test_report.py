@@ -1,0 +1,79 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The report that a proof writes is what its JSON Schema and docs/files.md say."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Report
+
+DOCS = Path(__file__).parents[3] / "docs"
+EXAMPLE = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)[3]
+SCHEMA = json.loads((DOCS / "schemas/report.schema.json").read_text())
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
+offsets = st.integers(0, 2**63 - 1)
+positions = st.lists(
+    st.tuples(st.builds(TopicPartition, texts, st.integers(0, 2**31 - 1)), offsets), min_size=1, max_size=2
+).map(tuple)
+counts = st.integers(0, 2**63)
+lines = st.lists(texts, max_size=2).map(tuple)
+findings = st.builds(
+    Finding,
+    texts,
+    positions,
+    positions,
+    counts,
+    st.booleans(),
+    *[counts] * 6,
+    st.none() | st.booleans(),
+    st.none() | st.tuples(st.none() | offsets, st.none() | offsets),
+    st.lists(st.sampled_from(["key", "value", "headers", "timestamp"]), unique=True).map(tuple),
+    lines,
+    lines,
+)
+
+
+def test_the_schema_is_one_and_knows_every_member():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    entry = json.loads(report.to_json(Report("a", "b", None, (Finding("g", (), ()),))))["entries"][0]
+    assert list(SCHEMA["$defs"]["entry"]["properties"]) == SCHEMA["$defs"]["entry"]["required"] == list(entry)
+
+
+@given(st.builds(Report, texts, texts, st.none() | st.integers(1, 10**9), st.lists(findings, max_size=3).map(tuple)))
+def test_whatever_is_written_fits_the_schema(written):
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(report.to_json(written)))
+
+
+def test_the_documented_example_is_a_report_as_it_is_written():
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(EXAMPLE))
+    left_behind, late = json.loads(EXAMPLE)["entries"]
+    written = Report("ABhmwknX73IbSTyzXQlabw", "AErS5i1RjX0RteTAXu4EjA", 10_000, (finding(late), finding(left_behind)))
+    assert report.to_json(written) == EXAMPLE
+
+
+def finding(row):
+    difference = row["first_difference"]
+    return Finding(
+        **{
+            **row,
+            "source": position(row["source"]),
+            "destination": position(row["destination"]),
+            "first_difference": (difference["source"], difference["destination"]) if difference else None,
+        }
+    )
+
+
+def position(rows):
+    return tuple((TopicPartition(row["topic"], row["partition"]), row["offset"]) for row in rows)
