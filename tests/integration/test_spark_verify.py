@@ -332,6 +332,44 @@ def test_names_may_differ(source, destination, topic, verify):
     assert entry["matched_by"] == ["value", "timestamp"]
 
 
+def test_merged_and_repartitioned_topics_are_proved_as_a_whole(source, destination, topic, verify):
+    consumed = {"eu": {0: 30, 1: 0}, "us": {0: 50, 1: 41}}
+    for name in consumed:
+        create_topic(source, f"{topic}-{name}", 2, retention_ms=-1)
+        for partition in (0, 1):
+            messages = numbered(100, 1000 * partition + 5000 * (name == "us"), partition=partition)
+            produce(source, f"{topic}-{name}", messages)
+    create_topic(destination, topic, 3, retention_ms=-1)
+    records = sorted(
+        ((record, name) for name in consumed for record in read(source, f"{topic}-{name}")),
+        key=lambda each: (each[0].offset, each[1], each[0].partition),
+    )
+    spread: dict[int, list[bool]] = {0: [], 1: [], 2: []}
+    for number, (record, name) in enumerate(records):
+        partition = number * 7 % 3
+        spread[partition].append(record.offset < consumed[name][record.partition])
+        produce(destination, topic, [Message(record.value, record.key, (), record.timestamp, partition)])
+    for name, positions in consumed.items():
+        commit(source, topic, {(f"{topic}-{name}", partition): offset for partition, offset in positions.items()})
+    first = {partition: its.index(False) for partition, its in spread.items()}
+    commit(destination, topic, {(topic, partition): offset for partition, offset in first.items()})
+    names = {"topic_map": [{"pattern": f"({topic})-(eu|us)", "to": "\\1"}], "repartitioned": [f"{topic}-.*"]}
+    said = verify(topic, **names)
+    assert not said.get("failed"), said["msg"]
+    assert said["compared"] == 400 - 30 - 50 - 41
+    assert said["proved"] == 3
+    again = sum(sum(its[first[partition] :]) for partition, its in spread.items())
+    assert said["notes"] == [f"{topic} {topic}: {again} consumed records are repeated"]
+
+    commit(destination, topic, {(topic, partition): offset + (partition == 1) for partition, offset in first.items()})
+    said = verify(topic, **names)
+    assert f"1 unconsumed record is left behind: before the offsets, first source {topic}-" in said["problems"][0]
+    assert f"destination {topic}-1 offset {first[1]}" in said["problems"][0]
+    # Within a limit nothing that stands beyond it is missed.
+    said = verify(topic, **names, limit=50)
+    assert [line.split(":")[1] for line in said["problems"]] == [" 1 unconsumed record is left behind"]
+
+
 def test_a_module_of_its_own_leaves_one_line_of_json(source, destination, both, topic):
     both()
     produce(source, topic, numbered(100))
