@@ -95,4 +95,6 @@ def test_a_refusal_is_one_clear_line(play):
 def test_a_misspelt_variable_is_named(play):
     _unused, said, running = play(cluster=[{"name": "one"}])
     assert running is None
-    assert "kafka_sandbox_cluster is no variable of the role kafka_sandbox. Did you mean kafka_sandbox_clusters?" in said
+    assert (
+        "kafka_sandbox_cluster is no variable of the role kafka_sandbox. Did you mean kafka_sandbox_clusters?" in said
+    )
