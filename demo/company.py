@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a little company has on its cluster: six topics, fourteen consumer groups, and the history of both.
+"""What a little company has on its cluster: nine topics, eighteen consumer groups, and the history of both.
 
 The same is written every time, but for their timestamps, which end now: records must be young enough
 to be kept, or old enough to expire.
@@ -34,7 +34,17 @@ SECOND, HOUR = 1_000, 3_600_000
 DAY = 24 * HOUR
 PATIENCE = 30.0  # seconds for retention and compaction, which look every two seconds
 
-PARTITIONS = {"orders": 6, "payments": 4, "customers": 3, "clicks": 8, "campaign-2019": 2, "documents": 2}
+PARTITIONS = {
+    "orders": 6,
+    "payments": 4,
+    "customers": 3,
+    "clicks": 8,
+    "campaign-2019": 2,
+    "documents": 2,
+    "telemetry": 1,
+    "sessions": 2,
+    "events": 4,
+}
 
 
 class Group(t.NamedTuple):
@@ -60,6 +70,9 @@ def found_company(cluster: Servers) -> Groups:
     produce(cluster, "clicks", clicks)
     produce(cluster, "campaign-2019", _campaign(chance, now))
     produce(cluster, "documents", _documents(chance, now))
+    produce(cluster, "telemetry", _telemetry(chance, now), compression_type="lz4")
+    produce(cluster, "sessions", _sessions(chance, now))
+    produce(cluster, "events", _events(chance, now))
     groups = _groups(cluster, aborted, _middle_of_bursts(clicks))
     _consume(cluster, groups)
     _wait_for_time_to_pass(cluster)
@@ -163,6 +176,30 @@ def _documents(chance: random.Random, now: int, count: int = 24) -> t.Iterator[M
         yield Message(chance.randbytes(1_000_000), name, (), moment, number % PARTITIONS["documents"])
 
 
+def _telemetry(chance: random.Random, now: int, count: int = 110_000) -> t.Iterator[Message]:
+    """Many small records; some sensors say the same again and again."""
+    for number, moment in enumerate(_moments(now - DAY, now - HOUR, count)):
+        sensor = chance.randrange(40)
+        value = {"sensor": sensor, "idle": True} if sensor < 4 else {"sensor": sensor, "reading": number}
+        yield Message(_json(value), None, (), moment, 0)
+
+
+def _sessions(chance: random.Random, now: int, count: int = 16_000) -> t.Iterator[Message]:
+    """Visits to the shop, by visitor."""
+    for number, moment in enumerate(_moments(now - 2 * DAY, now - HOUR, count)):
+        visitor = chance.randrange(20_000)
+        session = {"session": number, "pages": chance.randint(1, 30)}
+        yield Message(_json(session), f"visitor-{visitor}".encode(), (), moment, visitor % PARTITIONS["sessions"])
+
+
+def _events(chance: random.Random, now: int, count: int = 12_000) -> t.Iterator[Message]:
+    """What happened to customers, in order for each of them."""
+    for number, moment in enumerate(_moments(now - 2 * DAY, now - HOUR, count)):
+        customer = chance.randrange(4_000)
+        event = {"event": number, "kind": chance.choice(["registered", "moved", "paid", "complained"])}
+        yield Message(_json(event), f"customer-{customer}".encode(), (), moment, customer % PARTITIONS["events"])
+
+
 def _groups(cluster: Servers, aborted: dict[int, int], bursts: dict[int, int]) -> Groups:
     ends = {
         (topic, number): end for topic in PARTITIONS for number, (_unused, end) in log_bounds(cluster, topic).items()
@@ -197,6 +234,10 @@ def _groups(cluster: Servers, aborted: dict[int, int], bursts: dict[int, int]) -
         "new-dashboard": ("has never consumed anything", dict.fromkeys(at("clicks", 0), 0)),
         "campaign-report": ("caught up, all has expired", at("campaign-2019", 1)),
         "campaign-export": ("half way, all has expired", at("campaign-2019", 0.5)),
+        "sensor-alerts": ("the broker's own timestamps", at("telemetry", 0.7)),
+        "sensor-archive": ("caught up, the broker's timestamps", at("telemetry", 1)),
+        "session-analytics": ("half way, copied twice", at("sessions", 0.5)),
+        "mailing": ("4 partitions that became 6", at("events", 0.8)),
         "document-archive": ("records of 1 MB, with metadata", at("documents", 0.5, "archived by node-3")),
     }
     return {name: Group(*story) for name, story in stories.items()}

@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The company's own copier, for what MirrorMaker was not to copy: its habits are those of many scripts."""
+
+from __future__ import annotations
+
+import zlib
+
+from demo.clients import Message, Servers, Stored, create_topic, produce, read
+from demo.company import PARTITIONS
+
+TOPICS = ("sessions", "events")
+EVENT_PARTITIONS = 6
+
+
+def copy_sessions(source: Servers, destination: Servers) -> None:
+    """Copy them, and once more from the beginning: the copier was restarted, and had forgotten where it was."""
+    create_topic(destination, "sessions", PARTITIONS["sessions"], retention_ms=-1)
+    records = _by_time(source, "sessions")
+    for _unused in range(2):
+        produce(destination, "sessions", [_copy(record, record.partition) for record in records])
+
+
+def copy_events(source: Servers, destination: Servers) -> None:
+    """Copy them into a topic with more partitions, by key, as a producer would."""
+    create_topic(destination, "events", EVENT_PARTITIONS, retention_ms=-1)
+    records = _by_time(source, "events")
+    copies = [_copy(record, zlib.crc32(record.key or b"") % EVENT_PARTITIONS) for record in records]
+    produce(destination, "events", copies)
+
+
+def _by_time(cluster: Servers, topic: str) -> list[Stored]:
+    return sorted(read(cluster, topic), key=lambda record: record.timestamp)
+
+
+def _copy(record: Stored, partition: int) -> Message:
+    return Message(record.value, record.key, record.headers, record.timestamp, partition)
