@@ -8,12 +8,15 @@ story.py SANDBOX NAME fill      topics NAME-orders and NAME-parcels on both clus
 story.py SANDBOX NAME stand     NAME-billing and NAME-shipping stand somewhere on staging
 story.py SANDBOX NAME busy      NAME-billing consumes ten more records on staging
 story.py SANDBOX NAME before    NAME-shipping has stood at production before, at the start
+story.py SANDBOX NAME merge     NAME-visits-eu and NAME-visits-us become NAME-visits, which NAME-marketing consumes
 story.py SANDBOX NAME groups    print the groups of this story on production and their commits
 story.py SANDBOX NAME proof     fail unless each group gets at production exactly what it had not consumed
+story.py SANDBOX NAME nothing_missed   fail unless NAME-marketing gets all that it had not consumed, and less than all
 """
 
 from __future__ import annotations
 
+import collections
 import json
 import sys
 import time
@@ -22,9 +25,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
-from demo.clients import Message, commit, committed, create_topic, list_groups, produce, read
+from demo.clients import Commits, Message, commit, committed, create_topic, list_groups, produce, read
 from kafka_sandbox import Cluster, describe
-from tests.support.copier import copy
+from tests.support.copier import copy, repartition
 
 PARTITIONS = 3
 
@@ -60,6 +63,23 @@ def before(staging: Cluster, production: Cluster, name: str) -> None:
     commit(production, f"{name}-shipping", {(f"{name}-parcels", 0): (3, "an older life")})
 
 
+def merge(staging: Cluster, production: Cluster, name: str) -> None:
+    yesterday = int(time.time() * 1000) - 86_400_000
+    topics = {f"{name}-visits-eu": 2, f"{name}-visits-us": 3}
+    for at, (topic, partitions) in enumerate(topics.items()):
+        create_topic(staging, topic, partitions, retention_ms=-1)
+        visits = [(n, n * 7 % 23) for n in range(300)]
+        written = [
+            Message(f"visit {n}".encode(), f"{topic} {who}".encode(), (), yesterday + 10 * n + at, who % partitions)
+            for n, who in visits
+        ]
+        produce(staging, topic, written)
+    create_topic(production, f"{name}-visits", 4, retention_ms=-1)
+    repartition(staging, production, list(topics), f"{name}-visits", 4)
+    positions = {(topic, number): 60 for topic, partitions in topics.items() for number in range(partitions)}
+    commit(staging, f"{name}-marketing", positions)
+
+
 def groups(staging: Cluster, production: Cluster, name: str) -> None:
     found = {
         group: sorted([*where, *at] for where, at in committed(production, group).items())
@@ -83,9 +103,26 @@ def proof(staging: Cluster, production: Cluster, name: str) -> None:
             assert same == metadata, (group, topic, partition, same, metadata)
 
 
+def nothing_missed(staging: Cluster, production: Cluster, name: str) -> None:
+    here, there = (committed(cluster, f"{name}-marketing") for cluster in (staging, production))
+    assert there.keys() == {(f"{name}-visits", number) for number in range(4)}, there
+    left = _left(staging, here)
+    gets = _left(production, there)
+    assert not left - gets, f"{(left - gets).total()} records are missed"
+    assert gets.total() < 600, "it begins again at the start"
+
+
+def _left(cluster: Cluster, positions: Commits) -> collections.Counter[tuple[bytes | None, bytes | None]]:
+    """What is to be consumed from there, by key and value."""
+    found: collections.Counter[tuple[bytes | None, bytes | None]] = collections.Counter()
+    for (topic, number), (offset, _metadata) in positions.items():
+        found.update((record.key, record.value) for record in read(cluster, topic, [number], start={number: offset}))
+    return found
+
+
 def main() -> None:
     sandbox, name, what = sys.argv[1:]
-    play = {step.__name__: step for step in (fill, stand, busy, before, groups, proof)}[what]
+    play = {step.__name__: step for step in (fill, stand, busy, before, merge, groups, proof, nothing_missed)}[what]
     staging, production = describe("staging", sandbox), describe("production", sandbox)
     if staging is None or production is None:
         sys.exit(f"staging and production do not run in {sandbox}")

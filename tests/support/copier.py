@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
+import zlib
+from random import Random
 
 from demo.clients import Message, Servers, Stored, produce, read
 
@@ -47,6 +48,37 @@ def copy(
         for record, offset in zip(wanted, offsets[junk:], strict=True):
             copies.setdefault((partition, record.offset), []).append(offset)
     return copies
+
+
+def repartition(
+    source: Servers,
+    destination: Servers,
+    topics: t.Sequence[str],
+    to: str,
+    partitions: int,
+    *,
+    keyed: bool = True,
+    keep: t.Callable[[Stored], bool] | None = None,
+    committed: bool = True,
+    seed: int = 0,
+    **settings: str | int,
+) -> None:
+    """Copy topics into one with so many partitions, as a stream processor does; `to` must exist.
+
+    Each source partition's records come in their order, mixed with those of the others. keyed: the key alone chooses the
+    partition. keep: others are filtered out. committed=False copies aborted records too. settings go to the producer.
+    """
+    random = Random(seed)
+    left = []
+    for topic in topics:
+        for records in _by_partition(read(source, topic, committed=committed)).values():
+            left.append([record for record in reversed(records) if keep is None or keep(record)])
+    messages: list[Message] = []
+    while left := [records for records in left if records]:
+        record = random.choice(left).pop()
+        partition = zlib.crc32(record.key or b"") if keyed else random.randrange(partitions)
+        messages.append(as_message(record)._replace(partition=partition % partitions))
+    produce(destination, to, messages, **settings)
 
 
 def as_message(record: Stored) -> Message:

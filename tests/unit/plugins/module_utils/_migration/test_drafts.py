@@ -81,7 +81,9 @@ def test_repartitioned_topics_may_become_one_each_from_one_group():
     [
         pytest.param([("x", "a", 0), ("y", "a", 1)], "a|b", "Correct", id="two groups of one topic"),
         pytest.param([("x", "a", 0), ("x", "b", 0), ("y", "a", 1)], "a|b", "Correct", id="a third one"),
-        pytest.param([("x", "a", 0), ("x", "b", 0)], "a", "or name both topics in repartitioned", id="only one is named"),
+        pytest.param(
+            [("x", "a", 0), ("x", "b", 0)], "a", "or name both topics in repartitioned", id="only one is named"
+        ),
     ],
 )
 def test_nothing_else_is_merged(commits, repartitioned, remedy):
