@@ -29,8 +29,9 @@ def test_a_misspelt_variable_is_named_with_the_one_that_was_meant(controller, pl
 @pytest.mark.parametrize("side", ["source", "destination"])
 def test_a_misspelt_host_is_named_with_those_that_there_are(controller, side):
     output = failed(controller.migrate_groups(groups=["billing"], **{side: "clod"}))
-    assert "clod is no host of this inventory with a variable kafka_cluster. Hosts of kafka_clusters: cloud, onprem." in (
-        output
+    assert (
+        "clod is no host of this inventory with a variable kafka_cluster. Hosts of kafka_clusters: cloud, onprem."
+        in (output)
     )
 
 
