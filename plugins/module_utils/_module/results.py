@@ -17,8 +17,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
-_SHOWN = 6  # source positions of an entry that a line names
-
 Diff = dict[str, str]
 _T = t.TypeVar("_T")
 
@@ -62,9 +60,8 @@ def plan_lines(plan: Plan) -> list[str]:
 
 def entry_line(entry: PlanEntry) -> str:
     """One entry of a plan for people."""
-    source = ", ".join("none" if at.offset is None else str(at.offset) for at in entry.source[:_SHOWN])
-    if len(entry.source) > _SHOWN:
-        source += f" and {len(entry.source) - _SHOWN} more"
+    (first, *others) = entry.source
+    source = f"{len(entry.source)} positions" if others else "none" if first.offset is None else str(first.offset)
     offset = "not set" if entry.offset is None else str(entry.offset)
     return f"{entry.group} {entry.partition}: {source} -> {offset}, {_verdict(entry)}"
 

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import yaml
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as plan_file
@@ -59,6 +61,12 @@ def test_the_plans_diff_has_a_line_for_every_entry():
     assert len(lines) == len(PLAN.entries)
     assert lines[2] == "audit orders-2: none -> not set, uncommitted"
     assert lines[3] == "billing orders-0: 41 -> 7, exact"
+
+
+def test_an_entry_with_several_positions_shows_how_many():
+    positions = tuple(SourcePosition("audit", TopicPartition("orders", number), number) for number in range(4))
+    merged = dataclasses.replace(PLAN.entries[4], source=positions)
+    assert results.entry_line(merged) == "audit orders-0: 4 positions -> 9, safe (equal_records) repeats at most 2"
 
 
 def test_every_verdict_is_counted():
