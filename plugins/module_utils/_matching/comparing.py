@@ -29,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks
 # Records of blocks without a partner that are read for one entry; they are held in memory.
 READ_AT_MOST = 1_000_000
 
-Content = tuple[bytes, int | None]  # fingerprint, and timestamp where it is compared
+Content: t.TypeAlias = "tuple[bytes, int | None]"  # fingerprint, and timestamp where it is compared
 
 
 class Row(t.NamedTuple):

@@ -48,14 +48,12 @@ def rows(count: int, number: int = 0, first: int = 0) -> list[Row]:
 
 
 def batches(records: list[Row], sizes: t.Iterator[int]) -> t.Iterator[pa.RecordBatch]:
-    while records:
-        size = next(sizes)
+    for size in sizes:
+        if not records:
+            return
         part, records = records[:size], records[size:]
-        table = pa.RecordBatch.from_arrays(
-            [pa.array(column, field.type) for column, field in zip(zip(*part, strict=True), SCHEMA, strict=True)],
-            schema=SCHEMA,
-        )
-        yield table
+        columns = [pa.array(column, field.type) for column, field in zip(zip(*part, strict=True), SCHEMA, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
 def blocks(records: list[Row], sizes: t.Iterator[int]) -> list[tuple[t.Any, ...]]:
