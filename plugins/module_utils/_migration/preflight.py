@@ -24,8 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import library
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import find_java
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 
 _OTHERWISE = "Or choose verify: anchors (group_migration_verify: anchors), which compares no more than the records beside each offset"
 
@@ -76,13 +75,8 @@ def look(
 
 def lacking_for_spark(options: SparkOptions) -> list[str]:
     """Why records could not be compared on Spark where this runs; nothing is started."""
-    try:
-        library.check()
-        if options.remote is None:
-            find_java(options)
-    except InvalidInput as exc:
-        return [f"{exc} {_OTHERWISE}."]
-    return []
+    why = obstacle(options)
+    return [] if why is None else [f"{why} {_OTHERWISE}."]
 
 
 def _wanted(

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import time
 import typing as t
@@ -30,7 +29,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     SourcePosition,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.growing import Growing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.merging import (
@@ -39,7 +37,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.merging i
     choose_matching,
     tell_apart,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
 
 if t.TYPE_CHECKING:
     from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
@@ -58,7 +55,6 @@ class Wanted:
     on_uncommitted: str
     match_on: tuple[str, ...]
     wait_for_copier: float
-    spark: SparkOptions
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,10 +88,11 @@ def entries(
     here: Side,
     there: Side,
     wanted: Wanted,
+    spark: t.Callable[[], SparkSession],
 ) -> dict[_Key, PlanEntry]:
     """An entry for every partition of every destination topic and group, from all of its source partitions.
 
-    Both topics' partitions may have any number. A session of Spark is opened only where records have to be read.
+    Both topics' partitions may have any number. spark is asked for a session only where records have to be read.
     """
     merged = _merged(drafts, source_counts, destination_counts)
     result: dict[_Key, PlanEntry] = {}
@@ -111,17 +108,14 @@ def entries(
     # The destination's end first: what arrives there later must not make the source look behind.
     there.learn({partition for its in readable for partition in its.targets})
     here.learn({partition for its in readable for partition in its.sources})
-    with contextlib.ExitStack() as stack:
-        spark: SparkSession | None = None
-        deadline = time.monotonic() + wanted.wait_for_copier
-        for its in readable:
-            decisions = _without_records(its, here, there, wanted)
-            left = {group: its.groups[group] for group in its.groups if group not in decisions}
-            if left:
-                spark = spark or stack.enter_context(open_session(wanted.spark))
-                decisions |= _by_records(spark, dataclasses.replace(its, groups=left), here, there, wanted, deadline)
-            for group, each in decisions.items():
-                result |= _entries(its, group, each)
+    deadline = time.monotonic() + wanted.wait_for_copier
+    for its in readable:
+        decisions = _without_records(its, here, there, wanted)
+        left = {group: its.groups[group] for group in its.groups if group not in decisions}
+        if left:
+            decisions |= _by_records(spark(), dataclasses.replace(its, groups=left), here, there, wanted, deadline)
+        for group, each in decisions.items():
+            result |= _entries(its, group, each)
     return result
 
 

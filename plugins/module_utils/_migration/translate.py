@@ -30,6 +30,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
 
 _PAUSE = 1.0  # seconds between two looks at a copier that is behind
 
@@ -48,7 +52,7 @@ class Options:
 
     def of_merged(self) -> repartitioned.Wanted:
         """What of them is about repartitioned topics."""
-        return repartitioned.Wanted(self.policy, self.on_uncommitted, self.match_on, self.wait_for_copier, self.spark)
+        return repartitioned.Wanted(self.policy, self.on_uncommitted, self.match_on, self.wait_for_copier)
 
     def sides(self, source: Connection, destination: Connection) -> tuple[Side, Side]:
         """Both clusters, to be read with what match_on says; by default everything, headers only where they match."""
@@ -110,8 +114,11 @@ def translate(
     if options.strategy == "identical":
         entries |= identical.entries(searched, here, there, source_id == destination_id, options.match_on)
     else:
-        entries |= _by_records(searched, here, there, options)
-        entries |= repartitioned.entries(merged, source_counts, destination_counts, here, there, options.of_merged())
+        with session_on_demand(options.spark) as spark:
+            entries |= _by_records(searched, here, there, options, spark)
+            entries |= repartitioned.entries(
+                merged, source_counts, destination_counts, here, there, options.of_merged(), spark
+            )
 
     commits = _commits(destination, {entry.group for entry in entries.values()})
     known = previous.by_key() if previous else {}
@@ -128,7 +135,11 @@ def translate(
 
 
 def _by_records(
-    searched: t.Mapping[tuple[str, TopicPartition], Draft], here: Side, there: Side, options: Options
+    searched: t.Mapping[tuple[str, TopicPartition], Draft],
+    here: Side,
+    there: Side,
+    options: Options,
+    spark: t.Callable[[], SparkSession],
 ) -> dict[tuple[str, TopicPartition], PlanEntry]:
     """Settle by the rule; while copies are still to come, and there is time, look again. Read on with Spark at the end."""
     cases = {
@@ -141,7 +152,9 @@ def _by_records(
     while True:
         behind = {key: case for key, case in cases.items() if decisions[key].reason is Reason.DESTINATION_BEHIND}
         if not behind or time.monotonic() >= deadline:
-            decisions = settle_wide(cases, decisions, here, there, options.policy, options.spark, options.spark_limit)
+            decisions = settle_wide(
+                cases, decisions, here, there, options.policy, options.spark, options.spark_limit, spark
+            )
             return {key: _entry(draft, decisions[key], options.match_on) for key, draft in searched.items()}
         time.sleep(_PAUSE)
         there.learn({case.destination for case in behind.values()})

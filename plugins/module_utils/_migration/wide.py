@@ -23,14 +23,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.survey
     goes_on,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, settle
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import library, surveying
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import find_java
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import surveying
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surveying import Asked
 
 _Key = t.TypeVar("_Key")
@@ -45,6 +43,7 @@ def settle_wide(
     policy: Policy,
     options: SparkOptions,
     limit: int,
+    spark: t.Callable[[], SparkSession],
 ) -> dict[_Key, Decision]:
     """Decide again what reading on can decide: spent budgets, and tails that were not counted. The others stay as they are.
 
@@ -62,21 +61,12 @@ def settle_wide(
             near[key] = case
     if not near:
         return answer
-    try:
-        library.check()
-        if options.remote is None:
-            find_java(options)
-    except InvalidInput as exc:
-        for key in near:
-            answer[key] = _with(decisions[key], f"Spark could go on: {exc}")
-        return answer
-    with open_session(options) as spark:
-        wide = _Wide(spark, source, destination, policy)
-        searched = {key: case for key, case in near.items() if decisions[key].offset is None}
-        tails = {key: case for key, case in near.items() if key not in searched}
-        answer |= wide.search(searched)
-        answer |= wide.count(tails, decisions)
-    return answer
+    if (why := obstacle(options)) is not None:
+        return answer | {key: _with(decisions[key], f"Spark could go on: {why}") for key in near}
+    wide = _Wide(spark(), source, destination, policy)
+    searched = {key: case for key, case in near.items() if decisions[key].offset is None}
+    tails = {key: case for key, case in near.items() if key not in searched}
+    return answer | wide.search(searched) | wide.count(tails, decisions)
 
 
 def _is_open(decision: Decision, policy: Policy) -> bool:

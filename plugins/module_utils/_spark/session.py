@@ -17,7 +17,7 @@ import sys
 import typing as t
 from pathlib import Path
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import SparkFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import library, workers
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import told
@@ -75,6 +75,31 @@ def open_session(options: SparkOptions) -> t.Iterator[SparkSession]:
         cores = spark.sparkContext.defaultParallelism if options.is_local else workers.cores(spark, str(options))
         spark.conf.set(CORES, str(cores))
         yield spark
+
+
+def obstacle(options: SparkOptions) -> str | None:
+    """Why no session can be opened here, as far as that can be said without starting anything."""
+    try:
+        library.check()
+        if options.remote is None:
+            find_java(options)
+    except InvalidInput as exc:
+        return str(exc)
+    return None
+
+
+@contextlib.contextmanager
+def session_on_demand(options: SparkOptions) -> t.Iterator[t.Callable[[], SparkSession]]:
+    """One session for all who ask for it within the block, opened when the first of them does; see open_session()."""
+    with contextlib.ExitStack() as stack:
+        opened: list[SparkSession] = []
+
+        def session() -> SparkSession:
+            if not opened:
+                opened.append(stack.enter_context(open_session(options)))
+            return opened[0]
+
+        yield session
 
 
 @contextlib.contextmanager
