@@ -99,7 +99,8 @@ class Comparison(t.NamedTuple):
     """compared: pairs of equal records. missing: of the source; extra: of the destination.
 
     unread: blocks at the source's end of which no record was read, all of them still to come unless they are before the
-    offset. unexamined: records of blocks that would be too many to read. first_difference: the offsets on both sides
+    offset. unexamined, unexamined_copies: records of the source, of the destination, in blocks that would be too many to
+    read. first_difference: the offsets on both sides
     where the sequences part, None where one has ended. in_order is None where several partitions are one side.
     """
 
@@ -109,6 +110,7 @@ class Comparison(t.NamedTuple):
     extra: list[Unpaired]
     unread: list[Block]
     unexamined: int
+    unexamined_copies: int
     first_difference: tuple[int | None, int | None] | None
     in_order: bool | None
 
@@ -120,6 +122,7 @@ class Reading(t.NamedTuple):
     destination: list[Block]
     unread: list[Block]
     unexamined: int
+    unexamined_copies: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -147,7 +150,7 @@ def sides_of(source: Half, destination: Half, hows: t.Sequence[How]) -> Sides:
 def to_read(sides: Sides, whole: bool = False) -> Reading:
     """Of which blocks the records must be read to compare the sides.
 
-    whole: also of those that the copier has yet to write, as it seems, all of them.
+    whole: also of those that the copier has yet to write, as it seems, as many as may be read.
     """
     source, destination = sides.pairing.source, sides.pairing.destination
     unread: list[Block] = []
@@ -155,15 +158,16 @@ def to_read(sides: Sides, whole: bool = False) -> Reading:
         here, there = _last_paired(sides)
         source = _without_margin(source, here, sides.source, sides.destination)
         destination = _without_margin(destination, there, sides.destination, sides.source)
-        if not sides.destination.is_cut and not whole:
-            source, unread = _beginning(source, here, sum(block.records for block in destination) + MOST)
+        if not sides.destination.is_cut:
+            count = READ_AT_MOST if whole else sum(block.records for block in destination) + MOST
+            source, unread = _beginning(source, here, count)
     if sides.is_sequence and (source or destination or not _in_order(sides.pairing.pairs, [])):
         number = _first_difference(sides)
         source = sorted({*source, *sides.source.blocks[number : number + 1]} - {*unread})
         destination = sorted({*destination, *sides.destination.blocks[number : number + 1]})
-    source, left_here = _at_most(source)
-    destination, left_there = _at_most(destination)
-    return Reading(source, destination, unread, left_here + left_there)
+    source, unexamined = _at_most(source)
+    destination, unexamined_copies = _at_most(destination)
+    return Reading(source, destination, unread, unexamined, unexamined_copies)
 
 
 def compare(sides: Sides, reading: Reading, source: t.Iterable[Row], destination: t.Iterable[Row]) -> Comparison:
@@ -176,9 +180,10 @@ def compare(sides: Sides, reading: Reading, source: t.Iterable[Row], destination
     missing = _unpaired(sides, paired.source, last_here, sides.source, sides.destination)
     extra = _unpaired(sides, paired.destination, last_there, sides.destination, sides.source)
     parted = None
-    if sides.is_sequence and (missing or extra or reading.unread or reading.unexamined or in_order is False):
+    unexamined = reading.unexamined or reading.unexamined_copies
+    if sides.is_sequence and (missing or extra or reading.unread or unexamined or in_order is False):
         parted = _where_they_part(sides, here, there)
-        if parted[1] is None and not extra:
+        if parted[1] is None and not extra and not unexamined:
             # The destination has a beginning of the sequence: whatever was paired, what is missing is its end.
             if not sides.destination.is_cut:
                 missing = [Unpaired(each.row, Fate.TO_COME) for each in missing]
@@ -191,6 +196,7 @@ def compare(sides: Sides, reading: Reading, source: t.Iterable[Row], destination
         extra,
         reading.unread,
         reading.unexamined,
+        reading.unexamined_copies,
         parted,
         in_order,
     )

@@ -52,7 +52,8 @@ def finding(claim: Claim, comparison: Comparison, counts: Counts, is_complete: b
 def _differs(comparison: Comparison, counts: Counts) -> bool:
     """Is anything different but that the copier has still to write?"""
     wrong = (counts.left_behind, counts.absent, counts.repeated, counts.copied_again, counts.foreign)
-    return any(wrong) or bool(comparison.unexamined) or comparison.in_order is False
+    unexamined = comparison.unexamined or comparison.unexamined_copies
+    return any(wrong) or bool(unexamined) or comparison.in_order is False
 
 
 def _problems(claim: Claim, comparison: Comparison, counts: Counts, is_compacted: bool) -> t.Iterator[str]:
@@ -77,6 +78,11 @@ def _problems(claim: Claim, comparison: Comparison, counts: Counts, is_compacted
             "the two sides differ in so many records that "
             f"{comparison.unexamined} were not examined; compare fewer (limit), or see which topics these are"
         )
+    if claim.repeats is not None and counts.repeated <= claim.repeats < counts.repeated + comparison.unexamined_copies:
+        yield (
+            f"{comparison.unexamined_copies} records behind {_offsets(claim)} were not examined, and may be consumed ones; "
+            "compare fewer (limit)"
+        )
 
 
 def _notes(claim: Claim, comparison: Comparison, counts: Counts, is_compacted: bool) -> t.Iterator[str]:
@@ -86,6 +92,8 @@ def _notes(claim: Claim, comparison: Comparison, counts: Counts, is_compacted: b
         yield f"{_records(counts.absent, 'unconsumed')} not at the destination, which is compacted"
     if counts.repeated and (claim.repeats is None or counts.repeated <= claim.repeats):
         yield f"{_records(counts.repeated, 'consumed')} repeated"
+    if comparison.unexamined_copies:
+        yield f"{comparison.unexamined_copies} records of the destination were not examined"
     if counts.copied_again:
         yield f"{_records(counts.copied_again, 'unconsumed')} there more often than at the source"
     if counts.foreign:

@@ -139,7 +139,8 @@ class _Run:
         again = [
             number
             for number, each in enumerate(looked)
-            if each.comparison.unread and (each.comparison.extra or wanted[number].skipped)
+            if each.comparison.unread
+            and (each.comparison.extra or (each.comparison.how.timestamp and wanted[number].skipped))
         ]
         if again:
             chosen = [sides[number] for number in again]

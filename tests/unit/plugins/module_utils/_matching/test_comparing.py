@@ -294,7 +294,9 @@ def test_more_differences_than_memory_holds_are_not_examined():
         reading = to_read(sides_of(half(source, 0, None), half(destination, 0, None), EXACT), whole=True)
     assert sum(block.records for block in reading.source) <= 20
     assert sum(block.records for block in reading.destination) <= 20
-    assert reading.unexamined >= 80
+    # What seems to be the part that is still to be copied may be left unread.
+    assert sum(block.records for block in reading.unread) + reading.unexamined >= 40
+    assert reading.unexamined_copies >= 40
 
 
 @given(st.lists(st.integers(0, 5), max_size=60), st.integers(0, 60), st.integers(0, 40))

@@ -22,8 +22,8 @@ ABSENT = NOTHING._replace(absent=1, first_absent=Spot((0, 53), None))
 REPEATED = NOTHING._replace(repeated=3, first_repeated=Spot(None, (0, 61)))
 
 
-def compared(unexamined=0, in_order=True):
-    return Comparison(How(True, True), 7, [], [], [], unexamined, (50, 61), in_order)
+def compared(unexamined=0, copies=0, in_order=True):
+    return Comparison(How(True, True), 7, [], [], [], unexamined, copies, (50, 61), in_order)
 
 
 def found(claim=EXACT, counts=NOTHING, is_compacted=False, **more):
@@ -88,6 +88,10 @@ def test_what_is_no_loss_is_told():
 
 def test_what_could_not_be_examined_proves_nothing():
     assert "5 were not examined" in found(unexamined=5).problems[0]
+    # More records at the destination can only be repeats.
+    assert "5 records behind the offset 60 were not examined" in found(copies=5).problems[0]
+    assert found(EXACT._replace(repeats=5), copies=5).problems == ()
+    assert found(EXACT._replace(repeats=None), copies=5).notes == ("5 records of the destination were not examined",)
 
 
 def test_of_several_partitions_each_is_named():
