@@ -176,7 +176,7 @@ def _documents(chance: random.Random, now: int, count: int = 24) -> t.Iterator[M
         yield Message(chance.randbytes(1_000_000), name, (), moment, number % PARTITIONS["documents"])
 
 
-def _telemetry(chance: random.Random, now: int, count: int = 110_000) -> t.Iterator[Message]:
+def _telemetry(chance: random.Random, now: int, count: int = 24_000) -> t.Iterator[Message]:
     """Many small records; some sensors say the same again and again."""
     for number, moment in enumerate(_moments(now - DAY, now - HOUR, count)):
         sensor = chance.randrange(40)
