@@ -95,6 +95,11 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
             "Spark's master does not answer",
             "correct master, and see that both machines reach each other",
         ),
+        (
+            r"\A(\[Errno \d+\] Connection|Error while sending or receiving|Answer from Java side is empty)",
+            "Spark's Java process has ended",
+            "see whether the machine's memory was used up and the process was killed, or raise driver_memory",
+        ),
     )
 ]
 

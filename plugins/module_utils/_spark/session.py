@@ -14,12 +14,14 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import typing as t
 from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import library, workers
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.class_data import ClassData, class_data
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import told
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import VECTOR, Java, find_java
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import (
@@ -42,7 +44,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundi
 
 _LOG = "spark.log"
 _ANSWERS_WITHIN = 15.0  # seconds
-_ENDS_WITHIN = 20.0
+_ENDS_WITHIN = 60.0
+_LONG = 60.0
 # What makes results the same everywhere, and keeps values out of tracebacks.
 _ALWAYS = {
     "spark.sql.ansi.enabled": "true",
@@ -69,7 +72,7 @@ def open_session(options: SparkOptions) -> t.Iterator[SparkSession]:
         output_to(folder / _LOG),
         _translated(options, folder / _LOG),
         _embedded(options, java, folder) if java else _remote(options) as spark,
-        _translated(options, folder / _LOG),  # while Java is there: an error's text may have to be asked for
+        _translated(options, folder / _LOG),
     ):
         spark.addArtifacts(str(code_archive(folder)), pyfile=True)
         cores = spark.sparkContext.defaultParallelism if options.is_local else workers.cores(spark, str(options))
@@ -125,7 +128,8 @@ def kept(rows: DataFrame) -> t.Iterator[DataFrame]:
 @contextlib.contextmanager
 def _embedded(options: SparkOptions, java: Java, folder: Path) -> t.Iterator[SparkSession]:
     """A session whose driver is a Java process beside this one; it ends with the block, or when this process is killed."""
-    properties = _properties(options, folder)
+    known = class_data(java, folder)
+    properties = _properties(options, folder, known)
     variables: dict[str, str | None] = {
         "JAVA_HOME": str(_home(java, folder)),
         "PYSPARK_PYTHON": properties.get("spark.pyspark.python") or _python(options),
@@ -136,9 +140,11 @@ def _embedded(options: SparkOptions, java: Java, folder: Path) -> t.Iterator[Spa
     if options.is_local:
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"  # nothing listens on the network
     with environment(**variables):
+        began, learnt = time.monotonic(), False
         builder = SparkSession.builder.master(options.master).appName("streamshift-kafka")
         try:
-            with deadline(workers.APPEAR_WITHIN, _kill_java) as passed:
+            # The text of an error has to be asked for while Java is there.
+            with deadline(workers.APPEAR_WITHIN, _kill_java) as passed, _translated(options, folder / _LOG):
                 try:
                     spark = builder.config(map=dict(properties)).getOrCreate()
                 except (PySparkException, Py4JError, ConnectionError):
@@ -146,13 +152,18 @@ def _embedded(options: SparkOptions, java: Java, folder: Path) -> t.Iterator[Spa
                         raise workers.missing(str(options)) from None
                     raise
             yield spark
+            # Writing the archive takes some ten seconds, which do not matter after a session that has done much.
+            learnt = known.made is not None and time.monotonic() - began > _LONG
         finally:
-            _end()
+            _end(kill=known.made is not None and not learnt)
+            known.keep()
 
 
-def _properties(options: SparkOptions, folder: Path) -> dict[str, str]:
+def _properties(options: SparkOptions, folder: Path, known: ClassData) -> dict[str, str]:
     """What Java is started with; all of it is visible in the list of processes."""
-    java_options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    # Compiled once and quickly, and no threads for collecting garbage: Python does most of the work, for seconds or minutes.
+    quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", f"-Djava.io.tmpdir={folder}"]
+    java_options = " ".join(f'"{option}"' for option in [*quick, *known.java_options])  # paths may hold blanks
     properties = {
         "spark.driver.memory": options.driver_memory,
         "spark.log.level": "WARN",
@@ -200,8 +211,11 @@ def _kill_java() -> None:
         SparkContext._gateway.proc.kill()
 
 
-def _end() -> None:
-    """End the session and the Java process, even one that has lost its way or never became a session."""
+def _end(kill: bool) -> None:
+    """End the session and the Java process, even one that has lost its way or never became a session.
+
+    kill: do not let it write its archive of classes, which it does when it ends by itself.
+    """
     with contextlib.suppress(PySparkException, Py4JError, ConnectionError):
         if SparkContext._active_spark_context is not None:
             SparkSession.builder.getOrCreate().stop()
@@ -211,6 +225,8 @@ def _end() -> None:
     with contextlib.suppress(Py4JError, ConnectionError):
         gateway.shutdown()
     gateway.proc.stdin.close()  # for which it waits
+    if kill:
+        gateway.proc.kill()
     try:
         gateway.proc.wait(_ENDS_WITHIN)
     except subprocess.TimeoutExpired:

@@ -62,6 +62,13 @@ def test_the_log_tells_what_the_error_does_not():
 
 
 @pytest.mark.parametrize(
+    "exc", [ConnectionRefusedError(111, "Connection refused"), RuntimeError("Answer from Java side is empty")]
+)
+def test_a_java_process_that_is_gone(exc):
+    assert "Spark local: Spark's Java process has ended. See whether" in str(told(exc, "Spark local"))
+
+
+@pytest.mark.parametrize(
     ("text", "gist"),
     [
         (

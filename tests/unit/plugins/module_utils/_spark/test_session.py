@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a session promises to those who work with it. Its beginning and end: tests/integration/test_spark_sessions.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, Rows, Run
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.reading import Wanted, _batch
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import CORES, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
+
+NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"})
+RANGES = [Range(TopicPartition("orders", number), 0, 10**6) for number in range(8)]
+
+
+def test_results_are_the_same_on_every_machine(spark):
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.conf.get("spark.sql.ansi.enabled") == "true"
+    assert spark.conf.get(CORES) == "2"
+
+
+@pytest.mark.parametrize(("bare", "ranked"), [(False, False), (True, False), (False, True), (True, True)])
+def test_a_batch_is_what_the_schema_says(spark, bare, ranked):
+    one, two = (Piece(number, TopicPartition(topic, 5), 0, 99) for number, topic in ((3, "orders"), (4, "bills")))
+    digests = [bytes([number]) * 16 for number in range(5)]
+    bares = [bytes([number + 100]) * 16 for number in range(5)]
+    rows = Rows(
+        [Run(one, 7, 2, False), Run(two, 0, 2, True), Run(one, 9, 1, False)],
+        [7, 8, 0, 2, 2**40], [1, -1, 3, 4, 2**41], digests, bares,
+    )  # fmt: skip
+    wanted = Wanted(("key",), True, bare, ranked)
+    batch = _batch(rows, wanted)
+    expected = {
+        "range": [3, 3, 4, 4, 3],
+        "topic": ["orders", "orders", "bills", "bills", "orders"],
+        "partition": [5] * 5,
+        "offset": rows.offsets,
+        "timestamp": rows.timestamps,
+        "log_append_time": [False, False, True, True, False],
+        "fingerprint": digests,
+        **({"bare": bares} if bare else {}),
+        **({"rank": [7, 8, 0, 1, 9]} if ranked else {}),
+    }
+    assert batch.to_pydict() == expected
+    # Spark takes the types of a batch as they are, or fails.
+    there = spark.range(0, 1, 1, 1).mapInArrow(lambda _batches: iter([batch]), wanted.schema)
+    assert [row.asDict() for row in there.collect()] == [
+        dict(zip(expected, values, strict=True)) for values in zip(*expected.values(), strict=True)
+    ]
+
+
+def test_a_scan_is_one_stage_with_some_tasks_for_each_core(spark):
+    rows = scan(spark, NOWHERE, RANGES)
+    plan = rows._jdf.queryExecution().toString()
+    assert "Exchange" not in plan and "MapInArrow" in plan
+    assert rows.rdd.getNumPartitions() == 4
+
+
+def test_nothing_to_read_needs_no_cluster(spark):
+    assert scan(spark, NOWHERE, []).collect() == []
+    assert scan(spark, NOWHERE, [Range(TopicPartition("orders", 0), 5, 5)]).count() == 0
+
+
+def test_what_is_kept_is_evaluated_once(spark, tmp_path):
+    file = tmp_path / "evaluated"
+
+    def tell(batches):
+        with open(file, "a") as log:
+            log.write("x")
+        yield from batches
+
+    with kept(spark.range(0, 100, 1, 1).mapInArrow(tell, "id bigint")) as rows:
+        assert (rows.count(), rows.agg({"id": "sum"}).collect()[0][0]) == (100, 4950)
+    assert Path(file).read_text() == "x"
