@@ -1,0 +1,204 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sessions begin and end cleanly wherever Spark runs, whatever dies meanwhile; what is missing is told in one line."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+import pytest
+
+from demo.clients import Message, create_topic, produce
+from tests.support.scanning import Program
+from tests.support.spark import connect_server, standalone
+
+RECORDS = 300_000  # a few seconds' reading
+
+
+@pytest.fixture(scope="module")
+def orders(source):
+    """A topic with two partitions; all of it as ranges."""
+    topic = f"orders-{os.getpid()}"
+    create_topic(source, topic, partitions=2)
+    produce(source, topic, (Message(b"%d" % n, partition=n % 2) for n in range(RECORDS)))
+    return {(topic, partition): (0, RECORDS // 2) for partition in range(2)}
+
+
+@pytest.fixture(scope="module")
+def cluster(shared_clusters):
+    """A standalone cluster with two workers."""
+    with standalone(shared_clusters / "spark") as running:
+        yield running
+
+
+ALL = {"rows": RECORDS, "distinct": RECORDS}
+
+
+def test_in_this_process(source, orders, tmp_path):
+    options = {"work_directory": str(tmp_path)}
+    assert Program(source.connection, orders, **options).outcome() == ALL
+    assert not list(tmp_path.iterdir())
+
+
+def test_on_a_standalone_cluster(source, orders, cluster):
+    assert Program(source.connection, orders, master=cluster.url).outcome() == ALL
+
+
+def test_through_a_spark_connect_server(source, orders, shared_clusters):
+    with connect_server(shared_clusters / "connect") as url:
+        program = Program(source.connection, orders, remote=url)
+        program.opened()
+        assert not program.processes("java")
+        assert program.outcome() == ALL
+        failed = Program(source.connection, {next(iter(orders)): (0, RECORDS)}, remote=url).outcome()
+        assert failed["kind"] == "BrokerError" and "partition 0: offset 225000 is not in the log" in failed["failed"]
+        failed = Program(source.connection, orders, remote=url, conf={"spark.executor.memory": "2g"}).outcome()
+        assert "spark.executor.memory" in failed["failed"]
+
+
+def test_a_spark_connect_server_that_wants_a_token(source, orders, shared_clusters):
+    with connect_server(shared_clusters / "connect-token", token="s3cret") as url:
+        failed = Program(source.connection, orders, remote=url).outcome()
+        assert "refuses this client. Correct the token in remote" in failed["failed"]
+        failed = Program(source.connection, orders, remote=f"{url}/;token=s3cret-too").outcome()
+        assert "s3cret" not in failed["failed"]
+
+
+@pytest.mark.parametrize(
+    ("where", "how"), [("local", signal.SIGKILL), ("local", signal.SIGTERM), ("standalone", signal.SIGKILL)]
+)
+def test_nothing_outlives_a_killed_driver_and_the_next_run_works(source, orders, request, tmp_path, where, how):
+    options = {"work_directory": str(tmp_path)}
+    if where == "standalone":
+        options["master"] = request.getfixturevalue("cluster").url
+    program = Program(source.connection, orders, **options)
+    program.opened()
+    time.sleep(1)  # in the middle of its work
+    assert program.processes("java") and list(tmp_path.iterdir())
+    program.process.send_signal(how)
+    program.process.communicate()
+    program.gone()
+    assert Program(source.connection, orders, **options).outcome() == ALL
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_worker_process_that_is_killed_is_replaced(source, orders):
+    program = Program(source.connection, orders, master="local[2,4]")
+    program.opened()
+    kill_soon(lambda: [pid for pid in program.processes("pyspark.daemon") if parent_is_daemon(pid)])
+    assert program.outcome() == ALL
+
+
+def test_a_machine_of_the_cluster_that_is_lost_is_replaced(source, orders, tmp_path):
+    with standalone(tmp_path / "spark") as own:
+        program = Program(source.connection, orders, master=own.url)
+        program.opened()
+        executors = executors_of(own.workers[0].pid)
+        assert executors
+        for pid in [own.workers[0].pid, *executors]:
+            os.kill(pid, signal.SIGKILL)
+        assert program.outcome() == ALL
+
+
+def test_a_java_process_that_dies_is_told(source, orders):
+    program = Program(source.connection, orders)
+    program.opened()
+    kill_soon(lambda: list(program.processes("bin/java")))
+    failed = program.outcome()
+    assert failed["kind"] == "SparkFailed" and "Spark's Java process has ended" in failed["failed"]
+
+
+def kill_soon(find):
+    end = time.monotonic() + 30
+    while not (found := find()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    os.kill(found[0], signal.SIGKILL)
+
+
+def parent_is_daemon(pid):
+    """Of the processes called daemon, the first begets the workers."""
+    try:
+        parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+        return b"pyspark.daemon" in Path(f"/proc/{parent}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return False
+
+
+def executors_of(worker):
+    """The Java processes that a worker of a standalone cluster has begun."""
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(worker)], stdout=subprocess.PIPE, text=True, check=False)
+    return list(map(int, found.stdout.split()))
+
+
+def test_a_master_that_does_not_answer_is_told(source, orders):
+    began = time.monotonic()
+    failed = Program(source.connection, orders, master="spark://127.0.0.1:1").outcome()
+    assert failed["kind"] == "SparkFailed"
+    assert failed["failed"].startswith("Spark spark://127.0.0.1:1: Spark's master does not answer. Correct master")
+    assert time.monotonic() - began < 120
+
+
+def test_a_spark_connect_server_that_is_not_there_is_told_at_once(source, orders):
+    failed = Program(source.connection, orders, remote="sc://127.0.0.1:1").outcome()
+    assert "Spark Connect server 127.0.0.1:1: cannot connect: Connection refused. Correct remote" in failed["failed"]
+
+
+@pytest.fixture
+def poor_python(tmp_path):
+    """A Python that has what Spark's workers need, and nothing that reading takes."""
+    venv.create(tmp_path / "poor", symlinks=True)
+    (packages,) = (tmp_path / "poor").glob("lib/python*/site-packages")
+    own = Path(next(path for path in sys.path if path.endswith("site-packages")))
+    for name in ("pyarrow", "numpy", "numpy.libs"):
+        (packages / name).symlink_to(own / name)
+    return str(tmp_path / "poor/bin/python")
+
+
+def test_workers_without_the_packages_are_told_of(source, orders, cluster, poor_python):
+    conf = {"spark.pyspark.python": poor_python}
+    failed = Program(source.connection, orders, master=cluster.url, conf=conf).outcome()
+    assert "the Python of Spark's workers does not do: confluent-kafka >= 2.10 is missing" in failed["failed"]
+    assert poor_python in failed["failed"] and "xxhash" in failed["failed"]
+
+
+def test_a_python_that_workers_do_not_have_is_told_of(source, orders, cluster):
+    conf = {"spark.pyspark.python": "/nowhere/bin/python"}
+    failed = Program(source.connection, orders, master=cluster.url, conf=conf).outcome()
+    assert "Spark's workers have no Python /nowhere/bin/python. Set spark.pyspark.python" in failed["failed"]
+
+
+def test_workers_that_cannot_reach_the_brokers_say_so(orders, cluster):
+    nowhere = {"bootstrap_servers": ["127.0.0.1:1"], "request_timeout": 2}
+    failed = Program(nowhere, orders, master=cluster.url).outcome()
+    assert failed["kind"] == "ConnectionFailed"
+    assert failed["failed"].startswith("source cluster 127.0.0.1:1: cannot connect: ")
+
+
+def test_no_java_is_told_in_one_line(source, orders, monkeypatch, tmp_path):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    failed = Program(source.connection, orders).outcome()
+    assert failed["failed"].startswith("Spark needs Java 17 or newer: there is none in JAVA_HOME, PATH")
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="only root can make a small disk")
+def test_a_full_disk_is_told(source, orders, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(small)], check=False).returncode:
+        pytest.skip("this machine allows no mounts")
+    try:
+        failed = Program(source.connection, orders, work_directory=str(small)).outcome()
+        assert "the disk is full where Spark keeps its files. Free some, or set work_directory" in failed["failed"]
+    finally:
+        subprocess.run(["umount", "--lazy", str(small)], check=True)

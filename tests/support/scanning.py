@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A program that scans a topic on Spark, to be run, watched and killed by tests.
+
+Its arguments: JSON with options (of Spark), connection, topic, ranges (start and end by partition). It prints "open" when
+its session is there, and in the end a line of JSON: rows and last, or failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+import typing as t
+import uuid
+from pathlib import Path
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import spark_options_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
+
+ROOT = Path(__file__).parents[2]
+MARK = "STREAMSHIFT_TEST"  # in the environment of the program and of whatever it starts
+
+
+class Program:
+    """A started scan. Everything on this machine that belongs to it can be found and must be gone after it."""
+
+    def __init__(
+        self, connection: dict[str, t.Any], ranges: dict[tuple[str, int], tuple[int, int]], **options: t.Any
+    ) -> None:
+        self.mark = uuid.uuid4().hex
+        asked = {
+            "connection": connection,
+            "ranges": [[topic, partition, *bounds] for (topic, partition), bounds in ranges.items()],
+            "options": options,
+        }
+        path = f"{ROOT / '.ansible/collections'}:{ROOT}"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.scanning", json.dumps(asked)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": path, MARK: self.mark},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def opened(self) -> None:
+        """Wait until the session is there."""
+        assert self.process.stdout and self.process.stdout.readline() == "open\n", self.process.communicate()
+
+    def outcome(self) -> dict[str, t.Any]:
+        """The last line, which must be all that was printed, and nothing may be left of it."""
+        said, complaints = self.process.communicate(timeout=300)
+        assert not complaints, complaints
+        self.gone()
+        result: dict[str, t.Any] = json.loads(said.removeprefix("open\n"))
+        return result
+
+    def kill(self) -> None:
+        """End it as a machine's operator or the kernel does."""
+        self.process.kill()
+        self.process.communicate()
+
+    def gone(self, seconds: float = 15.0) -> None:
+        """Nothing that it has started may be there any more, soon."""
+        end = time.monotonic() + seconds
+        while left := self.processes():
+            assert time.monotonic() < end, left
+            time.sleep(0.1)
+
+    def processes(self, program: str = "") -> dict[int, str]:
+        """The processes that belong to it, but for itself: their ids and command lines."""
+        found = {}
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if f"{MARK}={self.mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                    words = os.fsdecode((process / "cmdline").read_bytes()).replace("\0", " ")
+                    if program in words and int(process.name) != self.process.pid:
+                        found[int(process.name)] = words
+        return found
+
+
+def main(asked: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Open the session, say so, and scan."""
+    connection = connection_from(asked["connection"], "source cluster")
+    ranges = [Range(TopicPartition(topic, part), start, end) for topic, part, start, end in asked["ranges"]]
+    printed = os.dup(1)  # the session has the process's output
+    try:
+        with open_session(spark_options_from(asked["options"])) as spark:
+            os.write(printed, b"open\n")
+            print("this goes to the session's log")
+            with kept(scan(spark, connection, ranges)) as rows:
+                found = rows.selectExpr("count(*)", "count(distinct partition, offset)").collect()[0]
+        return {"rows": found[0], "distinct": found[1]}
+    except MigrationError as exc:
+        return {"failed": str(exc), "kind": type(exc).__name__}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(json.loads(sys.argv[1]))))
