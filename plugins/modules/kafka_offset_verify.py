@@ -144,8 +144,10 @@ def verify(module: AnsibleModule) -> dict[str, t.Any]:
     found = _anchors(params) if params["method"] == "anchors" else _records(module)
     if found.problems:
         remedy = "and roll back with the receipt" if params["plan"] else "and correct what is committed"
+        count = len(found.problems)
+        wrong = "One thing is wrong" if count == 1 else f"{count} things are wrong, the first of them"
         module.fail_json(
-            msg=f"{len(found.problems)} things are wrong, first {found.problems[0]}. Keep consumers stopped, {remedy}.",
+            msg=f"{wrong}: {found.problems[0]}. Keep consumers stopped, {remedy}.",
             **found._asdict(),
         )
     return {"changed": False, **found._asdict()}
