@@ -17,6 +17,7 @@ description:
     proved, and nothing will be written. V(uncommitted) - the group has no commit for this partition. V(requested) - an
     option asked for this offset.
   - A verdict never makes this module fail; M(streamshift.kafka.kafka_offset_commit) applies the policies.
+  - Topics in O(repartitioned) are read whole, with Spark.
   - Nothing is written to the clusters.
 author:
   - The streamshift.kafka authors (@streamshift)
@@ -74,6 +75,8 @@ options:
       - What to do for a partition that the group has not committed, of a topic of which it has committed others.
       - V(ignore) leaves it alone. A consumer with C(auto.offset.reset=latest) would then lose records.
       - V(start) and V(end) commit the destination's start or end.
+      - Of topics in O(repartitioned) every partition at the destination gets an offset. What the group has not committed
+        counts as unconsumed, with V(end) as consumed.
     type: str
     choices: [ignore, start, end]
     default: ignore
@@ -84,6 +87,7 @@ options:
       - V(count_back) counts back from the first record that is on both, assuming that nothing else writes there.
       - V(start) takes the destination's start.
       - V(first_visible) takes the first record that is still on both, and says how many are skipped at most.
+      - Of topics in O(repartitioned) V(count_back) takes the first record that only the destination has.
       - V(fail) blocks the entry.
     type: str
     choices: [count_back, start, first_visible, fail]
