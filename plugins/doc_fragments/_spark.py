@@ -20,7 +20,7 @@ options:
           - Spark's master. By default V(local[*,4]), which is this machine with all its cores, where a task is tried four
             times.
           - Or like C(spark://host:7077), V(yarn), C(k8s://https://host). Then the workers need the same Python as here
-            with C(confluent-kafka), C(xxhash) and C(pyarrow), and have to reach the brokers and this machine.
+            with C(confluent-kafka), C(xxhash), C(pyarrow) and C(numpy), and have to reach the brokers and this machine.
         type: str
       remote:
         description:

@@ -23,6 +23,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundi
 if t.TYPE_CHECKING:
     import pyarrow
 
+# Here pandas brings numpy along; there, nothing does.
+_REQUIREMENTS = (*records.REQUIREMENTS, ("numpy", (1, 26), None))
 APPEAR_WITHIN = 180.0  # seconds; a busy cluster lets an application wait
 
 
@@ -62,5 +64,5 @@ def _lacking(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.Rec
     import pyarrow as pa
 
     for _unused in batches:
-        clauses = [f"{clause} for {sys.executable}" for clause in unmet(records.REQUIREMENTS)]
+        clauses = [f"{clause} for {sys.executable}" for clause in unmet(_REQUIREMENTS)]
         yield pa.RecordBatch.from_arrays([pa.array(clauses, pa.string())], ["lacks"])
