@@ -19,7 +19,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.wide 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     InvalidInput,
-    NotAuthorized,
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, commits_of
@@ -91,8 +90,8 @@ def translate(
             topic=merged[0].source_partition.topic,
             remedy="use strategy records, or take the topic out of repartitioned",
         )
-    source_counts = _partition_counts(source, {draft.source_partition.topic for draft in wanted})
-    destination_counts = _partition_counts(destination, {draft.partition.topic for draft in wanted})
+    source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
+    destination_counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
     entries: dict[tuple[str, TopicPartition], PlanEntry] = {}
     searched: dict[tuple[str, TopicPartition], Draft] = {}
     plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
@@ -217,16 +216,3 @@ def _commits(connection: Connection, names: t.Collection[str]) -> dict[tuple[str
     if not names:
         return {}
     return commits_of(groups.read_groups(connection, sorted(names)))
-
-
-def _partition_counts(connection: Connection, names: t.Collection[str]) -> dict[str, int]:
-    """How many partitions the topics have; those that do not exist are left out."""
-    if not names:
-        return {}
-    described = topics.describe_topics(connection, sorted(names))
-    denied = sorted(name for name, each in described.items() if each.error == "TOPIC_AUTHORIZATION_FAILED")
-    if denied:
-        raise NotAuthorized(
-            f"needs ACL TOPIC READ on {', '.join(denied)}", cluster=str(connection), remedy="grant it to the user"
-        )
-    return {name: each.partitions for name, each in described.items() if each.error is None}

@@ -11,7 +11,7 @@ import re
 import typing as t
 
 # Distribution, lowest version, first version that is too new.
-Requirement = tuple[str, tuple[int, ...], tuple[int, ...] | None]
+Requirement: t.TypeAlias = "tuple[str, tuple[int, ...], tuple[int, ...] | None]"
 
 
 class _StandIn(type):

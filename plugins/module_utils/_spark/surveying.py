@@ -143,7 +143,7 @@ def _survey(
     borders = {number: asked[number].borders for number in numbers}
     its = known.where(functions.col("pair").isin(*numbers))
     size = sum(asked[number].source_span[1] - asked[number].source_span[0] for number in numbers)
-    pairs = spark.createDataFrame([(piece, number) for piece, number in enumerate(of)], "range int, pair int")
+    pairs = spark.createDataFrame(list(enumerate(of)), "range int, pair int")
     theirs = (
         named(copies, matching).join(functions.broadcast(pairs), "range").where(functions.col("pair").isin(*numbers))
     )

@@ -101,8 +101,8 @@ def entries(
     *drafts: Draft,
     here: Side | None = None,
     there: Side | None = None,
-    sources=SOURCES,
-    destinations=DESTINATIONS,
+    sources: t.Mapping[str, int] = SOURCES,
+    destinations: t.Mapping[str, int] = DESTINATIONS,
     **wanted: t.Any,
 ) -> list[PlanEntry]:
     options = Wanted(Policy(), "ignore", (), 0)
@@ -115,7 +115,7 @@ def entries(
         Wanted(**{field: wanted.get(field, getattr(options, field)) for field in Wanted.__dataclass_fields__}),
         spark.session,  # type: ignore[arg-type]
     )
-    assert [key for key in found] == [each.key for each in found.values()]
+    assert list(found) == [each.key for each in found.values()]
     return list(found.values())
 
 
