@@ -101,15 +101,15 @@ def entries(
     *drafts: Draft,
     here: Side | None = None,
     there: Side | None = None,
-    sources: t.Mapping[str, int] = SOURCES,
-    destinations: t.Mapping[str, int] = DESTINATIONS,
+    sources: t.Mapping[str, int] | None = None,
+    destinations: t.Mapping[str, int] | None = None,
     **wanted: t.Any,
 ) -> list[PlanEntry]:
     options = Wanted(Policy(), "ignore", (), 0)
     found = use_case.entries(
         drafts,
-        sources,
-        destinations,
+        SOURCES if sources is None else sources,
+        DESTINATIONS if destinations is None else destinations,
         here or Side([*EU, *US], 50),  # type: ignore[arg-type]
         there or Side(ALL, 100),  # type: ignore[arg-type]
         Wanted(**{field: wanted.get(field, getattr(options, field)) for field in Wanted.__dataclass_fields__}),
