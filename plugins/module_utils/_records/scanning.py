@@ -21,7 +21,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import Opened, open_consumer
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS, fingerprint
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import (
+    PARTS,
+    fingerprint,
+    plain_fingerprint,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
     TIMESTAMP_LOG_APPEND_TIME,
     TIMESTAMP_NOT_AVAILABLE,
@@ -185,6 +189,8 @@ class _Scan:
             return False  # it has ended before
         for message in stretch:
             if message.error() is not None:
+                _close(rows, task, kind, begin)  # so that the task's position is known
+                kind, begin = None, len(offsets)
                 if self._is_end(task, message):
                     task.position = end
                 continue
@@ -196,12 +202,15 @@ class _Scan:
             if this_kind != kind:
                 _close(rows, task, kind, begin)
                 kind, begin = this_kind, len(offsets)
-            digest, bare = fingerprint(message.key(), message.value(), message.headers(), parts)
+            headers = message.headers()
+            if headers or parts is not PARTS:
+                digest, bare = fingerprint(message.key(), message.value(), headers, parts)
+            else:
+                digest = bare = plain_fingerprint(message.key(), message.value())
             offsets.append(offset)
             timestamps.append(timestamp)
             fingerprints.append(digest)
             bares.append(bare)
-            task.position = offset + 1
         _close(rows, task, kind, begin)
         return task.position >= end
 
@@ -242,9 +251,10 @@ class _Scan:
 
 
 def _close(rows: Rows, task: _Task, kind: int | None, begin: int) -> None:
-    """Tell the run that has begun with row `begin`, all of one kind of timestamp."""
+    """End the run that has begun with row `begin`, all of one kind of timestamp."""
     length = len(rows.offsets) - begin
     if length:
+        task.position = max(task.position, rows.offsets[-1] + 1)
         rows.runs.append(Run(task.piece, task.rank, length, kind == TIMESTAMP_LOG_APPEND_TIME))
         task.rank += length
         if kind == TIMESTAMP_NOT_AVAILABLE:

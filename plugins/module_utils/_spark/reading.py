@@ -57,13 +57,12 @@ def _batch(rows: Rows, wanted: Wanted) -> pyarrow.RecordBatch:
     lengths = [run.length for run in rows.runs]
     topics = sorted({run.piece.partition.topic for run in rows.runs})
     place = {topic: number for number, topic in enumerate(topics)}
-    indices = _repeated([place[run.piece.partition.topic] for run in rows.runs], lengths)
     columns = {
         "range": _repeated([run.piece.number for run in rows.runs], lengths),
-        "topic": pa.DictionaryArray.from_arrays(indices, pa.array(topics)).dictionary_decode(),
+        "topic": pa.array(topics).take(_repeated([place[run.piece.partition.topic] for run in rows.runs], lengths)),
         "partition": _repeated([run.piece.partition.partition for run in rows.runs], lengths),
-        "offset": pa.array(rows.offsets, pa.int64()),
-        "timestamp": pa.array(rows.timestamps, pa.int64()),
+        "offset": _long(array.array("q", rows.offsets)),
+        "timestamp": _long(array.array("q", rows.timestamps)),
         "log_append_time": _repeated([run.log_append_time for run in rows.runs], lengths).cast(pa.bool_()),
         "fingerprint": _digests(rows.fingerprints),
     }
@@ -73,8 +72,8 @@ def _batch(rows: Rows, wanted: Wanted) -> pyarrow.RecordBatch:
         ranks = array.array("q")
         for run in rows.runs:
             ranks.extend(range(run.rank, run.rank + run.length))
-        columns["rank"] = pa.Array.from_buffers(pa.int64(), len(ranks), [None, pa.py_buffer(ranks)])
-    return pa.RecordBatch.from_pydict(columns)
+        columns["rank"] = _long(ranks)
+    return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
 
 def _repeated(values: t.Sequence[int], lengths: t.Sequence[int]) -> pyarrow.Array:
@@ -87,10 +86,15 @@ def _repeated(values: t.Sequence[int], lengths: t.Sequence[int]) -> pyarrow.Arra
     return pa.Array.from_buffers(pa.int32(), len(column), [None, pa.py_buffer(column)])
 
 
+def _long(values: array.array[int]) -> pyarrow.Array:
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
+
+
 def _digests(digests: t.Sequence[bytes]) -> pyarrow.Array:
     """A binary column of values of 16 bytes."""
     import pyarrow as pa
 
-    bounds = array.array("i", range(0, 16 * len(digests) + 1, 16))
-    content = [None, pa.py_buffer(bounds), pa.py_buffer(b"".join(digests))]
-    return pa.Array.from_buffers(pa.binary(), len(digests), content)
+    content = [None, pa.py_buffer(b"".join(digests))]
+    return pa.Array.from_buffers(pa.binary(16), len(digests), content).cast(pa.binary())
