@@ -20,7 +20,6 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 FOREIGN = 3  # at the destination
-VALUE_BYTES = 100
 BEGIN, STEP = 1_700_000_000_000, 10  # the first record's timestamp, and the time from one to the next, in milliseconds
 BATCH_BYTES = 16384  # as Java's producers and so MirrorMaker 2 have it by default
 SECONDS = 120.0
@@ -40,6 +39,7 @@ class Load(t.NamedTuple):
     records: int
     groups: int
     caught_up: int
+    value_bytes: int = 100
 
     @property
     def topic_names(self) -> list[str]:
@@ -66,6 +66,9 @@ LOADS = {
         Load("long", topics=20, partitions=50, records=200, groups=20, caught_up=2),
         Load("longer", topics=20, partitions=50, records=2_000, groups=20, caught_up=2),
         Load("shared", topics=1, partitions=20, records=20_000, groups=500, caught_up=0),
+        Load("bytes", topics=1, partitions=16, records=125_000, groups=0, caught_up=0),
+        Load("kilobytes", topics=1, partitions=16, records=30_000, groups=0, caught_up=0, value_bytes=1000),
+        Load("small", topics=40, partitions=50, records=20, groups=0, caught_up=0),
     )
 }
 
@@ -116,7 +119,7 @@ def fill(address: str, load: Load, foreign: int) -> None:
         for partition in range(load.partitions):
             for number in range(-foreign, load.records):
                 key = b"%d" % number
-                value = f"{name} {partition} {number} ".encode().ljust(VALUE_BYTES, b".")
+                value = f"{name} {partition} {number} ".encode().ljust(load.value_bytes, b".")
                 while True:
                     try:
                         producer.produce(name, value, key, partition, timestamp=BEGIN + number * STEP)

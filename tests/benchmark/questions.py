@@ -10,6 +10,7 @@ import itertools
 import statistics
 import typing as t
 
+from tests.benchmark import spark
 from tests.benchmark.bed import ONE_WAY, Bed
 from tests.benchmark.loads import FOREIGN, LOADS, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
@@ -137,6 +138,9 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "commit": (commit, ("many",)),
     "length": (length, ("long", "longer")),
     "distance": (distance, ("many",)),
+    "scan": (spark.scan, ()),
+    "cold": (spark.cold, ()),
+    "match": (spark.match, ()),
 }
 
 

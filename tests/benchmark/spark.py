@@ -1,0 +1,165 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The questions about Spark: how fast it reads, how soon it is there, how fast it finds."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+from tests.benchmark.bed import Bed
+from tests.benchmark.loads import LOADS, Load, create, fill
+from tests.benchmark.rivals import connector_jars, consumer_performance, plain_consumer
+
+REPEATS = 3
+HERE = Path(__file__).parent
+
+Seconds = dict[str, list[float]]
+
+
+def scan(bed: Bed) -> None:
+    """How fast are whole topics read and fingerprinted, beside Spark's own connector and Kafka's own tool?"""
+    address = bed.source.near
+    with _program("scan") as ours, _program("connector", *map(str, connector_jars())) as theirs:
+        for name in ("bytes", "kilobytes"):
+            load = LOADS[name]
+            _fill(address, load)
+            (topic,), records = load.topic_names, load.partitions * load.records
+            print(f"\nscan: {records:,} records of {load.value_bytes:,} bytes in {load.partitions} partitions, 2 cores")
+            seconds: Seconds = {}
+            for again in range(REPEATS + 1):
+                turn = {
+                    "scan": ours.work(_asked(address, load), records),
+                    "Spark's Kafka connector": theirs.work(_asked(address, load), records),
+                    "ConsumerPerformance (Java, no fingerprints)": consumer_performance(address, topic, records),
+                    "plain confluent-kafka, 1 process": plain_consumer(address, topic, load.partitions, records),
+                }
+                for rival, its in turn.items() if again else ():  # the first turn warms all of them up
+                    seconds.setdefault(rival, []).append(its)
+            _table(seconds, records)
+            targets = ("target: 0.9", "target: 0.4", "")
+            for rival, target in zip(list(seconds)[1:], targets, strict=True):
+                print(f"  scan : {rival} = {_ratio(seconds, rival, 'scan'):.2f}  {target}", flush=True)
+        load = LOADS["small"]
+        _fill(address, load)
+        records = load.topics * load.partitions * load.records
+        print(f"\nscan: {load.topics * load.partitions:,} partitions of {load.records} records")
+        seconds = {}
+        for _again in range(REPEATS):
+            seconds.setdefault("scan", []).append(ours.work(_asked(address, load), records))
+            seconds.setdefault("Spark's Kafka connector", []).append(theirs.work(_asked(address, load), records))
+        _table(seconds, records)
+        ratio = _ratio(seconds, "Spark's Kafka connector", "scan")
+        print(f"  scan : Spark's Kafka connector = {ratio:.1f}  target: 20", flush=True)
+
+
+def cold(bed: Bed) -> None:
+    """How long until a session has done its first job in a Python worker?"""
+    print("\ncold: a session and its first job with Arrow, a process each, in turns")
+    cache = {"STREAMSHIFT_CACHE": str(bed.folder / "cache")}
+    learning = "from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session; session._LONG = 0; from tests.benchmark.spark_program import main"
+    subprocess.run(
+        [sys.executable, "-c", f"{learning}; main('scan')"],
+        env={**os.environ, **cache},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    seconds: Seconds = {}
+    for _again in range(REPEATS):
+        for name, place in (("with the archive of classes", cache), ("without", {"STREAMSHIFT_CACHE": os.devnull})):
+            with _program("scan", **place) as program:
+                seconds.setdefault(name, []).append(sum(program.began))
+    _table(seconds)
+    print("  targets: 5.5 s with, 10 s without", flush=True)
+
+
+def match(_bed: Bed) -> None:
+    """How long does it take to find 100,000 records among 10 million that were scanned?"""
+    print(
+        "\nmatch: 10,000,000 scanned records joined with 100,000 wanted fingerprints, nothing of the large side shuffled"
+    )
+    with _program("match") as program:
+        _table({"match": [program.work({}, 100_000) for _again in range(REPEATS)]}, 10_000_000)
+    print("  target: 15 s", flush=True)
+
+
+class _Program:
+    """spark_program.py, which does a line of work at a time."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.began: list[float] = self._said()
+
+    def work(self, asked: dict[str, t.Any], records: int) -> float:
+        """Seconds for it; it must have seen so many records."""
+        assert self.process.stdin
+        print(json.dumps(asked), file=self.process.stdin, flush=True)
+        seconds, seen = self._said()
+        if seen != records:
+            raise RuntimeError(f"{seen} records were found instead of {records}")
+        return float(seconds)
+
+    def _said(self) -> list[t.Any]:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.process.args!r} has failed")
+        said: list[t.Any] = json.loads(line)
+        return said
+
+
+@contextlib.contextmanager
+def _program(*words: str, **variables: str) -> t.Iterator[_Program]:
+    process = subprocess.Popen(
+        [sys.executable, str(HERE / "spark_program.py"), *words],
+        env={**os.environ, **variables},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for the benchmark alone
+    )
+    try:
+        yield _Program(process)
+    finally:
+        assert process.stdin
+        process.stdin.close()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _asked(address: str, load: Load) -> dict[str, t.Any]:
+    return {
+        "address": address,
+        "topics": load.topic_names,
+        "partitions": load.partitions,
+        "records": load.records,
+    }
+
+
+def _fill(address: str, load: Load) -> None:
+    create(address, load)
+    fill(address, load, 0)
+
+
+def _table(seconds: Seconds, records: int = 0) -> None:
+    print(f"  {'':<46}{'median s':>9}{'all runs':>22}" + f"{'records/s':>12}" * bool(records))
+    for name, its in seconds.items():
+        median, every = statistics.median(its), " ".join(f"{each:.2f}" for each in its)
+        print(f"  {name:<46}{median:>9.2f}{every:>22}" + f"{records / median:>12,.0f}" * bool(records), flush=True)
+
+
+def _ratio(seconds: Seconds, slow: str, fast: str) -> float:
+    """How many times as fast the one is."""
+    return statistics.median(seconds[slow]) / statistics.median(seconds[fast])

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A Spark session that is given work line by line, so that rivals can take turns, each in a process of its own.
+
+    spark_program.py scan | connector JAR... | match
+
+It prints how long the session took, and the first job with Arrow; then for each line of JSON the seconds of its work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+import typing as t
+
+from pyspark.sql import SparkSession, functions
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
+
+MASTER = "local[2]"
+MEMORY = "2g"
+SCANNED, WANTED = 10_000_000, 100_000
+
+Work = t.Callable[[SparkSession, dict[str, t.Any]], tuple[float, int]]
+
+
+def scanned(spark: SparkSession, asked: dict[str, t.Any]) -> tuple[float, int]:
+    """Count, last offset and fingerprints of a topic, read as the collection does."""
+    connection = connection_from({"bootstrap_servers": asked["address"]})
+    ranges = [
+        Range(TopicPartition(topic, part), 0, asked["records"])
+        for topic in asked["topics"]
+        for part in range(asked["partitions"])
+    ]
+    begin = time.perf_counter()
+    rows = scan(spark, connection, ranges)
+    found = rows.selectExpr("count(*)", "max(offset)", "bit_xor(xxhash64(fingerprint))").collect()[0]
+    return time.perf_counter() - begin, found[0]
+
+
+def connected(spark: SparkSession, asked: dict[str, t.Any]) -> tuple[float, int]:
+    """The same with Spark's own connector and hash function, twice, for as many bits."""
+    begin = time.perf_counter()
+    rows = (
+        spark.read.format("kafka")
+        .option("kafka.bootstrap.servers", asked["address"])
+        .option("subscribe", ",".join(asked["topics"]))
+        .option("kafka.fetch.max.wait.ms", "10")  # with its default the ends of partitions take half a second each
+        .load()
+    )
+    hashes = ("bit_xor(xxhash64(key, value))", "bit_xor(xxhash64(value, key))")
+    found = rows.selectExpr("count(*)", "max(offset)", *hashes).collect()[0]
+    return time.perf_counter() - begin, found[0]
+
+
+def matched(spark: SparkSession, _asked: dict[str, t.Any]) -> tuple[float, int]:
+    """Join the kept rows of a scan with a broadcast set of wanted fingerprints; every hundredth is wanted."""
+    columns = (
+        "id % 16 as partition",
+        "id div 16 as offset",
+        "id as timestamp",
+        "unhex(md5(string(id))) as fingerprint",
+    )
+    wanted = spark.range(0, SCANNED, SCANNED // WANTED).selectExpr(*columns)
+    with kept(spark.range(0, SCANNED, 1, 8).selectExpr(*columns)) as rows:
+        begin = time.perf_counter()
+        found = rows.join(functions.broadcast(wanted.select("fingerprint", "timestamp")), ["fingerprint", "timestamp"])
+        plan = found._jdf.queryExecution().toString()
+        places = found.groupBy("partition").agg(functions.min("offset"), functions.count("*").alias("n")).collect()
+        seconds = time.perf_counter() - begin
+    assert "SortMergeJoin" not in plan and "ShuffledHashJoin" not in plan and "BroadcastHashJoin" in plan
+    return seconds, sum(row["n"] for row in places)
+
+
+def main(kind: str, *jars: str) -> None:
+    works: dict[str, Work] = {"scan": scanned, "connector": connected, "match": matched}
+    out = os.fdopen(os.dup(1), "w")  # a session has the process's output
+    begin = time.perf_counter()
+    with _session(kind, jars) as spark:
+        opened = time.perf_counter()
+        spark.range(0, 1000, 1, 2).mapInArrow(_same, "id bigint").count()
+        first = time.perf_counter()
+        print(json.dumps([opened - begin, first - opened]), file=out, flush=True)
+        for line in sys.stdin:
+            print(json.dumps(works[kind](spark, json.loads(line))), file=out, flush=True)
+
+
+@contextlib.contextmanager
+def _session(kind: str, jars: t.Sequence[str]) -> t.Iterator[SparkSession]:
+    """The collection's own session; for the connector one with what Spark does by default, as its users have it."""
+    if kind != "connector":
+        with open_session(SparkOptions(master=MASTER, driver_memory=MEMORY)) as spark:
+            yield spark
+        return
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    # What the connector logs below this level names classes that newer versions of Spark lack.
+    conf = {"spark.log.level": "WARN", "spark.ui.enabled": "false", "spark.jars": ",".join(jars)}
+    conf["spark.driver.memory"] = MEMORY
+    spark = SparkSession.builder.master(MASTER).config(map=dict(conf)).getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _same(batches: t.Iterator[t.Any]) -> t.Iterator[t.Any]:
+    yield from batches
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
