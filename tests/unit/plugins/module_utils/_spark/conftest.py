@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One Spark session for all tests of this folder that want one: starting it costs seconds."""
+"""One Spark session for all tests of this folder that want one: starting it costs seconds. A process has one at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session i
 OPTIONS = SparkOptions(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark() -> t.Iterator[SparkSession]:
     """Two cores, two shuffle partitions, UTC."""
     with open_session(OPTIONS) as session:
