@@ -250,15 +250,19 @@ def translate(module: AnsibleModule) -> dict[str, t.Any]:
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     with files.locked(path):
         before = files.read(path)
+        taken = snapshot.read(
+            files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets"),
+            params["snapshot"],
+            params["snapshot_group"],
+        )
+        mapping = options.mapping(params)
+        for pattern in mapping.idle_patterns({entry.partition.topic for entry in taken.entries}):
+            module.warn(f"repartitioned: {pattern} matches no topic of these groups")
         plan = use_case.translate(
-            snapshot.read(
-                files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets"),
-                params["snapshot"],
-                params["snapshot_group"],
-            ),
+            taken,
             source,
             destination,
-            options.mapping(params),
+            mapping,
             _options(params),
             file.from_json(before, path) if before is not None else None,
             _receipt(params["receipt"]),

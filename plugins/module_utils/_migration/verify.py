@@ -70,7 +70,7 @@ def anchors(plan: Plan, receipt: Receipt, source: Connection, destination: Conne
     entries, problems = committed_entries(plan, receipt, destination)
     matched_by = {entry.evidence.matched_by for entry in entries if entry.evidence.matched_by}
     checked: set[Key] = set()
-    compared = 0
+    compared = wrong = 0
     for parts in sorted(matched_by):
         alike = [entry for entry in entries if entry.evidence.matched_by == parts]
         here, there = _sides(source, destination, parts)
@@ -79,8 +79,10 @@ def anchors(plan: Plan, receipt: Receipt, source: Connection, destination: Conne
         for entry in alike:
             checked.add(entry.key)
             compared += len(_anchors(entry))
-            problems += _record_problems(entry, here, there)
-    return Verified(len(checked), len(entries) - len(checked), compared, sorted(problems), [])
+            found = _record_problems(entry, here, there)
+            wrong += bool(found)
+            problems += found
+    return Verified(len(checked) - wrong, len(entries) - len(checked), compared, sorted(problems), [])
 
 
 def _sides(source: Connection, destination: Connection, matched_by: tuple[str, ...]) -> tuple[Side, Side]:

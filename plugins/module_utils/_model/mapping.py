@@ -57,6 +57,10 @@ class Mapping:
         """Whether records of a source topic may stand in any partition there."""
         return matches(topic, self.repartitioned)
 
+    def idle_patterns(self, topics: t.Collection[str]) -> list[str]:
+        """The patterns of repartitioned that match none of these source topics."""
+        return [pattern for pattern in self.repartitioned if not any(matches(topic, [pattern]) for topic in topics)]
+
     def group(self, group: str, topic: str) -> str:
         """The destination's name of a source group, for what it has committed on a source topic."""
         return _first(self.group_rules, group, topic)

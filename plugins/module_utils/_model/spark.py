@@ -63,6 +63,14 @@ class SparkOptions:
         return self.remote is None and self.master.startswith("local")
 
     @property
+    def master_addresses(self) -> list[tuple[str, int]]:
+        """Hosts and ports of a standalone cluster's masters; empty for masters of another kind."""
+        if not self.master.startswith("spark://"):
+            return []
+        places = (place.rpartition(":") for place in self.master.removeprefix("spark://").split(","))
+        return [(host.strip("[]"), int(port)) for host, _colon, port in places if port.isdecimal()]
+
+    @property
     def remote_address(self) -> tuple[str, int]:
         """Host and port of the Spark Connect server, whose default is 15002."""
         place = (self.remote or "").removeprefix("sc://").partition("/")[0].partition(";")[0]

@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 LOWEST = 17  # of Spark 4
 VECTOR = "--add-modules=jdk.incubator.vector"
 _SECONDS = 20.0
-_REMEDY = "install Java 17 or newer there, or set java_home"
+_REMEDY = "install Java 17 or newer on this machine, or set java_home to where it is"
 
 
 class Java(t.NamedTuple):

@@ -43,7 +43,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundi
 )
 
 _LOG = "spark.log"
-_ANSWERS_WITHIN = 15.0  # seconds
+_PROBED_WITHIN = 5.0  # seconds
+_ANSWERS_WITHIN = 15.0
 _ENDS_WITHIN = 60.0
 _LONG = 60.0
 # What makes results the same everywhere, and keeps values out of tracebacks.
@@ -88,7 +89,19 @@ def obstacle(options: SparkOptions) -> str | None:
             find_java(options)
     except InvalidInput as exc:
         return str(exc)
+    addresses = options.master_addresses if options.remote is None else [options.remote_address]
+    if addresses and not any(map(_answers, addresses)):
+        what = "master" if options.remote is None else "remote"
+        return f"{options} does not answer. Correct {what} (group_migration_spark.{what}), or start it."
     return None
+
+
+def _answers(address: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(address, _PROBED_WITHIN).close()
+    except OSError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
