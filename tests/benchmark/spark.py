@@ -35,19 +35,27 @@ def scan(bed: Bed) -> None:
             (topic,), records = load.topic_names, load.partitions * load.records
             print(f"\nscan: {records:,} records of {load.value_bytes:,} bytes in {load.partitions} partitions, 2 cores")
             seconds: Seconds = {}
+            cpu: dict[_Program, list[float]] = {ours: [], theirs: []}
             for again in range(REPEATS + 1):
+                before = {program: program.cpu() for program in cpu}
                 turn = {
                     "scan": ours.work(_asked(address, load), records),
                     "Spark's Kafka connector": theirs.work(_asked(address, load), records),
                     "ConsumerPerformance (Java, no fingerprints)": consumer_performance(address, topic, records),
                     "plain confluent-kafka, 1 process": plain_consumer(address, topic, load.partitions, records),
                 }
-                for rival, its in turn.items() if again else ():  # the first turn warms all of them up
+                if not again:
+                    continue  # the first turn warms all of them up
+                for rival, its in turn.items():
                     seconds.setdefault(rival, []).append(its)
+                for program, used in cpu.items():
+                    used.append((program.cpu() - before[program]) / records * 1e6)
             _table(seconds, records)
             targets = ("target: 0.9", "target: 0.4", "")
             for rival, target in zip(list(seconds)[1:], targets, strict=True):
                 print(f"  scan : {rival} = {_ratio(seconds, rival, 'scan'):.2f}  {target}", flush=True)
+            each = [f"{statistics.median(used):.2f}" for used in cpu.values()]
+            print(f"  CPU for a record: scan {each[0]} us, Spark's Kafka connector {each[1]} us", flush=True)
         load = LOADS["small"]
         _fill(address, load)
         records = load.topics * load.partitions * load.records
@@ -107,6 +115,16 @@ class _Program:
         if seen != records:
             raise RuntimeError(f"{seen} records were found instead of {records}")
         return float(seconds)
+
+    def cpu(self) -> float:
+        """Seconds of CPU that it and the processes it has begun have used so far; they are in one session."""
+        used = 0.0
+        for file in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                fields = file.read_text().rpartition(")")[2].split()  # from the third of proc(5) on
+                if int(fields[3]) == self.process.pid:
+                    used += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # of ended children, too
+        return used
 
     def _said(self) -> list[t.Any]:
         assert self.process.stdout
