@@ -73,9 +73,13 @@ def cold(bed: Bed) -> None:
     """How long until a session has done its first job in a Python worker?"""
     print("\ncold: a session and its first job with Arrow, a process each, in turns")
     cache = {"STREAMSHIFT_CACHE": str(bed.folder / "cache")}
-    learning = "from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session; session._LONG = 0; from tests.benchmark.spark_program import main"
+    learning = (
+        "from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session",
+        "session._LONG = 0",
+        "from tests.benchmark.spark_program import main; main('scan')",
+    )
     subprocess.run(
-        [sys.executable, "-c", f"{learning}; main('scan')"],
+        [sys.executable, "-c", "; ".join(learning)],
         env={**os.environ, **cache},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing as t
+from unittest import mock
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import reading
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import translate as use_case
@@ -50,6 +52,10 @@ class World:
 
     def describe_topics(self, _connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
         return {name: types.SimpleNamespace(error=self.errors.get(name), partitions=1) for name in names}
+
+    def partition_counts(self, connection: Connection, names: t.Collection[str]) -> dict[str, int]:
+        with mock.patch.object(topics, "describe_topics", self.describe_topics):
+            return topics.partition_counts(connection, names)
 
     def topic_settings(self, _connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
         settings = types.SimpleNamespace(log_append_time=False, compacted=False, retention_ms=None)
