@@ -56,3 +56,16 @@ def test_damaged_files_are_named_where_they_are_though_a_dry_run_works_on_copies
         assert "Remove it, and let the plan be made again" in output
         assert f"the receipt file {folder}/receipt.json is damaged" in output
     assert controller.files()["kafka-migrations/onprem-to-cloud/plan.json"] == b"{"
+
+
+@pytest.mark.parametrize("limit", ["verify_limit", "search_limit", "spark_limit"])
+def test_a_negative_limit_is_told_before_anything_is_written(controller, limit):
+    output = failed(controller.migrate_groups(groups=["billing"], **{limit: -1}))
+    assert f"group_migration_{limit} is -1. Give 0 or more." in output
+    assert "cannot connect" not in output and controller.files() == {}
+
+
+def test_one_cluster_for_both_without_new_names_is_refused(controller):
+    output = failed(controller.migrate_groups(groups=["billing"], source="cloud"))
+    assert "group_migration_source and group_migration_destination are both cloud" in output
+    assert "cannot connect" not in output
