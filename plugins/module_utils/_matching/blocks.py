@@ -14,6 +14,8 @@ from __future__ import annotations
 import collections
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
+
 # One record in so many ends a block, but no block has fewer (which a run of equal records could make) or more.
 ONE_IN = 1024
 FEWEST, MOST = 128, 4096
@@ -21,20 +23,8 @@ FEWEST, MOST = 128, 4096
 _Item = t.TypeVar("_Item")
 
 
-class How(t.NamedTuple):
-    """What of a record is compared beside key and value."""
-
-    headers: bool
-    timestamp: bool
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """As a plan's matched_by says it."""
-        return "key", "value", *(["headers"] if self.headers else []), *(["timestamp"] if self.timestamp else [])
-
-
 # Strictest first: a copier may add headers, a destination may rewrite timestamps.
-HOWS = (How(True, True), How(False, True), How(True, False), How(False, False))
+MATCHINGS = (Matching(True, True), Matching(True, False), Matching(False, True), Matching(False, False))
 
 
 class Block(t.NamedTuple):
@@ -54,7 +44,7 @@ class Block(t.NamedTuple):
     bare: bytes
     timestamps: bytes
 
-    def content(self, how: How) -> tuple[bytes, bytes]:
+    def content(self, how: Matching) -> tuple[bytes, bytes]:
         """What is the same for two blocks with equal records in equal order."""
         return self.fingerprints if how.headers else self.bare, self.timestamps if how.timestamp else b""
 
@@ -92,12 +82,14 @@ def pair_up(
     return Pairing(pairs[::step], left[::step], rest)
 
 
-def pair_blocks(source: t.Sequence[Block], destination: t.Sequence[Block], how: How) -> Pairing[Block]:
+def pair_blocks(source: t.Sequence[Block], destination: t.Sequence[Block], how: Matching) -> Pairing[Block]:
     """The blocks that hold equal records in equal order, and those that have no such partner."""
     return pair_up(source, destination, lambda block: block.content(how))
 
 
-def best_how(source: t.Sequence[Block], destination: t.Sequence[Block], hows: t.Sequence[How] = HOWS) -> How:
+def best_how(
+    source: t.Sequence[Block], destination: t.Sequence[Block], hows: t.Sequence[Matching] = MATCHINGS
+) -> Matching:
     """The comparison by which most records are equal; of several such the one that comes first."""
     return max(
         hows, key=lambda how: sum(block.records for block, _other in pair_blocks(source, destination, how).pairs)

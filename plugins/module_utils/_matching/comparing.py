@@ -19,12 +19,12 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import (
     MOST,
     Block,
-    How,
     Pairing,
     best_how,
     pair_blocks,
     pair_up,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 
 # Records of blocks without a partner that are read for one entry; they are held in memory.
 READ_AT_MOST = 1_000_000
@@ -41,7 +41,7 @@ class Row(t.NamedTuple):
     fingerprint: bytes
     bare: bytes
 
-    def content(self, how: How) -> Content:
+    def content(self, how: Matching) -> Content:
         """What makes it the same record on both sides."""
         return self.fingerprint if how.headers else self.bare, self.timestamp if how.timestamp else None
 
@@ -104,7 +104,7 @@ class Comparison(t.NamedTuple):
     where the sequences part, None where one has ended. in_order is None where several partitions are one side.
     """
 
-    how: How
+    how: Matching
     compared: int
     missing: list[Unpaired]
     extra: list[Unpaired]
@@ -131,8 +131,8 @@ class Sides:
 
     source: Half
     destination: Half
-    hows: tuple[How, ...]
-    how: How
+    hows: tuple[Matching, ...]
+    how: Matching
     pairing: Pairing[Block]
 
     @property
@@ -141,7 +141,7 @@ class Sides:
         return len(self.source.windows) == len(self.destination.windows) == 1
 
 
-def sides_of(source: Half, destination: Half, hows: t.Sequence[How]) -> Sides:
+def sides_of(source: Half, destination: Half, hows: t.Sequence[Matching]) -> Sides:
     """The comparison of `hows` by which most is equal, and what is equal by it."""
     how = best_how(source.blocks, destination.blocks, hows)
     return Sides(source, destination, tuple(hows), how, pair_blocks(source.blocks, destination.blocks, how))
@@ -271,11 +271,7 @@ def _pair_rows(sides: Sides, here: list[Row], there: list[Row]) -> tuple[Pairing
     return paired, _in_order(sides.pairing.pairs, paired.pairs)
 
 
-def _pairs(here: list[Row], there: list[Row], how: How) -> int:
-    return len(pair_up(here, there, lambda row: row.content(how)).pairs)
-
-
-def _equal(here: list[Row], there: list[Row], how: How) -> int:
+def _equal(here: list[Row], there: list[Row], how: Matching) -> int:
     return len(pair_up(here, there, lambda row: row.content(how)).pairs)
 
 

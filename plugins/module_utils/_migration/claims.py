@@ -10,7 +10,8 @@ import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import HOWS, How
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import MATCHINGS
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.comparison import Case
@@ -27,7 +28,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
 
-Compared = tuple[tuple[str, ...], tuple[How, ...]]  # parts that fingerprints cover, and what of a record is compared
+Compared = tuple[
+    tuple[str, ...], tuple[Matching, ...]
+]  # parts that fingerprints cover, and what of a record is compared
 
 
 class Claims(t.NamedTuple):
@@ -127,7 +130,7 @@ def of_commits(
                 tuple((partition, commits[group, partition].offset) for partition in partitions),
                 None,
             )
-            cases.append(Case(claim, *(_compared(match_on) if match_on else (PARTS, HOWS))))
+            cases.append(Case(claim, *(_compared(match_on) if match_on else (PARTS, MATCHINGS))))
     return Claims(taken.snapshot.cluster_id or "", topics.cluster_id(destination), cases, 0, problems, taken.warnings())
 
 
@@ -165,7 +168,7 @@ def _usual(entries: t.Iterable[PlanEntry]) -> Compared:
     """How entries are compared that nothing was matched for: as all others, where only some parts ever counted."""
     known = {_compared(entry.evidence.matched_by) for entry in entries if entry.evidence.matched_by}
     parts = {parts for parts, _hows in known}
-    return known.pop() if len(known) == 1 and parts != {PARTS} else (PARTS, HOWS)
+    return known.pop() if len(known) == 1 and parts != {PARTS} else (PARTS, MATCHINGS)
 
 
 def _compared(matched_by: t.Collection[str]) -> Compared:
@@ -173,5 +176,5 @@ def _compared(matched_by: t.Collection[str]) -> Compared:
     parts = tuple(part for part in PARTS if part in matched_by)
     timestamp = "timestamp" in matched_by
     if parts == ("key", "value"):
-        return PARTS, (How(False, timestamp),)
-    return parts, (How(True, timestamp),)
+        return PARTS, (Matching(timestamp, headers=False),)
+    return parts, (Matching(timestamp, headers=True),)

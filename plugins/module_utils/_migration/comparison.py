@@ -13,7 +13,7 @@ import itertools
 import operator
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import MOST, Block, How
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import MOST, Block
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.comparing import (
     READ_AT_MOST,
     Comparison,
@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.compar
     sides_of,
     to_read,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.fates import Elsewhere, count
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim, finding
@@ -56,7 +57,7 @@ class Case(t.NamedTuple):
 
     claim: Claim
     parts: tuple[str, ...]
-    hows: tuple[How, ...]
+    hows: tuple[Matching, ...]
 
 
 def findings(
@@ -179,7 +180,7 @@ class _Run:
             for case, (its, others) in zip(cases, windows, strict=True)
         ]
 
-    def _hows(self, case: Case) -> tuple[How, ...]:
+    def _hows(self, case: Case) -> tuple[Matching, ...]:
         """Without timestamps, where the destination has its own and something else is possible."""
         own = any(self.there.logs[partition].facts.log_append_time for partition, _offset in case.claim.destination)
         return tuple(how for how in case.hows if not (own and how.timestamp)) or case.hows

@@ -13,8 +13,9 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import Block, How
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import Block
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.comparing import Content, Row
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.cutting import SCHEMA, cut
@@ -38,7 +39,7 @@ class Search(t.NamedTuple):
     """What to look for in a range."""
 
     wanted: t.Collection[Content]
-    how: How
+    how: Matching
 
 
 class Sighting(t.NamedTuple):
@@ -76,7 +77,7 @@ def search(spark: SparkSession, asked: Asked, searches: t.Sequence[Search]) -> l
     hows = _frame(
         spark,
         "range int, headers boolean, timestamped boolean",
-        [(number, *each.how) for number, each in enumerate(searches)],
+        [(number, each.how.headers, each.how.timestamp) for number, each in enumerate(searches)],
     )
     wanted = _frame(
         spark,

@@ -20,7 +20,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import blocks, comparing, fates
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import HOWS, Block, How, cut_at
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import MATCHINGS, Block, cut_at
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.comparing import (
     Comparison,
     Half,
@@ -30,10 +30,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.compar
     sides_of,
     to_read,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.fates import Counts, Elsewhere, Seen
 
 MARGIN = 16
-EXACT = (How(True, True),)
+EXACT = (Matching(True, True),)
 
 Log = list[tuple[int, str]]  # offset and content; the content decides everything
 
@@ -81,7 +82,7 @@ def half(log: list[Row], start: int, limit: int | None) -> Half:
     return Half((window,), blocks_of([row for row in log if window.start <= row.offset < window.end]))
 
 
-def seen(rows: t.Iterable[Row], how: How) -> dict[t.Any, Seen]:
+def seen(rows: t.Iterable[Row], how: Matching) -> dict[t.Any, Seen]:
     found: dict[t.Any, Seen] = {}
     for row in rows:
         known = found.get(row.content(how), Seen(0, row.place, row.offset))
@@ -271,7 +272,7 @@ def test_the_first_difference_is_named_on_both_sides():
     assert compared.first_difference == (None, 49)
 
 
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", MATCHINGS)
 def test_the_strictest_comparison_by_which_records_are_equal_is_taken(how):
     source = log_of(str(number) for number in range(40))
     destination = [
@@ -281,7 +282,7 @@ def test_the_strictest_comparison_by_which_records_are_equal_is_taken(how):
         for row in source
     ]
     for start, further in ((0, 0), (38, 0), (37, 1)):  # with blocks that are equal, and with single records only
-        sides = sides_of(half(source, start, None), half(destination, start + further, None), HOWS)
+        sides = sides_of(half(source, start, None), half(destination, start + further, None), MATCHINGS)
         reading = to_read(sides)
         compared = compare(sides, reading, _read(source, reading.source), _read(destination, reading.destination))
         assert compared.how == how

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import How
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.comparing import Comparison
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.fates import Counts, Spot
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim, finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -23,7 +23,7 @@ REPEATED = NOTHING._replace(repeated=3, first_repeated=Spot(None, (0, 61)))
 
 
 def compared(unexamined=0, copies=0, in_order=True):
-    return Comparison(How(True, True), 7, [], [], [], unexamined, copies, (50, 61), in_order)
+    return Comparison(Matching(True, True), 7, [], [], [], unexamined, copies, (50, 61), in_order)
 
 
 def found(claim=EXACT, counts=NOTHING, is_compacted=False, **more):

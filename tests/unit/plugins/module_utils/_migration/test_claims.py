@@ -11,7 +11,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import HOWS, How
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import MATCHINGS
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
@@ -62,16 +63,16 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claims.Claims]:
 def test_a_committed_entry_is_compared_from_both_offsets_on(claimed):
     (case,) = claimed([entry()]).cases
     assert case.claim == ("billing", ((FIRST, 50),), ((FIRST, 60),), 0)
-    assert (case.parts, case.hows) == (PARTS, (How(True, True),))
+    assert (case.parts, case.hows) == (PARTS, (Matching(True, True),))
 
 
 @pytest.mark.parametrize(
     ("matched_by", "parts", "hows"),
     [
-        (("key", "value", "timestamp"), PARTS, (How(False, True),)),
-        (("key", "value", "headers"), PARTS, (How(True, False),)),
-        (("value",), ("value",), (How(True, False),)),
-        ((), PARTS, HOWS),
+        (("key", "value", "timestamp"), PARTS, (Matching(timestamp=True, headers=False),)),
+        (("key", "value", "headers"), PARTS, (Matching(timestamp=False, headers=True),)),
+        (("value",), ("value",), (Matching(timestamp=False, headers=True),)),
+        ((), PARTS, MATCHINGS),
     ],
 )
 def test_what_was_matched_is_compared(claimed, matched_by, parts, hows):
@@ -83,7 +84,7 @@ def test_where_only_some_parts_count_they_count_for_all(claimed):
     cases = claimed(
         [entry(matched_by=("value", "timestamp")), entry(SECOND, source=((SECOND, 0),), matched_by=())]
     ).cases
-    assert [(case.parts, case.hows) for case in cases] == [(("value",), (How(True, True),))] * 2
+    assert [(case.parts, case.hows) for case in cases] == [(("value",), (Matching(True, True),))] * 2
 
 
 def test_repeats_are_those_that_the_plan_admits(claimed):

@@ -22,8 +22,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import blocks, comparing
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import HOWS, Block, How, cut_at
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import MATCHINGS, Block, cut_at
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.comparing import Row
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import comparison, elsewhere
@@ -120,7 +121,7 @@ def found_of(
     clusters: Clusters,
     positions: t.Sequence[tuple[int, int]],
     limit: int | None = None,
-    hows: tuple[How, ...] = HOWS[:1],
+    hows: tuple[Matching, ...] = MATCHINGS[:1],
 ) -> list[t.Any]:
     cases = [Case(Claim("g", ((AT, c),), ((AT, d),), 0), PARTS, hows) for c, d in positions]
     with (
@@ -165,7 +166,7 @@ def test_every_group_gets_what_counting_gives(here, there, first, other, positio
 
 
 def apart(log: list[Row], offset: int) -> tuple[collections.Counter[t.Any], collections.Counter[t.Any]]:
-    how = HOWS[0]
+    how = MATCHINGS[0]
     return (
         collections.Counter(row.content(how) for row in log if row.offset < offset),
         collections.Counter(row.content(how) for row in log if row.offset >= offset),
@@ -190,7 +191,7 @@ def test_exact_groups_are_right_and_others_are_not(size, lag, numbers, limit, ow
     clusters = Clusters({"source": {AT: source}, "destination": {AT: destination}}, own_time)
     stand = [min(number, len(copied)) for number in numbers]
     right = [(at(source, number), at(destination, number + 1)) for number in stand]
-    for found in found_of(clusters, right, limit, HOWS):
+    for found in found_of(clusters, right, limit, MATCHINGS):
         assert found.problems == ()
         assert (found.repeated, found.foreign) == (0, 0)
         assert found.in_order is not False
@@ -199,14 +200,14 @@ def test_exact_groups_are_right_and_others_are_not(size, lag, numbers, limit, ow
     if number + skips <= len(copied):
         wrong = [*right]
         wrong[moved] = (right[moved][0], at(destination, number + 1 + skips))
-        answers = found_of(clusters, wrong, limit, HOWS)
+        answers = found_of(clusters, wrong, limit, MATCHINGS)
         assert 0 < answers[moved].left_behind <= skips
         assert "left behind" in answers[moved].problems[0]
         assert all(not found.problems for each, found in enumerate(answers) if wrong[each] == right[each])
     if number >= skips:
         wrong = [*right]
         wrong[moved] = (right[moved][0], at(destination, number + 1 - skips))
-        answers = found_of(clusters, wrong, limit, HOWS)
+        answers = found_of(clusters, wrong, limit, MATCHINGS)
         assert 0 < answers[moved].repeated <= skips
         assert "repeated" in answers[moved].problems[0]
 
