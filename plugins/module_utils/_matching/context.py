@@ -37,6 +37,10 @@ class Matching(t.NamedTuple):
             *(("timestamp",) if self.timestamp else ()),
         )
 
+    def fingerprint(self, record: Record) -> str:
+        """What of a record's content is compared, as a plan shows it."""
+        return (record.digest if self.headers else record.bare).hex()
+
     @property
     def key(self) -> c.Callable[[Record], Key]:
         """What must be equal for two records to match."""

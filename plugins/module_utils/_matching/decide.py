@@ -34,7 +34,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.readin
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut, find_cut
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tail import check_tail
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 WIDTHS = (8, 64, 512, 4096)  # offsets of context on each side; more when there is a doubt
 _REPEATED = 512  # enough where consumed records follow unconsumed ones, as they seem to be
@@ -59,12 +58,7 @@ def decide(question: Question) -> Decision | Need:
     except NotRead:
         return reader.need()
     except BudgetSpent:
-        return Decision(
-            Verdict.BLOCKED,
-            None,
-            Reason.SEARCH_BUDGET_SPENT,
-            detail=f"more than {question.policy.budget} records would have to be read",
-        )
+        return rows.budget_spent(question.policy)
     return reader.need() if reader.source.missing_uncommitted else decision
 
 
@@ -148,7 +142,7 @@ def _before(context: Context, known: Known, record: Record | None) -> Anchor | N
         return None
     nearest = context.before[-1:] and known.key(context.before[-1]) == known.key(record)
     offset = context.before[-1].offset if nearest else known.consumed_at(record)
-    return Anchor(offset, record.offset, _fingerprint(known, record))
+    return Anchor(offset, record.offset, known.matching.fingerprint(record))
 
 
 def _after(context: Context, known: Known, record: Record | None) -> Anchor | None:
@@ -156,8 +150,4 @@ def _after(context: Context, known: Known, record: Record | None) -> Anchor | No
         return None
     nearest = context.after[:1] and known.key(context.after[0]) == known.key(record)
     offset = context.after[0].offset if nearest else known.unconsumed_at(record)
-    return Anchor(offset, record.offset, _fingerprint(known, record))
-
-
-def _fingerprint(known: Known, record: Record) -> str:
-    return (record.digest if known.matching.headers else record.bare).hex()
+    return Anchor(offset, record.offset, known.matching.fingerprint(record))

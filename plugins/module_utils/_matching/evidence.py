@@ -152,6 +152,11 @@ class Decision:
     lossless: int | None = None
 
 
+def blocked(reason: Reason, detail: str, lossless: int | None = None) -> Decision:
+    """The answer where nothing is proved."""
+    return Decision(Verdict.BLOCKED, None, reason, detail=detail, lossless=lossless)
+
+
 def united(spans: list[Span], new: Span) -> list[Span]:
     """The same offsets as sorted spans that neither touch nor overlap, as those given are already."""
     start, end = new

@@ -14,7 +14,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.compar
     Content,
     Fate,
     Row,
-    Unpaired,
 )
 
 
@@ -113,12 +112,8 @@ def _missing(comparison: Comparison, elsewhere: Elsewhere) -> tuple[list[Spot], 
         elif each.fate is Fate.COUNTS:
             absent.append(each.row)
         else:
-            to_come += _is_to_come(each)
+            to_come += each.fate is Fate.TO_COME
     return left_behind, absent, to_come
-
-
-def _is_to_come(each: Unpaired) -> bool:
-    return each.fate is Fate.TO_COME
 
 
 def _surplus(content: Content, elsewhere: Elsewhere) -> int:

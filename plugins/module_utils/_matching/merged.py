@@ -15,7 +15,12 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, LogFacts, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Decision,
+    LogFacts,
+    Policy,
+    blocked,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -110,13 +115,13 @@ def refused(positions: t.Iterable[Position]) -> Decision | None:
     """What a single source partition decides for all entries of the group, None where nothing stands in the way."""
     for at in positions:
         if at.consumed_below > at.facts.high_watermark:
-            return _blocked(
+            return blocked(
                 Reason.BEYOND_END,
                 f"{at.partition} ends at {at.facts.high_watermark} at the source, and {at.consumed_below} is committed: the "
                 "topic was recreated or truncated after the commit; reset the group at the source first",
             )
         if at.consumed_below > at.facts.end:
-            return _blocked(
+            return blocked(
                 Reason.OPEN_TRANSACTION,
                 f"an open transaction keeps the records of {at.partition} from {at.facts.end} on from being read at the "
                 "source; try again when it is over",
@@ -143,7 +148,7 @@ def decide_merged(sources: Sources, found: Found, there: LogFacts, policy: Polic
     missing = sources.missing
     if missing is None or decision.verdict is Verdict.BLOCKED:
         return decision
-    return _blocked(
+    return blocked(
         Reason.DESTINATION_BEHIND,
         f"{missing.records} consumed records are not at the destination, and none after them, first {missing.partition} "
         f"offset {missing.offset}; they would be repeated when they come: wait for the copier",
@@ -194,7 +199,7 @@ def _expired(sources: Sources, found: Found, there: LogFacts, policy: Policy) ->
     """The source has lost records that the group has not consumed; the destination may still have them."""
     lost = f"{sources.expired} offsets after the committed ones have expired at the source"
     if policy.on_expired == "fail":
-        return _blocked(Reason.POLICY_FAIL, f"{lost}; on_expired says fail", lossless=there.log_start)
+        return blocked(Reason.POLICY_FAIL, f"{lost}; on_expired says fail", lossless=there.log_start)
     if policy.on_expired == "start":
         offset, detail = there.log_start, f"{lost}; the destination's start, as on_expired says"
     else:
@@ -215,7 +220,7 @@ def _expired(sources: Sources, found: Found, there: LogFacts, policy: Policy) ->
 def _by_policy(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
     """Nothing here is at the source any more, or ever was."""
     if policy.on_no_anchor == "fail":
-        return _blocked(
+        return blocked(
             Reason.POLICY_FAIL,
             "the source has none of the records that stand here; on_no_anchor says fail",
             lossless=there.log_start,
@@ -233,7 +238,3 @@ def _by_policy(sources: Sources, found: Found, there: LogFacts, policy: Policy) 
         offset = there.log_start if policy.on_no_anchor == "start" else there.end
         detail = f"the destination's {policy.on_no_anchor}, as on_no_anchor says"
     return Decision(Verdict.SAFE, offset, Reason.CAUGHT_UP, None, detail)
-
-
-def _blocked(reason: Reason, detail: str, lossless: int | None = None) -> Decision:
-    return Decision(Verdict.BLOCKED, None, reason, detail=detail, lossless=lossless)

@@ -8,12 +8,22 @@
 from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Matching, Side
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Question
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Decision,
+    Policy,
+    Question,
+    blocked,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import count_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+
+def budget_spent(policy: Policy) -> Decision:
+    """More would have to be read than one entry may."""
+    return blocked(Reason.SEARCH_BUDGET_SPENT, f"more than {policy.budget} records would have to be read")
 
 
 def at_the_edges(reader: Reader, question: Question) -> Decision | None:
@@ -22,13 +32,13 @@ def at_the_edges(reader: Reader, question: Question) -> Decision | None:
     if committed == 0:
         return Decision(Verdict.EXACT, reader.destination.start, repeats=0, detail="nothing was ever consumed")
     if committed > facts.high_watermark:
-        return _blocked(
+        return blocked(
             Reason.BEYOND_END,
             f"the source ends at {facts.high_watermark}: its topic was recreated or truncated after the commit; "
             "reset the group at the source first",
         )
     if committed > facts.end:
-        return _blocked(
+        return blocked(
             Reason.OPEN_TRANSACTION,
             f"an open transaction keeps the source's records from {facts.end} on from being read; "
             "try again when it is over",
@@ -40,7 +50,7 @@ def no_anchor(reader: Reader, question: Question, matching: Matching) -> Decisio
     """The source partition has no visible record at all."""
     facts = reader.source.facts
     if facts.end < facts.high_watermark:
-        return _blocked(
+        return blocked(
             Reason.OPEN_TRANSACTION,
             "the source shows no record while a transaction is open; try again when it is over",
         )
@@ -65,7 +75,7 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
 
 def behind(anchor: int, lossless: int) -> Decision:
     """The last consumed record has not come to the destination, nor any after it."""
-    return _blocked(
+    return blocked(
         Reason.DESTINATION_BEHIND,
         f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait for the copier",
         lossless=lossless,
@@ -106,7 +116,7 @@ def expired(reader: Reader, question: Question, first: Record | None, position: 
     begin = destination.end if first is None else first.offset
     lost = position - question.committed
     if policy == "fail":
-        return _blocked(
+        return blocked(
             Reason.POLICY_FAIL,
             f"{lost} offsets after the committed one have expired at the source; on_expired says fail",
             lossless=destination.start,
@@ -133,7 +143,7 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
     if _is_empty(destination):
         return Decision(Verdict.EXACT, destination.end, repeats=0, detail="the destination is empty")
     if policy.on_no_anchor == "fail":
-        return _blocked(Reason.POLICY_FAIL, "the source has no consumed record left to go by; on_no_anchor says fail")
+        return blocked(Reason.POLICY_FAIL, "the source has no consumed record left to go by; on_no_anchor says fail")
     if policy.on_no_anchor == "start":
         offset, detail = destination.start, "the destination's start, as on_no_anchor says"
     elif policy.on_no_anchor == "end":
@@ -162,7 +172,3 @@ def _is_empty(log: LogReader) -> bool:
             return True
         width *= TAIL
     return False
-
-
-def _blocked(reason: Reason, detail: str, lossless: int | None = None) -> Decision:
-    return Decision(Verdict.BLOCKED, None, reason, detail=detail, lossless=lossless)

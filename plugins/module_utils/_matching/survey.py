@@ -29,7 +29,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placin
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import BudgetSpent, NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tail import Tail
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 NOWHERE = -1  # the place of a record that is not at the source
 _MOST_ALIGNED = 512  # offsets
@@ -129,8 +128,7 @@ def decide_surveyed(question: Question, survey: Survey) -> Decision | Need:
     except NotRead:
         return reader.need()
     except BudgetSpent:
-        detail = f"more than {question.policy.budget} records would have to be read"
-        return Decision(Verdict.BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, detail=detail)
+        return rows.budget_spent(question.policy)
 
 
 def count_tail(question: Question, decision: Decision, survey: Survey) -> Decision | Need:
@@ -319,4 +317,4 @@ def _record(reader: Reader, offset: int) -> Record:
 
 
 def _anchor(record: Record, source_offset: int, matching: Matching) -> Anchor:
-    return Anchor(source_offset, record.offset, (record.digest if matching.headers else record.bare).hex())
+    return Anchor(source_offset, record.offset, matching.fingerprint(record))
