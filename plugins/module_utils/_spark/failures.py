@@ -47,6 +47,7 @@ def _unpacked(text: str) -> MigrationError:
     return kind(told["what"], **{field: told[field] for field in _FIELDS[1:]})
 
 
+_PACKAGES = "install confluent-kafka, xxhash, pyarrow and numpy there, or send an environment with archives"
 _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
     (re.compile(pattern), what, remedy)
     for pattern, what, remedy in (
@@ -58,12 +59,12 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
         (
             r"ModuleNotFoundError: No module named '([\w.]+)'",
             "the Python of Spark's workers has no package {0}",
-            "install confluent-kafka, xxhash and pyarrow there, or send an environment with archives",
+            _PACKAGES,
         ),
         (
             r"PACKAGE_NOT_INSTALLED\] (.*?) must be installed",
             "the Python of Spark's workers has no {0}",
-            "install confluent-kafka, xxhash and pyarrow there, or send an environment with archives",
+            _PACKAGES,
         ),
         (
             r"PYTHON_VERSION_MISMATCH.*?(\d+\.\d+).*?(\d+\.\d+)",

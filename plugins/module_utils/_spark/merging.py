@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.contex
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import Found, Seen
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import repartition as steps
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession, functions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.naming import named
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 
 _EVERY_OFFSET = (1 << 63) - 1
@@ -79,9 +80,10 @@ def tell_apart(
     source, destination: what scan() has read, kept. consumed_below: for each group, for each source partition, the offset
     that it has not consumed yet. partitions: of the destination. young: a timestamp, see Found.first_young.
     """
-    fingerprint = "fingerprint" if matching.headers else "bare"
-    here = steps.named(source, fingerprint, matching.timestamp)
-    there = steps.named(destination, fingerprint, matching.timestamp)
+    here, there = (
+        named(records, matching).select("range", "offset", "timestamp", "name", "time")
+        for records in (source, destination)
+    )
     told: list[Told] = []
     for start in range(0, len(consumed_below), steps.MOST_GROUPS):
         told += _tell(spark, here, there, consumed_below[start : start + steps.MOST_GROUPS], partitions, young)

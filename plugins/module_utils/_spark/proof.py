@@ -26,6 +26,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan impo
 _COLUMNS = ("range", "offset", "timestamp", "fingerprint", "bare")
 _NOT_COMPARED = -2  # no record's timestamp
 
+_Made = t.TypeVar("_Made", Block, Row)
+
 
 class Asked(t.NamedTuple):
     """Ranges of one cluster, and the parts of records that fingerprints cover."""
@@ -51,22 +53,12 @@ class Sighting(t.NamedTuple):
 
 def read_blocks(spark: SparkSession, *asked: Asked) -> list[list[list[Block]]]:
     """For each cluster and each of its ranges the blocks that its records make, in order; place is always 0."""
-    found: list[list[list[Block]]] = [[[] for _range in each.ranges] for each in asked]
-    for side, number, *block in _collected(spark, asked, blocks):
-        found[side][number].append(Block(0, *block))
-    for of_range in (each for ranges in found for each in ranges):
-        of_range.sort()
-    return found
+    return _by_range(spark, asked, blocks, lambda block: Block(0, *block))
 
 
 def read_rows(spark: SparkSession, *asked: Asked) -> list[list[list[Row]]]:
     """For each cluster and each of its ranges the records, in order; place is always 0."""
-    found: list[list[list[Row]]] = [[[] for _range in each.ranges] for each in asked]
-    for side, number, *row in _collected(spark, asked, lambda rows: rows.select(*_COLUMNS)):
-        found[side][number].append(Row(0, *row))
-    for of_range in (each for ranges in found for each in ranges):
-        of_range.sort()
-    return found
+    return _by_range(spark, asked, lambda rows: rows.select(*_COLUMNS), lambda row: Row(0, *row))
 
 
 def search(spark: SparkSession, asked: Asked, searches: t.Sequence[Search]) -> list[dict[Content, Sighting]]:
@@ -74,19 +66,17 @@ def search(spark: SparkSession, asked: Asked, searches: t.Sequence[Search]) -> l
     found: list[dict[Content, Sighting]] = [{} for _search in searches]
     if not any(asked.ranges):
         return found
-    hows = _frame(
-        spark,
-        "range int, headers boolean, timestamped boolean",
+    hows = spark.createDataFrame(
         [(number, each.how.headers, each.how.timestamp) for number, each in enumerate(searches)],
+        "range int, headers boolean, timestamped boolean",
     )
-    wanted = _frame(
-        spark,
-        "range int, digest binary, stamp bigint",
+    wanted = spark.createDataFrame(
         [
             (number, digest, _NOT_COMPARED if timestamp is None else timestamp)
             for number, each in enumerate(searches)
             for digest, timestamp in each.wanted
         ],
+        "range int, digest binary, stamp bigint",
     )
     rows = scan(spark, asked.connection, asked.ranges, parts=asked.parts, bare=True)
     for number, digest, stamp, times, offset in _tuples(sightings(rows, hows, wanted)):
@@ -115,6 +105,19 @@ def sightings(rows: DataFrame, hows: DataFrame, wanted: DataFrame) -> DataFrame:
     )
 
 
+def _by_range(
+    spark: SparkSession,
+    asked: t.Sequence[Asked],
+    step: t.Callable[[DataFrame], DataFrame],
+    made: t.Callable[[tuple[t.Any, ...]], _Made],
+) -> list[list[list[_Made]]]:
+    """What is made of the rows of a step, by cluster and range, sorted."""
+    found: list[list[list[_Made]]] = [[[] for _range in each.ranges] for each in asked]
+    for side, number, *row in _collected(spark, asked, step):
+        found[side][number].append(made(tuple(row)))
+    return [[sorted(of_range) for of_range in ranges] for ranges in found]
+
+
 def _collected(
     spark: SparkSession, asked: t.Sequence[Asked], step: t.Callable[[DataFrame], DataFrame]
 ) -> t.Iterator[tuple[t.Any, ...]]:
@@ -133,7 +136,3 @@ def _collected(
 def _tuples(frame: DataFrame) -> t.Iterator[tuple[t.Any, ...]]:
     for batch in frame.toArrow().to_batches():
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
-
-
-def _frame(spark: SparkSession, schema: str, rows: t.Sequence[tuple[t.Any, ...]]) -> DataFrame:
-    return spark.createDataFrame(list(rows), schema)

@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library i
     Window,
     functions,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.naming import time_of
 
 MOST_GROUPS = 62  # bits of a bigint that are no sign
 UNKNOWN, CONSUMED, UNCONSUMED, UNSURE = range(4)
@@ -45,19 +46,12 @@ def traits(records: DataFrame) -> DataFrame:
     )
 
 
-def named(records: DataFrame, fingerprint: str, timestamp: bool) -> DataFrame:
-    """The records with name and time, from the column fingerprint or bare; without timestamps every time is the same."""
-    time = functions.col("timestamp") if timestamp else functions.lit(0).cast("bigint")
-    return records.select("range", "offset", "timestamp", functions.col(fingerprint).alias("name"), time.alias("time"))
-
-
 def other_headers(source: DataFrame, destination: DataFrame, timestamp: bool) -> DataFrame:
     """A row for every record without headers that is at the source, and at the destination with headers of its own."""
     f = functions
 
     def each(records: DataFrame, here: bool) -> DataFrame:
-        time = f.col("timestamp") if timestamp else f.lit(0).cast("bigint")
-        return records.select("bare", time.alias("time"), "fingerprint", f.lit(here).alias("here"))
+        return records.select("bare", time_of(timestamp).alias("time"), "fingerprint", f.lit(here).alias("here"))
 
     whole = each(source, True).union(each(destination, False)).groupBy("bare", "time", "fingerprint")
     seen = whole.agg(f.bool_or("here").alias("here"))

@@ -90,18 +90,19 @@ def obstacle(options: SparkOptions) -> str | None:
     except InvalidInput as exc:
         return str(exc)
     addresses = options.master_addresses if options.remote is None else [options.remote_address]
-    if addresses and not any(map(_answers, addresses)):
+    if addresses and all(_silence(address, _PROBED_WITHIN) for address in addresses):
         what = "master" if options.remote is None else "remote"
         return f"{options} does not answer. Correct {what} (group_migration_spark.{what}), or start it."
     return None
 
 
-def _answers(address: tuple[str, int]) -> bool:
+def _silence(address: tuple[str, int], seconds: float) -> str | None:
+    """Why nothing answers there; None when something does."""
     try:
-        socket.create_connection(address, _PROBED_WITHIN).close()
-    except OSError:
-        return False
-    return True
+        socket.create_connection(address, seconds).close()
+    except OSError as exc:
+        return exc.strerror or str(exc)
+    return None
 
 
 @contextlib.contextmanager
@@ -251,10 +252,9 @@ def _end(kill: bool) -> None:
 @contextlib.contextmanager
 def _remote(options: SparkOptions) -> t.Iterator[SparkSession]:
     """A session at a Spark Connect server, which has its own Java, memory and Python."""
-    try:  # the client itself would try again for minutes, as below
-        socket.create_connection(options.remote_address, _ANSWERS_WITHIN).close()
-    except OSError as exc:
-        raise _unreachable(options, exc.strerror or str(exc)) from exc
+    why = _silence(options.remote_address, _ANSWERS_WITHIN)
+    if why:  # the client itself would try again for minutes, as below
+        raise _unreachable(options, why)
     with environment(**dict.fromkeys(_FOREIGN)):
         spark = SparkSession.builder.remote(str(options.remote)).create()
         try:

@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import runs as worker
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession, functions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.naming import named
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 
@@ -165,13 +166,6 @@ def _survey(
         )
         for number in numbers
     }
-
-
-def named(records: DataFrame, matching: Matching) -> DataFrame:
-    """The same records with what is compared in the columns name and time."""
-    time = functions.col("timestamp") if matching.timestamp else functions.lit(0).cast("bigint")
-    name = functions.col("fingerprint" if matching.headers else "bare")
-    return records.withColumn("name", name).withColumn("time", time)
 
 
 def places(records: DataFrame) -> DataFrame:

@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.merging i
     sides,
     tell_apart,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.naming import named
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.merged_world import (
     World,
     join,
@@ -136,7 +137,7 @@ def check_pairs(its: World, group: int, first: int, pairs: list[tuple[Pair | Non
             assert (original.offset < its.positions(group)[pair.range - first].consumed_below) is consumed
 
 
-def test_more_groups_than_a_number_has_bits_are_served_one_after_the_other(monkeypatch):
+def test_more_groups_than_a_number_has_bits_are_served_one_after_the_other(spark, monkeypatch):
     served: list[list[list[int]]] = []
 
     def serve(_spark, _here, _there, groups, *_more):
@@ -144,9 +145,9 @@ def test_more_groups_than_a_number_has_bits_are_served_one_after_the_other(monke
         return [Told([], [], {number[0]: (1, 1)}) for number in groups]
 
     monkeypatch.setattr(merging, "_tell", serve)
-    monkeypatch.setattr(steps, "named", lambda records, *_more: records)
     groups = [[number] for number in range(150)]
-    told = tell_apart(None, None, None, Matching(True, True), groups, 1, None)
+    nothing = spark.createDataFrame([], SCANNED)
+    told = tell_apart(spark, nothing, nothing, Matching(True, True), groups, 1, None)
     assert [list(each.missing) for each in told] == groups
     assert [len(each) for each in served] == [62, 62, 26]
 
@@ -213,7 +214,7 @@ def shuffles(records: DataFrame) -> list[str]:
 
 
 def test_only_the_tally_shuffles_all_records(spark):
-    scanned = steps.named(spark.createDataFrame([row(0, 0, 1, "a")], SCANNED), "fingerprint", True)
+    scanned = named(spark.createDataFrame([row(0, 0, 1, "a")], SCANNED), Matching(True, True))
     here = steps.told_apart(scanned, spark.createDataFrame(sides([[1]]), steps.SIDES))
     assert shuffles(here) == []
     assert plan_of(here).count("BroadcastHashJoin") == 1

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import surveying
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.naming import named
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surveying import Asked
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching import surveyor
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.logs import scenario
@@ -71,8 +72,8 @@ def test_the_large_side_stays_where_it_was_read(spark):
     """A hundred million copies are not to be sent around for a few thousand places."""
     copies = spark.createDataFrame([], f"{COLUMNS}, pair int")
     places = spark.createDataFrame([], surveying.PLACES)
-    named = surveying.named(copies, Matching(True, True))
-    plan = located_plan(surveying.located(named, places, few=True))
+    compared = named(copies, Matching(True, True))
+    plan = located_plan(surveying.located(compared, places, few=True))
     assert "BroadcastHashJoin" in plan
     assert not any("Exchange" in line and "Broadcast" not in line for line in plan.splitlines())
 
