@@ -50,20 +50,21 @@ def settle_wide(
     limit: how many records of one partition are read on both clusters together; where there are more, and where Spark
     cannot be used here, the decision stays, and its detail says why. Raises SparkFailed and what reading raises.
     """
-    open_cases = {key: case for key, case in cases.items() if _is_open(decisions[key], policy)}
     near: dict[_Key, Case] = {}
     answer = dict(decisions)
-    for key, case in open_cases.items():
+    for key, case in cases.items():
+        if not _is_open(decisions[key], policy):
+            continue
         size = _size(case, decisions[key], source, destination)
         if size > limit:
-            answer[key] = _with(decisions[key], f"Spark would read {size} records, and spark_limit is {limit}")
+            answer[key] = _too_far(decisions[key], size, limit)
         else:
             near[key] = case
     if not near:
         return answer
     if (why := obstacle(options)) is not None:
         return answer | {key: _with(decisions[key], f"Spark could go on: {why}") for key in near}
-    wide = _Wide(spark(), source, destination, policy)
+    wide = _Wide(spark(), source, destination, policy, limit)
     searched = {key: case for key, case in near.items() if decisions[key].offset is None}
     tails = {key: case for key, case in near.items() if key not in searched}
     return answer | wide.search(searched) | wide.count(tails, decisions)
@@ -83,6 +84,10 @@ def _size(case: Case, decision: Decision, source: Side, destination: Side) -> in
     return here.end - case.committed + there.end - decision.offset
 
 
+def _too_far(decision: Decision, size: int, limit: int) -> Decision:
+    return _with(decision, f"Spark would read {size} records, and spark_limit is {limit}")
+
+
 def _with(decision: Decision, remark: str) -> Decision:
     return dataclasses.replace(decision, detail=f"{decision.detail}; {remark}")
 
@@ -95,57 +100,71 @@ class _Wide:
     source: Side
     destination: Side
     policy: Policy
+    limit: int
 
     def search(self, cases: t.Mapping[_Key, Case]) -> dict[_Key, Decision]:
         """Decide by surveys of the whole logs."""
-        commits = _commits(cases)
-        asked = [self._asked(pair, commits[pair]) for pair in commits]
-        surveys = dict(zip(commits, self._survey(asked), strict=True))
+        surveys = self._survey(cases, lambda asked, _keys: asked)
 
         def rule(key: _Key, question: Question) -> Decision | Need:
-            return decide_surveyed(question, surveys[_pair(cases[key])])
+            return decide_surveyed(question, surveys[key])
 
         return settle(cases, self.source, self.destination, self.policy, rule)
 
     def count(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
         """Count what follows the offsets that were found, which mostly is what has still to be consumed at the source.
 
-        Only where it is not just that, what was consumed is read as well.
+        Only where it is not just that, what was consumed is read as well, if the limit allows it.
         """
         surveys = self._tails(cases, decisions, whole=False)
-        unknown = {key: case for key, case in cases.items() if not goes_on(surveys[key], decisions[key].offset or 0)}
+        answer: dict[_Key, Decision] = {}
+        unknown: dict[_Key, Case] = {}
+        for key, case in cases.items():
+            if goes_on(surveys[key], decisions[key].offset or 0):
+                continue
+            here = self.source.logs[case.source].facts
+            size = _size(case, decisions[key], self.source, self.destination) + case.committed - here.log_start
+            if size > self.limit:
+                answer[key] = _too_far(decisions[key], size, self.limit)
+            else:
+                unknown[key] = case
         surveys |= self._tails(unknown, decisions, whole=True)
 
         def rule(key: _Key, question: Question) -> Decision | Need:
             return count_tail(question, decisions[key], surveys[key])
 
-        return settle(cases, self.source, self.destination, self.policy, rule)
+        counted = {key: case for key, case in cases.items() if key not in answer}
+        return answer | settle(counted, self.source, self.destination, self.policy, rule)
 
     def _tails(
         self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision], whole: bool
     ) -> dict[_Key, Survey]:
+        def narrowed(asked: Asked, keys: list[_Key]) -> Asked:
+            begins = sorted({decisions[key].offset or 0 for key in keys})
+            asked = asked._replace(borders=tuple(begins), destination_span=(begins[0], asked.destination_span[1]))
+            if whole:
+                return asked
+            return asked._replace(source_span=(max(asked.commits[0], asked.source_span[0]), asked.source_span[1]))
+
+        return self._survey(cases, narrowed)
+
+    def _survey(
+        self, cases: t.Mapping[_Key, Case], narrowed: t.Callable[[Asked, list[_Key]], Asked]
+    ) -> dict[_Key, Survey]:
+        """The survey that serves each case: one for all cases of a pair, of what is left of both logs by narrowed."""
         of: dict[_Pair, list[_Key]] = collections.defaultdict(list)
         for key, case in cases.items():
-            of[_pair(case)].append(key)
-        asked = []
+            of[case.source, case.destination].append(key)
+        if not of:
+            return {}
+        asked: list[Asked] = []
         for pair, keys in of.items():
-            begins = sorted({decisions[key].offset or 0 for key in keys})
-            made = self._asked(pair, tuple(sorted({cases[key].committed for key in keys})))
-            made = made._replace(borders=tuple(begins), destination_span=(begins[0], made.destination_span[1]))
-            if not whole:
-                made = made._replace(source_span=(max(made.commits[0], made.source_span[0]), made.source_span[1]))
-            asked.append(made)
-        surveys = self._survey(asked)
-        return {key: made for keys, made in zip(of.values(), surveys, strict=True) for key in keys}
-
-    def _asked(self, pair: _Pair, commits: tuple[int, ...]) -> Asked:
-        here, there = self.source.logs[pair[0]].facts, self.destination.logs[pair[1]].facts
-        return Asked(*pair, (here.log_start, here.end), (there.log_start, there.end), commits)
-
-    def _survey(self, asked: list[Asked]) -> list[Survey]:
-        if not asked:
-            return []
-        return surveying.survey(
+            here, there = self.source.logs[pair[0]].facts, self.destination.logs[pair[1]].facts
+            commits = tuple(sorted({cases[key].committed for key in keys}))
+            asked.append(
+                narrowed(Asked(*pair, (here.log_start, here.end), (there.log_start, there.end), commits), keys)
+            )
+        surveys = surveying.survey(
             self.spark,
             self.source.connection,
             self.destination.connection,
@@ -154,14 +173,4 @@ class _Wide:
             timestamps=self.policy.with_timestamp,
             headers=self.source.leave_headers_out,
         )
-
-
-def _pair(case: Case) -> _Pair:
-    return case.source, case.destination
-
-
-def _commits(cases: t.Mapping[t.Any, Case]) -> dict[_Pair, tuple[int, ...]]:
-    found: dict[_Pair, set[int]] = collections.defaultdict(set)
-    for case in cases.values():
-        found[_pair(case)].add(case.committed)
-    return {pair: tuple(sorted(commits)) for pair, commits in found.items()}
+        return {key: made for keys, made in zip(of.values(), surveys, strict=True) for key in keys}
