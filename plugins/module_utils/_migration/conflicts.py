@@ -80,22 +80,18 @@ def commit_writes(
             if on_advance == "keep":
                 writes.kept.append(f"{_name(entry)}: migrated earlier, moved back since: left at {text(found)}")
                 continue
-            raise Refused(
+            raise _refused(
+                entry.key,
                 f"the group was migrated to {text(target)} earlier, and somebody has moved it back to {text(found)} since",
-                cluster=cluster,
-                group=entry.group,
-                topic=entry.partition.topic,
-                partition=entry.partition.partition,
+                cluster,
                 remedy="set on_advance to keep to leave such entries alone, or roll back and migrate again to set it anew",
             )
         if found != entry.expected and not (earlier is not None and same(found, earlier.written)):
-            raise Refused(
+            raise _refused(
+                entry.key,
                 f"the destination's commit has changed since the plan was made: expected {text(entry.expected)}, "
                 f"found {text(found)}",
-                cluster=cluster,
-                group=entry.group,
-                topic=entry.partition.topic,
-                partition=entry.partition.partition,
+                cluster,
                 remedy="find out who commits there, then translate again",
             )
         if _allowed(entry.key, found, target, on_rewind, on_advance, cluster, writes.kept):
@@ -161,13 +157,18 @@ def _allowed(
     if policy == "keep":
         kept.append(f"{group} {partition}: left at {text(found)}, it would be {move} ({option}: keep)")
         return False
-    raise Refused(
+    raise _refused(
+        key,
         f"the group stands elsewhere, and this would be {move}",
-        cluster=cluster,
-        group=group,
-        topic=partition.topic,
-        partition=partition.partition,
+        cluster,
         remedy=f"set {option} to {'rewind' if rewind else 'advance'} to allow it, or to keep to leave such entries alone",
+    )
+
+
+def _refused(key: Key, what: str, cluster: str, remedy: str) -> Refused:
+    group, partition = key
+    return Refused(
+        what, cluster=cluster, group=group, topic=partition.topic, partition=partition.partition, remedy=remedy
     )
 
 

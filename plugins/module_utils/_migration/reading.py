@@ -25,6 +25,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import ranges
 
+PAUSE = 1.0  # seconds between two looks at a copier that is behind
+
 
 @dataclasses.dataclass(slots=True)
 class Side:

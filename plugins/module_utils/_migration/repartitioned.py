@@ -21,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
     young_from,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import PAUSE, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
     Evidence,
@@ -41,7 +41,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.merging i
 if t.TYPE_CHECKING:
     from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
 
-_PAUSE = 1.0  # seconds between two looks at a copier that is behind
 
 _Key = tuple[str, TopicPartition]
 _Decisions = list[tuple[Decision, Evidence]]  # one for each partition of the destination
@@ -220,7 +219,7 @@ def _more_arrives(its: _Merged, here: Side, there: Side, deadline: float) -> boo
     """Wait until the destination has grown, and learn both sides' edges again. False: the time is over."""
     before = {at: there.logs[at].facts.end for at in its.targets}
     while time.monotonic() < deadline:
-        time.sleep(_PAUSE)
+        time.sleep(PAUSE)
         there.learn(its.targets)
         if any(there.logs[at].facts.end != end for at, end in before.items()):
             here.learn(its.sources)

@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, identical, repartitioned
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, settle
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import PAUSE, Case, Side, settle
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.wide import settle_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -33,8 +33,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session i
 
 if t.TYPE_CHECKING:
     from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
-
-_PAUSE = 1.0  # seconds between two looks at a copier that is behind
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -155,7 +153,7 @@ def _by_records(
                 cases, decisions, here, there, options.policy, options.spark, options.spark_limit, spark
             )
             return {key: _entry(draft, decisions[key], options.match_on) for key, draft in searched.items()}
-        time.sleep(_PAUSE)
+        time.sleep(PAUSE)
         there.learn({case.destination for case in behind.values()})
         here.learn({case.source for case in behind.values()})
         decisions |= settle(behind, here, there, options.policy)

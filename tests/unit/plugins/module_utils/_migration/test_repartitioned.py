@@ -87,7 +87,7 @@ def spark(monkeypatch: pytest.MonkeyPatch) -> Spark:
     monkeypatch.setattr(use_case, "Growing", its.growing)
     monkeypatch.setattr(use_case, "choose_matching", lambda *_how: Matching(True, False))
     monkeypatch.setattr(use_case, "tell_apart", its.tell_apart)
-    monkeypatch.setattr(use_case, "_PAUSE", 0)
+    monkeypatch.setattr(use_case, "PAUSE", 0)
     return its
 
 
