@@ -31,7 +31,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.readin
     NotRead,
     Reader,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut, find_cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import (
+    HEAD,
+    SOURCE_HEAD,
+    TAIL,
+    Cut,
+    find_cut,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tail import check_tail
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
@@ -66,6 +72,9 @@ def _decide(reader: Reader, question: Question, matching: Matching) -> Decision:
     source, destination = reader.source, reader.destination
     source.want(source.end - TAIL, source.end)
     destination.want(destination.end - TAIL, destination.end)
+    if question.committed < source.end:  # else the tails mostly say it all
+        source.want(source.start, source.start + SOURCE_HEAD)
+        destination.want(destination.start, destination.start + HEAD)
     for width in WIDTHS:
         if not matching.timestamp:
             width = _whole_logs(reader, question)

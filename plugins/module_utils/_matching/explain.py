@@ -57,16 +57,28 @@ def explain(source: LogReader, context: Context, known: Known, records: list[Rec
         known.foreign.update(pending)
         return
     for begin, group in _by_start(source, list(pending.values())):
-        known.foreign.update(known.key(record) for record in _search(source, known, begin, group, source.end))
+        known.foreign.update(known.key(record) for record in _search(source, known, begin, group))
 
 
 def glance(source: LogReader, known: Known, records: list[Record]) -> None:
     """Look for these destination records at the source where their timestamps point; those not found there stay unknown.
 
-    Raises NotRead, BudgetSpent.
+    The search ends where only later timestamps are left, as far as a look at the next records tells.
+    Raises NotRead, BudgetSpent, OtherMatching.
     """
+    times = {record.timestamp for record in records}
     for begin, group in _by_start(source, records):
-        _search(source, known, begin, group, min(source.end, begin + _GLANCE))
+        latest = max(record.timestamp for record in group)
+        for start, end in zip((begin, begin + _FIRST_SPAN), (begin + _FIRST_SPAN, begin + _GLANCE), strict=True):
+            if start >= source.end:
+                break
+            visible, aborted = source.with_aborted(start, start + source.within_budget(end - start))
+            same_time = [[record for record in part if record.timestamp in times] for part in (visible, aborted)]
+            known.add(*same_time)
+            group = [record for record in group if known.side(record) is Side.UNKNOWN]
+            check_headers(known, group)
+            if not group or (visible and all(record.timestamp > latest for record in visible)):
+                break
 
 
 def _by_start(source: LogReader, records: list[Record]) -> list[tuple[int, list[Record]]]:
@@ -86,11 +98,11 @@ def _by_start(source: LogReader, records: list[Record]) -> list[tuple[int, list[
     return starts
 
 
-def _search(source: LogReader, known: Known, begin: int, records: list[Record], end: int) -> list[Record]:
-    """Read the source from `begin` on until all these records are known, or to `end`; what is left of them."""
+def _search(source: LogReader, known: Known, begin: int, records: list[Record]) -> list[Record]:
+    """Read the source from `begin` on until all these records are known, or to its end; what is left of them."""
     done, width = begin, _FIRST_SPAN
-    while records and done < end:
-        until = min(end, done + source.within_budget(width))
+    while records and done < source.end:
+        until = min(source.end, done + source.within_budget(width))
         known.add(*source.with_aborted(done, until))
         records = [record for record in records if known.side(record) is Side.UNKNOWN]
         check_headers(known, records)

@@ -7,10 +7,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import (
     check_headers,
     check_stamps,
@@ -21,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.order 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import (
     BudgetSpent,
     LogReader,
+    NotRead,
     Reader,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
@@ -28,10 +31,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 MARGIN = 8  # offsets read below the first look-up, for the last consumed record
 WINDOW = 24  # offsets read from there on at first
 TAIL = 8  # offsets read at the ends of both logs
+HEAD = 8  # offsets read at the destination's beginning, where it may not hold what it should
+SOURCE_HEAD = 2  # and at the source's, with which most copies begin
 
 _GROWTH = 2
-_HEAD = 8  # offsets read at the destination's beginning, where it may not hold what it should
-_SOURCE_HEAD = 2  # and at the source's, with which most copies begin
 _RUN = 4  # times the context's length is how far the copies of equal records are looked for
 
 
@@ -106,13 +109,8 @@ class _Scan:
     def __init__(self, reader: Reader, context: Context, known: Known) -> None:
         self._source, self._destination = reader.source, reader.destination
         self._context, self._known = context, known
-        self._source.want(self._source.start, self._source.start + _SOURCE_HEAD)
-        self._destination.want(self._destination.start, self._destination.start + _HEAD)
-        self._begin = _begin(self._destination, context, known)
-        if self._begin > self._destination.start and _begins_late(self._source, self._destination, known):
-            self._begin = self._destination.start
-        self._low = max(self._destination.start, self._begin - MARGIN)
-        self._high = min(self._destination.end, self._begin + WINDOW)
+        self._begin = _begin(reader, context, known)
+        self._low, self._high = _window(self._destination, self._begin)
         self._astray = False
         self._tried = False
 
@@ -239,7 +237,24 @@ def _caught_up(destination: LogReader, context: Context, known: Known) -> Cut | 
     return None
 
 
-def _begin(destination: LogReader, context: Context, known: Known) -> int:
+def _begin(reader: Reader, context: Context, known: Known) -> int:
+    """No record that matters is before this offset of the destination.
+
+    What it takes to know that, and the records from there on, are asked for in the same rounds.
+    """
+    source, destination = reader.source, reader.destination
+    begin = None
+    with contextlib.suppress(NotRead):
+        begin = _lower_bound(destination, context, known)
+        destination.want(*_window(destination, begin))
+    if begin != destination.start and _begins_late(source, destination, known):
+        return destination.start
+    if begin is None:
+        raise NotRead
+    return begin
+
+
+def _lower_bound(destination: LogReader, context: Context, known: Known) -> int:
     """No unconsumed record of the context, nor the last consumed one, is before this offset of the destination."""
     if not known.matching.timestamp:
         return destination.start
@@ -250,14 +265,19 @@ def _begin(destination: LogReader, context: Context, known: Known) -> int:
     return destination.end if begin is None else max(begin, destination.start)
 
 
+def _window(destination: LogReader, begin: int) -> Span:
+    """What is read at first of a search that begins there."""
+    return max(destination.start, begin - MARGIN), min(destination.end, begin + WINDOW)
+
+
 def _begins_late(source: LogReader, destination: LogReader, known: Known) -> bool:
     """Does the destination begin with unconsumed records, as when the copier was first started late, and then again?
 
     A copier that begins before the committed offset comes to its neighbours before it comes to what follows them, so a
     look-up of these neighbours is enough. One that began behind them may have left older timestamps before that.
     """
-    known.add(source.records(source.start, source.start + _SOURCE_HEAD))
-    head = destination.records(destination.start, destination.start + _HEAD)
+    known.add(source.records(source.start, source.start + SOURCE_HEAD))
+    head = destination.records(destination.start, destination.start + HEAD)
     strangers = list(itertools.takewhile(lambda record: not known.side(record) & Side.BOTH, head))
     if strangers:
         glance(source, known, strangers)
