@@ -39,7 +39,7 @@ QUICK = {
     "sync.group.offsets.interval.seconds": 1,
     "sync.topic.configs.interval.seconds": 2,
     "sync.topic.acls.enabled": "false",
-    "offset.flush.interval.ms": 1000,
+    f"{TARGET_ALIAS}.offset.flush.interval.ms": 1000,  # without the alias the worker does not see it
     "scheduled.rebalance.max.delay.ms": 0,
     "plugin.discovery": "service_load",  # looking through all jars for plugins takes seconds
 }
