@@ -10,6 +10,7 @@ to be kept, or old enough to expire.
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import random
 import time
@@ -245,12 +246,17 @@ def _groups(cluster: Servers, aborted: dict[int, int], bursts: dict[int, int]) -
 
 def _consume(cluster: Servers, groups: Groups) -> None:
     """Groups come to their positions: as members, or for metadata by an operator's hand."""
-    for name, group in groups.items():
-        offsets = {where: at for where, at in group.positions.items() if isinstance(at, int)}
-        if offsets == group.positions:
+
+    def come(name: str) -> None:
+        positions = groups[name].positions
+        offsets = {where: at for where, at in positions.items() if isinstance(at, int)}
+        if offsets == positions:
             commit_as_member(cluster, name, offsets)
         else:
-            commit(cluster, name, group.positions)
+            commit(cluster, name, positions)
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(come, groups))
 
 
 def _wait_for_time_to_pass(cluster: Servers) -> None:

@@ -123,5 +123,7 @@ def _together(
 
 
 def _content(record: Stored) -> Content:
-    parts = (record.timestamp, record.key, record.value, record.headers)
-    return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
+    rest = (record.timestamp, record.key, record.headers, record.value is None)
+    content = hashlib.blake2b(repr(rest).encode(), digest_size=16)
+    content.update(record.value or b"")
+    return content.digest()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import functools
 import json
 import os
 import shlex
@@ -150,8 +151,9 @@ def migrate(cloud: Cluster, groups: Groups) -> None:
     expect("the second run had nothing to change", "changed=0" in recap and standing(cloud, groups) == migrated)
     play("The way back", ROLLBACK, *CLUSTERS)
     expect("the rollback has left no group at cloud", not standing(cloud, groups))
-    # With a limit of 0 the proof goes on to the end of every partition.
-    play("And there again", MIGRATE, *CLUSTERS, *GROUPS, "-e", "group_migration_verify_limit=0")
+    # The plan of before is applied as it is. With a limit of 0 the proof goes on to the end of every partition.
+    whole = ("-e", "group_migration_phase=apply", "-e", "group_migration_verify_limit=0")
+    play("And there again, by the same plan", MIGRATE, *CLUSTERS, *GROUPS, *whole)
     expect("all groups stand where they stood before the rollback", standing(cloud, groups) == migrated)
     expect_proof(groups)
 
@@ -200,8 +202,9 @@ def standing(cloud: Cluster, groups: Groups) -> dict[str, Commits]:
 def compare(onprem: Cluster, cloud: Cluster, groups: Groups, by_mirror_maker: t.Mapping[str, Commits]) -> None:
     """Read everything, print the table, and see whether the plan has told the truth."""
     title("What the groups would get twice, or never, at cloud")
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        source, destination = pool.map(lambda cluster: read_logs(cluster, PARTITIONS, RESTAMPED), (onprem, cloud))
+    read_all = functools.partial(read_logs, topics=list(PARTITIONS), restamped=RESTAMPED)
+    with concurrent.futures.ProcessPoolExecutor() as pool:
+        source, destination = pool.map(read_all, (onprem, cloud))
     by_us, plan = standing(cloud, groups), json.loads((FOLDER / "migration/plan.json").read_text())["entries"]
     rows: list[list[str | int]] = []
     theirs, ours = Outcome(), Outcome()

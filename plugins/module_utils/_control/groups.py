@@ -37,19 +37,20 @@ GROUPS_PER_REQUEST = 200
 GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
 
 
-def list_groups(connection: Connection) -> list[GroupListing]:
+def list_groups(connection: Connection, surely: bool = True) -> list[GroupListing]:
     """Every group that the user may describe, of every type, by name.
 
-    While a coordinator moves, neither the old nor the new broker lists its groups: two lists, SETTLE_SECONDS apart,
+    While a coordinator moves, neither the old nor the new broker lists its groups. surely: two lists, SETTLE_SECONDS apart,
     are united, and the later one is believed about states.
     """
 
     def read(client: KafkaAdminClient) -> dict[str, GroupListing]:
         return _listed(client)
 
-    first = attempt(connection, read)
-    time.sleep(SETTLE_SECONDS)
-    found = first | attempt(connection, read)
+    found = attempt(connection, read)
+    if surely:
+        time.sleep(SETTLE_SECONDS)
+        found |= attempt(connection, read)
     return [found[group] for group in sorted(found)]
 
 

@@ -84,7 +84,7 @@ def _wanted(
 ) -> tuple[list[Draft], list[str]]:
     """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
     try:
-        taken = snapshot.take(source, selection, on_active_group)
+        taken = snapshot.take(source, selection, on_active_group, surely=False)  # the snapshot that follows looks twice
         return drafts.from_snapshot(taken.snapshot, mapping), []
     except GroupBusy as exc:
         found, problems = _wanted(source, selection, mapping, "warn")

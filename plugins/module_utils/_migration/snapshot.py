@@ -67,15 +67,16 @@ class Taken(t.NamedTuple):
         return lines
 
 
-def take(connection: Connection, selection: Selection, on_active_group: str) -> Taken:
+def take(connection: Connection, selection: Selection, on_active_group: str, surely: bool = True) -> Taken:
     """Read the selected groups' commits.
 
     :param on_active_group: fail, skip_group or warn, for groups that have members.
+    :param surely: find groups by patterns also while their coordinator moves, which takes two seconds.
     Raises NotFound for a group or topic that was asked for by name and is not there or has no commits, InvalidInput
     for patterns that match nothing, GroupBusy where on_active_group says so.
     """
     selection.check()
-    listed = [listing.group for listing in groups.list_groups(connection)] if selection.group_patterns else []
+    listed = [each.group for each in groups.list_groups(connection, surely)] if selection.group_patterns else []
     selected = selection.select_groups(listed)
     if not selected.names:
         raise InvalidInput(

@@ -40,6 +40,7 @@ _EXACT = {
     "allow.auto.create.topics": False,
     "check.crcs": True,
     "enable.metrics.push": False,
+    "reconnect.backoff.ms": 20,  # half of it passes between the first connection, to a bootstrap server, and the second
     "log_level": 0,
 }
 
