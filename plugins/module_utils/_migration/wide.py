@@ -32,7 +32,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session i
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surveying import Asked
 
 _Key = t.TypeVar("_Key")
-_Pair = tuple[TopicPartition, TopicPartition]
 
 
 def settle_wide(
@@ -64,10 +63,7 @@ def settle_wide(
         return answer
     if (why := obstacle(options)) is not None:
         return answer | {key: _with(decisions[key], f"Spark could go on: {why}") for key in near}
-    wide = _Wide(spark(), source, destination, policy, limit)
-    searched = {key: case for key, case in near.items() if decisions[key].offset is None}
-    tails = {key: case for key, case in near.items() if key not in searched}
-    return answer | wide.search(searched) | wide.count(tails, decisions)
+    return answer | _Wide(spark(), source, destination, policy, limit).decide(near, decisions)
 
 
 def _is_open(decision: Decision, policy: Policy) -> bool:
@@ -102,24 +98,17 @@ class _Wide:
     policy: Policy
     limit: int
 
-    def search(self, cases: t.Mapping[_Key, Case]) -> dict[_Key, Decision]:
-        """Decide by surveys of the whole logs."""
-        surveys = self._survey(cases, lambda asked, _keys: asked)
+    def decide(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
+        """Survey the whole logs where no offset was found, and elsewhere what follows it.
 
-        def rule(key: _Key, question: Question) -> Decision | Need:
-            return decide_surveyed(question, surveys[key])
-
-        return settle(cases, self.source, self.destination, self.policy, rule)
-
-    def count(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
-        """Count what follows the offsets that were found, which mostly is what has still to be consumed at the source.
-
-        Only where it is not just that, what was consumed is read as well, if the limit allows it.
+        That mostly is what has still to be consumed at the source. Only where it is not just that, what was consumed is
+        read as well, if the limit allows it.
         """
-        surveys = self._tails(cases, decisions, whole=False)
+        tails = {key: case for key, case in cases.items() if decisions[key].offset is not None}
+        surveys = self._survey(cases, decisions, frozenset(cases) - frozenset(tails))
         answer: dict[_Key, Decision] = {}
         unknown: dict[_Key, Case] = {}
-        for key, case in cases.items():
+        for key, case in tails.items():
             if goes_on(surveys[key], decisions[key].offset or 0):
                 continue
             here = self.source.logs[case.source].facts
@@ -128,41 +117,43 @@ class _Wide:
                 answer[key] = _too_far(decisions[key], size, self.limit)
             else:
                 unknown[key] = case
-        surveys |= self._tails(unknown, decisions, whole=True)
+        surveys |= self._survey(unknown, decisions, frozenset(unknown))
 
         def rule(key: _Key, question: Question) -> Decision | Need:
-            return count_tail(question, decisions[key], surveys[key])
+            if key in tails:
+                return count_tail(question, decisions[key], surveys[key])
+            return decide_surveyed(question, surveys[key])
 
-        counted = {key: case for key, case in cases.items() if key not in answer}
-        return answer | settle(counted, self.source, self.destination, self.policy, rule)
-
-    def _tails(
-        self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision], whole: bool
-    ) -> dict[_Key, Survey]:
-        def narrowed(asked: Asked, keys: list[_Key]) -> Asked:
-            begins = sorted({decisions[key].offset or 0 for key in keys})
-            asked = asked._replace(borders=tuple(begins), destination_span=(begins[0], asked.destination_span[1]))
-            if whole:
-                return asked
-            return asked._replace(source_span=(max(asked.commits[0], asked.source_span[0]), asked.source_span[1]))
-
-        return self._survey(cases, narrowed)
+        left = {key: case for key, case in cases.items() if key not in answer}
+        return answer | settle(left, self.source, self.destination, self.policy, rule)
 
     def _survey(
-        self, cases: t.Mapping[_Key, Case], narrowed: t.Callable[[Asked, list[_Key]], Asked]
+        self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision], whole: t.Collection[_Key]
     ) -> dict[_Key, Survey]:
-        """The survey that serves each case: one for all cases of a pair, of what is left of both logs by narrowed."""
-        of: dict[_Pair, list[_Key]] = collections.defaultdict(list)
+        """The survey that serves each case: one for all cases of a pair that need as much of the logs.
+
+        That is the destination from a decision's offset on, and the source from the committed one on, or for the whole
+        cases from its start.
+        """
+        of: dict[tuple[TopicPartition, TopicPartition, bool, bool], list[_Key]] = collections.defaultdict(list)
         for key, case in cases.items():
-            of[case.source, case.destination].append(key)
+            of[case.source, case.destination, decisions[key].offset is None, key in whole].append(key)
         if not of:
             return {}
         asked: list[Asked] = []
-        for pair, keys in of.items():
-            here, there = self.source.logs[pair[0]].facts, self.destination.logs[pair[1]].facts
+        for (source, destination, searched, from_start), keys in of.items():
+            here, there = self.source.logs[source].facts, self.destination.logs[destination].facts
             commits = tuple(sorted({cases[key].committed for key in keys}))
+            begins = () if searched else tuple(sorted({decisions[key].offset or 0 for key in keys}))
             asked.append(
-                narrowed(Asked(*pair, (here.log_start, here.end), (there.log_start, there.end), commits), keys)
+                Asked(
+                    source,
+                    destination,
+                    (here.log_start if from_start else max(commits[0], here.log_start), here.end),
+                    (begins[0] if begins else there.log_start, there.end),
+                    commits,
+                    begins,
+                )
             )
         surveys = surveying.survey(
             self.spark,
