@@ -63,22 +63,14 @@ def explain(source: LogReader, context: Context, known: Known, records: list[Rec
 def glance(source: LogReader, known: Known, records: list[Record]) -> None:
     """Look for these destination records at the source where their timestamps point; those not found there stay unknown.
 
-    The search ends where only later timestamps are left, as far as a look at the next records tells.
+    All of it is read, for where timestamps run back, a later one does not mean that it was passed.
     Raises NotRead, BudgetSpent, OtherMatching.
     """
     times = {record.timestamp for record in records}
     for begin, group in _by_start(source, records):
-        latest = max(record.timestamp for record in group)
-        for start, end in zip((begin, begin + _FIRST_SPAN), (begin + _FIRST_SPAN, begin + _GLANCE), strict=True):
-            if start >= source.end:
-                break
-            visible, aborted = source.with_aborted(start, start + source.within_budget(end - start))
-            same_time = [[record for record in part if record.timestamp in times] for part in (visible, aborted)]
-            known.add(*same_time)
-            group = [record for record in group if known.side(record) is Side.UNKNOWN]
-            check_headers(known, group)
-            if not group or (visible and all(record.timestamp > latest for record in visible)):
-                break
+        visible, aborted = source.with_aborted(begin, min(source.end, begin + source.within_budget(_GLANCE)))
+        known.add(*([record for record in part if record.timestamp in times] for part in (visible, aborted)))
+        check_headers(known, [record for record in group if known.side(record) is Side.UNKNOWN])
 
 
 def _by_start(source: LogReader, records: list[Record]) -> list[tuple[int, list[Record]]]:
