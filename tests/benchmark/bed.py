@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 ONE_WAY = 20  # milliseconds
 HEAP = "1g"
 IN_MEMORY = Path("/dev/shm")
-ROOM = 4 << 30  # bytes
+ROOM = 8 << 30  # bytes
 
 
 class Address(t.NamedTuple):

@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import typing as t
 from pathlib import Path
@@ -40,25 +42,60 @@ class Run(t.NamedTuple):
     result: dict[str, t.Any]
 
 
-def run_module(name: str, **options: t.Any) -> Run:
-    """Run a module as Ansible does: a Python process that is given its options as JSON. Raises what a failure says."""
+def run_module(name: str, with_children: bool = False, **options: t.Any) -> Run:
+    """Run a module as Ansible does: a Python process that is given its options as JSON. Raises what a failure says.
+
+    with_children: megabytes are those of all processes that it begins, too, as looked at twice a second.
+    """
     with tempfile.TemporaryDirectory() as name_of_folder, tempfile.TemporaryFile("w+") as said:
         arguments, size = Path(name_of_folder) / "arguments.json", Path(name_of_folder) / "size"
         arguments.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": options}))
         begin = time.perf_counter()
         process = subprocess.Popen([sys.executable, "-c", RUN, f"{MODULES}.{name}", size, arguments], stdout=said)
+        ended, most = threading.Event(), [0.0]
+        watch = threading.Thread(target=_watch, args=(process.pid, ended, most))
         try:
+            if with_children:
+                watch.start()
             _pid, _status, used = os.wait4(process.pid, 0)
         except BaseException:
             process.kill()
             raise
+        finally:
+            ended.set()
         seconds = time.perf_counter() - begin
         said.seek(0)
         result = json.load(said)
         megabytes = int(size.read_text()) * 1024 / 1e6
+    if with_children:
+        watch.join()
+        megabytes = most[0]
     if result.get("failed"):
         raise RuntimeError(f"{name}: {result['msg']}")
     return Run(seconds, megabytes, used.ru_utime + used.ru_stime, result)
+
+
+def _watch(pid: int, ended: threading.Event, most: list[float]) -> None:
+    """Keep the largest sum of what a process and its descendants use, in megabytes; what they share counts once (PSS)."""
+    while not ended.wait(0.5):
+        used = 0
+        for each in _family(pid):
+            with contextlib.suppress(OSError, StopIteration):  # it has ended
+                lines = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()
+                used += int(next(line.split()[1] for line in lines if line.startswith("Pss:")))
+        most[0] = max(most[0], used * 1024 / 1e6)
+
+
+def _family(pid: int) -> set[int]:
+    """A process and all that descend from it."""
+    parents = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(file.parent.name)] = int(file.read_text().rpartition(")")[2].split()[1])
+    family = {pid}
+    while more := {each for each, parent in parents.items() if parent in family} - family:
+        family |= more
+    return family
 
 
 def poll_loop(address: str, ranges: t.Iterable[tuple[str, int, int, int]], **settings: int) -> float:

@@ -10,6 +10,10 @@ import itertools
 import statistics
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from tests.benchmark import spark
 from tests.benchmark.bed import ONE_WAY, Bed
 from tests.benchmark.loads import FOREIGN, LOADS, Load
@@ -90,6 +94,31 @@ def commit(bed: Bed) -> None:
     row("roll back", [pair[1] for pair in pairs], "", IDLE_WAIT)
 
 
+def proof(bed: Bed) -> None:
+    """How long does it take to compare all records that follow a group's offsets, and how much memory?"""
+    load = LOADS["whole"]
+    records = load.partitions * load.records
+    title(f"proof: {records:,} records a side in {load.partitions} partitions, all of which follow the group's offsets")
+    (group,) = load.commits()
+    for address, first in ((bed.source, 0), (bed.destination, FOREIGN)):
+        offsets = {
+            TopicPartition(*where): CommittedOffset(first) for offsets in load.commits().values() for where in offsets
+        }
+        refused = commits.commit_offsets(Connection("cluster", (address.near,)), {group: offsets})
+        assert not any(refused.values()), refused
+    run = run_module(
+        "kafka_offset_verify",
+        with_children=True,
+        source=_cluster(bed.source.near),
+        destination=_cluster(bed.destination.near),
+        groups=[group],
+        limit=0,
+    )
+    assert (run.result["proved"], run.result["compared"]) == (load.partitions, records), run.result
+    row("proof (kafka_offset_verify), with Spark", [run], "target: 2000 MB")
+    print(f"  {2 * records / run.seconds:,.0f} records/s of both sides together")
+
+
 def length(bed: Bed) -> None:
     """Does the cost grow with the topics?"""
     loads = (LOADS["long"], LOADS["longer"])
@@ -141,6 +170,7 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "scan": (spark.scan, ()),
     "cold": (spark.cold, ()),
     "match": (spark.match, ()),
+    "proof": (proof, ("whole",)),
 }
 
 

@@ -4,7 +4,7 @@
 
 """How fast is it? Starts two clusters, measures, prints tables, and leaves nothing behind.
 
-    run.py [plan] [groups] [commit] [length] [distance] [scan] [cold] [match]
+    run.py [plan] [groups] [commit] [length] [distance] [scan] [cold] [match] [proof]
 
 All of them by default. docs/speed.md explains the figures.
 """
