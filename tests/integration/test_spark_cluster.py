@@ -1,0 +1,153 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A Spark cluster plans and proves as this machine does alone, also with workers to whom Python's packages are sent.
+
+One migration that needs Spark for every topic: a wide search, a tail that is counted, a repartitioned topic.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shutil
+import sys
+import tarfile
+import time
+import venv
+
+import pytest
+
+from demo.clients import Message, commit, create_topic, produce
+from tests.support.copier import copy, repartition
+from tests.support.modules import Migration
+from tests.support.spark import standalone
+
+RECORDS = 6000  # more than the client counts behind an offset
+COMMITS = (1, 2500)
+BEGIN = time.time_ns() // 1_000_000 - RECORDS
+LOCAL = {"master": "local[2,4]"}
+FEW = {"spark.sql.shuffle.partitions": "2"}  # two cores, and few records
+PACKAGES = ("confluent-kafka", "numpy", "pyarrow", "xxhash")  # as docs/spark.md names them; they need no others
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory):
+    """A Python without any packages."""
+    folder = tmp_path_factory.mktemp("python") / "bare"
+    venv.create(folder, symlinks=True)
+    return str(folder / "bin/python")
+
+
+@pytest.fixture(scope="module")
+def cluster(shared_clusters, bare_python):
+    """A standalone cluster with two workers, whose own Python is bare."""
+    with standalone(shared_clusters / "spark-cluster", python=bare_python) as running:
+        yield running
+
+
+@pytest.fixture
+def applications(cluster):
+    """How many applications the cluster has run so far, on all of its workers."""
+    return lambda: len(list(cluster.folder.glob("work*/app-*")))
+
+
+@pytest.fixture(scope="module")
+def topics(source, destination):
+    """Their kinds and names. Groups stand on all of them, called after COMMITS."""
+    topics = {name: f"cluster-{os.getpid()}-{name}" for name in ("stamped", "twice", "keyed")}
+    for name, topic in topics.items():
+        keyed = name == "keyed"
+        create_topic(source, topic, partitions=3 if keyed else 1)
+        stamped = {"message_timestamp_type": "LogAppendTime"} if name == "stamped" else {}
+        create_topic(destination, topic, partitions=2 if keyed else 1, **stamped)
+        messages = [Message(b"%d" % at, b"k%d" % (at % 9), timestamp=BEGIN + at) for at in range(RECORDS)]
+        produce(source, topic, [each._replace(partition=at % 3 * keyed) for at, each in enumerate(messages)])
+    copy(source, destination, topics["stamped"], junk=3)
+    copy(source, destination, topics["twice"], again=RECORDS)
+    repartition(source, destination, [topics["keyed"]], topics["keyed"], 2)
+    for consumed in COMMITS:
+        at = {(topics["stamped"], 0): consumed, (topics["twice"], 0): consumed}
+        at |= {(topics["keyed"], partition): consumed // (partition + 2) for partition in range(3)}
+        commit(source, f"{topics['stamped']}-{consumed}", at)
+    return topics
+
+
+@pytest.fixture(scope="module")
+def plan(topics):
+    """Make the plan of a migration, all of it with little searching and by Spark."""
+
+    def make(migration, spark):
+        options = {"search_limit": 300, "repartitioned": [topics["keyed"]], "spark": spark}
+        return migration.translate(**options)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def local(source, destination, topics, plan, tmp_path_factory):
+    """The migration, planned in local mode."""
+    migration = Migration(tmp_path_factory.mktemp("local") / "migration", source, destination)
+    migration.snapshot(*(f"{topics['stamped']}-{consumed}" for consumed in COMMITS))
+    plan(migration, LOCAL)
+    return migration
+
+
+@pytest.fixture
+def elsewhere(source, destination, local, tmp_path):
+    """The same migration, not planned yet."""
+    migration = Migration(tmp_path / "migration", source, destination)
+    shutil.copy(local.snapshot_file, migration.snapshot_file)
+    return migration
+
+
+def test_a_plan_is_the_same_to_the_byte(local, elsewhere, topics, plan, cluster, applications):
+    before = applications()
+    entries = plan(elsewhere, {"master": cluster.url, "conf": FEW})["entries"]
+    assert applications() > before
+    assert elsewhere.plan_file.read_bytes() == local.plan_file.read_bytes()
+    # Without Spark, none of these could have been said.
+    told = {
+        (entry["group"].rpartition("-")[2], entry["topic"], entry["partition"]): (entry["verdict"], entry["reason"])
+        for entry in entries
+    }
+    for consumed in map(str, COMMITS):
+        assert told[consumed, topics["stamped"], 0] == ("exact", None)
+        assert told[consumed, topics["twice"], 0] == ("exact", "copied_again")
+        assert {told[consumed, topics["keyed"], partition][0] for partition in range(2)} <= {"exact", "safe"}
+
+
+def packed(folder, *packages):
+    """A virtual environment with these packages of the running one, as venv-pack packs it."""
+    venv.create(folder / "env", symlinks=True)
+    (site,) = (folder / "env").glob("lib/python*/site-packages")
+    for package in packages:
+        for file in importlib.metadata.files(package):
+            if ".." not in file.parts:  # else it is a program, in bin
+                (site / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file.locate(), site / file)
+    with tarfile.open(folder / "env.tar.gz", "w:gz", compresslevel=1) as archive:
+        archive.add(folder / "env", ".")
+    return f"{folder / 'env.tar.gz'}#env"
+
+
+def test_a_proof_is_the_same_to_the_byte_where_an_archive_brings_what_workers_lack(
+    local, cluster, bare_python, tmp_path, monkeypatch
+):
+    local.commit()
+    archive = packed(tmp_path, *PACKAGES)
+    said, reports = [], []
+
+    def prove(name, spark):
+        report = tmp_path / name
+        result = local.verify(method="records", report=str(report), spark=spark)
+        said.append({key: value for key, value in result.items() if key != "invocation"})
+        reports.append(report.read_bytes())
+
+    prove("here", LOCAL)
+    monkeypatch.setattr(sys, "executable", bare_python)  # what workers would run without the archive
+    prove("there", {"master": cluster.url, "conf": FEW, "archives": [archive]})
+    assert (said[0]["problems"], said[0]["proved"]) == ([], len(COMMITS) * 4)
+    assert said[0] == said[1]
+    assert reports[0] == reports[1]
