@@ -222,7 +222,7 @@ def _plan(bed: Bed, load: Load, taken: Run, far: bool = False) -> Run:
 
 def _commit(bed: Bed, planned: Run, far: bool = False) -> tuple[Run, Run]:
     """Commit and take back."""
-    options = {
+    options: dict[str, t.Any] = {
         "cluster": _cluster(bed.destination[far]),
         "receipt": str(bed.folder / f"receipt-{next(_number)}.json"),
         "idle_wait": IDLE_WAIT,

@@ -42,7 +42,7 @@ def scanned(spark: SparkSession, asked: dict[str, t.Any]) -> tuple[float, int]:
         for part in range(asked["partitions"])
     ]
     begin = time.perf_counter()
-    rows = scan(spark, connection, ranges)
+    rows = scan(spark, connection, ranges, ("offset", "fingerprint"))
     found = rows.selectExpr("count(*)", "max(offset)", "bit_xor(xxhash64(fingerprint))").collect()[0]
     return time.perf_counter() - begin, found[0]
 

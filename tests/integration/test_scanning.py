@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -26,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
     TopicPartition,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import scanning
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import plain_fingerprint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.ranges import read_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
 from demo.clients import Message, create_topic, delete_records, log_bounds, produce, produce_in_transactions
@@ -254,3 +256,38 @@ def test_a_missing_right_is_named(secured, topic):
     stranger = connection_from(secured.connection_as("migrator"), "source cluster")
     with pytest.raises((NotAuthorized, NotFound), match=topic):
         scanned(stranger, [Piece(0, TopicPartition(topic, 0), 0, 1)])
+
+
+def test_a_partition_whose_leader_dies_meanwhile_is_read_on_from_the_next_one(own_cluster, little_ahead):
+    three = own_cluster("three", nodes=3, settings={"default.replication.factor": 3})
+    create_topic(three, "orders", min_insync_replicas=2)
+    values = [b"%d " % number + os.urandom(1000) for number in range(5000)]
+    produce(three, "orders", [Message(value, b"key") for value in values])
+    leader, replicas = leader_and_replicas(three, "orders")
+    assert replicas == {1, 2, 3}
+    connection = connection_from(three.connection, "source cluster")
+    rows = scan(connection, [Piece(0, TopicPartition("orders", 0), 0, len(values))])
+    answers = [next(rows)]
+    process = three.cluster.pids[f"broker-{leader}"]
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    assert len(answers[0].offsets) < 500
+    answers += rows
+    assert leader_and_replicas(three, "orders") not in [(leader, replicas), (-1, replicas)]
+    assert [offset for each in answers for offset in each.offsets] == list(range(len(values)))
+    found = [fingerprint for each in answers for fingerprint in each.fingerprints]
+    assert found == [plain_fingerprint(b"key", value) for value in values]
+    runs = [run for each in answers for run in each.runs]
+    assert [run.rank for run in runs] == [0, *itertools.accumulate(run.length for run in runs[:-1])]
+
+
+def leader_and_replicas(cluster, topic):
+    """Of the topic's only partition, the nodes' numbers."""
+    from kafka.admin import KafkaAdminClient
+
+    admin = KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))
+    try:
+        ((partition,),) = (each["partitions"] for each in admin.describe_topics([topic]))
+        return partition["leader_id"], set(partition["replica_nodes"])
+    finally:
+        admin.close()

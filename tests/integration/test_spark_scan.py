@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.ranges import read_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import told
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.reading import TYPES
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 from demo.clients import Message, create_topic, delete_records, produce, produce_in_transactions
@@ -51,7 +52,7 @@ def test_every_record_of_every_range_comes_once(spark, source, topic):
     end = written[-1][-1] + 2
     ranges = [Range(TopicPartition(topic, part), part, 10_000 - part) for part in range(3)]
     ranges += [Range(TopicPartition(topic, 0), 90, 110), Range(TopicPartition(f"{topic}-stamped", 0), 0, end)]
-    rows = scan(spark, connection, ranges, bare=True, ranked=True)
+    rows = scan(spark, connection, ranges, tuple(TYPES))
     with kept(rows) as known:
         found = known.orderBy("range", "rank").collect()
     expected = []
@@ -63,7 +64,7 @@ def test_every_record_of_every_range_comes_once(spark, source, topic):
         ]
     assert found == expected
     without = scan(spark, connection, ranges, parts=("value",))
-    assert without.columns == ["range", "topic", "partition", "offset", "timestamp", "log_append_time", "fingerprint"]
+    assert without.columns == ["topic", "partition", "offset", "timestamp", "fingerprint"]
     assert without.count() == len(expected)
     assert without.where("topic = 'x'").count() == 0
 

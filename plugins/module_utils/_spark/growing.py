@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import COMPARED, Range, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 
 
@@ -33,7 +33,7 @@ class Growing:
         parts: tuple[str, ...],
         with_open: bool = False,
     ) -> None:
-        self._scan = functools.partial(scan, spark, connection, parts=parts, bare=True)
+        self._scan = functools.partial(scan, spark, connection, columns=COMPARED, parts=parts)
         self._partitions = partitions
         self._with_open = with_open
         self._read: dict[TopicPartition, int] = {}

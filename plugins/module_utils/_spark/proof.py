@@ -58,7 +58,7 @@ def read_blocks(spark: SparkSession, *asked: Asked) -> list[list[list[Block]]]:
 
 def read_rows(spark: SparkSession, *asked: Asked) -> list[list[list[Row]]]:
     """For each cluster and each of its ranges the records, in order; place is always 0."""
-    return _by_range(spark, asked, lambda rows: rows.select(*_COLUMNS), lambda row: Row(0, *row))
+    return _by_range(spark, asked, lambda rows: rows, lambda row: Row(0, *row))
 
 
 def search(spark: SparkSession, asked: Asked, searches: t.Sequence[Search]) -> list[dict[Content, Sighting]]:
@@ -78,7 +78,7 @@ def search(spark: SparkSession, asked: Asked, searches: t.Sequence[Search]) -> l
         ],
         "range int, digest binary, stamp bigint",
     )
-    rows = scan(spark, asked.connection, asked.ranges, parts=asked.parts, bare=True)
+    rows = scan(spark, asked.connection, asked.ranges, _COLUMNS, parts=asked.parts)
     for number, digest, stamp, times, offset in _tuples(sightings(rows, hows, wanted)):
         found[number][digest, None if stamp == _NOT_COMPARED else stamp] = Sighting(times, offset)
     return found
@@ -123,7 +123,7 @@ def _collected(
 ) -> t.Iterator[tuple[t.Any, ...]]:
     """The rows of a step for all clusters in one job, each with the number of its cluster before it."""
     frames = [
-        step(scan(spark, each.connection, each.ranges, parts=each.parts, bare=True)).select(
+        step(scan(spark, each.connection, each.ranges, _COLUMNS, parts=each.parts)).select(
             F.lit(side).alias("side"), "*"
         )
         for side, each in enumerate(asked)

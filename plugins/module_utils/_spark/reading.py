@@ -12,28 +12,39 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Rows, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Rows, Run, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed
 
 if t.TYPE_CHECKING:
     import pyarrow
 
 
+# What can be told of a record, and Spark's types. bare is the fingerprint without the headers; rank is how many records of
+# its range come before it.
+TYPES = {
+    "range": "int",
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "bigint",
+    "log_append_time": "boolean",
+    "fingerprint": "binary",
+    "bare": "binary",
+    "rank": "bigint",
+}
+
+
 class Wanted(t.NamedTuple):
-    """How records are read, and which of the columns that can be left out are told."""
+    """How records are read, and which columns are told of them."""
 
     parts: tuple[str, ...]
     committed: bool
-    bare: bool
-    ranked: bool
+    columns: tuple[str, ...]
 
     @property
     def schema(self) -> str:
         """The columns, as Spark writes types."""
-        return (
-            "range int, topic string, partition int, offset bigint, timestamp bigint, log_append_time boolean, "
-            "fingerprint binary" + ", bare binary" * self.bare + ", rank bigint" * self.ranked
-        )
+        return ", ".join(f"{column} {TYPES[column]}" for column in self.columns)
 
 
 def read(connection: Connection, pieces: t.Sequence[Piece], wanted: Wanted) -> t.Iterator[pyarrow.RecordBatch]:
@@ -54,35 +65,38 @@ def _batch(rows: Rows, wanted: Wanted) -> pyarrow.RecordBatch:
     """The columns with exactly the types of the schema, which Spark insists on, and as few objects as can be."""
     import pyarrow as pa
 
-    lengths = [run.length for run in rows.runs]
+    columns = [_COLUMNS[column](rows) for column in wanted.columns]
+    return pa.RecordBatch.from_arrays(columns, list(wanted.columns))
+
+
+def _topics(rows: Rows) -> pyarrow.Array:
+    import pyarrow as pa
+
     topics = sorted({run.piece.partition.topic for run in rows.runs})
     place = {topic: number for number, topic in enumerate(topics)}
-    columns = {
-        "range": _repeated([run.piece.number for run in rows.runs], lengths),
-        "topic": pa.array(topics).take(_repeated([place[run.piece.partition.topic] for run in rows.runs], lengths)),
-        "partition": _repeated([run.piece.partition.partition for run in rows.runs], lengths),
-        "offset": _long(array.array("q", rows.offsets)),
-        "timestamp": _long(array.array("q", rows.timestamps)),
-        "log_append_time": _repeated([run.log_append_time for run in rows.runs], lengths).cast(pa.bool_()),
-        "fingerprint": _digests(rows.fingerprints),
-    }
-    if wanted.bare:
-        columns["bare"] = _digests(rows.bare)
-    if wanted.ranked:
-        ranks = array.array("q")
-        for run in rows.runs:
-            ranks.extend(range(run.rank, run.rank + run.length))
-        columns["rank"] = _long(ranks)
-    return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
+    return pa.array(topics).take(_repeated(rows, lambda run: place[run.piece.partition.topic]))
 
 
-def _repeated(values: t.Sequence[int], lengths: t.Sequence[int]) -> pyarrow.Array:
-    """A column of 32 bits with each value as often as its length says."""
+def _stamped(rows: Rows) -> pyarrow.Array:
+    import pyarrow as pa
+
+    return _repeated(rows, lambda run: run.log_append_time).cast(pa.bool_())
+
+
+def _ranks(rows: Rows) -> pyarrow.Array:
+    ranks = array.array("q")
+    for run in rows.runs:
+        ranks.extend(range(run.rank, run.rank + run.length))
+    return _long(ranks)
+
+
+def _repeated(rows: Rows, value: t.Callable[[Run], int]) -> pyarrow.Array:
+    """A column of 32 bits with a run's value for each of its records."""
     import pyarrow as pa
 
     column = array.array("i")
-    for value, length in zip(values, lengths, strict=True):
-        column.extend(array.array("i", (value,)) * length)
+    for run in rows.runs:
+        column.extend(array.array("i", (value(run),)) * run.length)
     return pa.Array.from_buffers(pa.int32(), len(column), [None, pa.py_buffer(column)])
 
 
@@ -98,3 +112,16 @@ def _digests(digests: t.Sequence[bytes]) -> pyarrow.Array:
 
     content = [None, pa.py_buffer(b"".join(digests))]
     return pa.Array.from_buffers(pa.binary(16), len(digests), content).cast(pa.binary())
+
+
+_COLUMNS: dict[str, t.Callable[[Rows], pyarrow.Array]] = {
+    "range": lambda rows: _repeated(rows, lambda run: run.piece.number),
+    "topic": _topics,
+    "partition": lambda rows: _repeated(rows, lambda run: run.piece.partition.partition),
+    "offset": lambda rows: _long(array.array("q", rows.offsets)),
+    "timestamp": lambda rows: _long(array.array("q", rows.timestamps)),
+    "log_append_time": _stamped,
+    "fingerprint": lambda rows: _digests(rows.fingerprints),
+    "bare": lambda rows: _digests(rows.bare),
+    "rank": _ranks,
+}

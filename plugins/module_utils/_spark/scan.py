@@ -19,34 +19,35 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping 
 if t.TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["CORES", "Range", "scan"]
+__all__ = ["COMPARED", "CORES", "Range", "scan"]
 
 # The session's property that tells how many tasks run at a time.
 CORES = "spark.streamshift.cores"
+# The columns by which records of two clusters are compared.
+COMPARED = ("range", "offset", "timestamp", "log_append_time", "fingerprint", "bare")
 
 
 def scan(
     spark: SparkSession,
     connection: Connection,
     ranges: t.Sequence[Range],
+    columns: t.Sequence[str] = ("topic", "partition", "offset", "timestamp", "fingerprint"),
     *,
     parts: t.Collection[str] = PARTS,
     committed: bool = True,
-    ranked: bool = False,
-    bare: bool = False,
 ) -> DataFrame:
     """A row for every record of every range, in no order.
 
-    The columns: range (int, which of the ranges), topic, partition, offset, timestamp (milliseconds, -1 for none),
-    log_append_time, fingerprint (16 bytes); with bare=True also bare (the fingerprint without headers); with
-    ranked=True also rank (how many records of the range come before it), and no range is split between tasks.
+    columns: what is told of a record; each costs time. range (int, which of the ranges), topic, partition, offset,
+    timestamp (milliseconds, -1 for none), log_append_time, fingerprint (16 bytes), bare (the fingerprint without headers),
+    rank (how many records of the range come before it; then no range is split between tasks).
 
     Ranges of one partition may overlap; each is read for itself. parts: what fingerprints cover. committed: what a
     read_committed consumer sees. Nothing is read before an action, and everything anew with each: see kept().
     An action fails as a whole with the errors of _records.scanning.scan(); open_session() gives them their shape.
     """
-    dealt = bins(ranges, int(spark.conf.get(CORES, "2") or 2), split=not ranked)
-    wanted = Wanted(tuple(parts), committed, bare, ranked)
+    dealt = bins(ranges, int(spark.conf.get(CORES, "2") or 2), split="rank" not in columns)
+    wanted = Wanted(tuple(parts), committed, tuple(columns))
     there = portable(connection)
 
     def read_bins(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:

@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerp
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import runs as worker
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession, functions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.naming import named
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import COMPARED, Range, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 
 if t.TYPE_CHECKING:
@@ -75,8 +75,8 @@ def survey(
     them, they are not. Raises what scan() does.
     """
     pieces, of = _pieces(asked)
-    here = scan(spark, source, [Range(each.source, *each.source_span) for each in asked], parts=parts, bare=True)
-    there = scan(spark, destination, pieces, parts=parts, bare=True, ranked=True)
+    here = scan(spark, source, [Range(each.source, *each.source_span) for each in asked], COMPARED, parts=parts)
+    there = scan(spark, destination, pieces, (*COMPARED, "rank"), parts=parts)
     with kept(here) as known, kept(there) as copies:
         return surveys(spark, known, copies, asked, of, timestamps, headers)
 

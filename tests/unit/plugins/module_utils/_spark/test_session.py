@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, Rows, Run
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.reading import Wanted, _batch
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.reading import TYPES, Wanted, _batch
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import CORES, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 
@@ -27,8 +27,8 @@ def test_results_are_the_same_on_every_machine(spark):
     assert spark.conf.get(CORES) == "2"
 
 
-@pytest.mark.parametrize(("bare", "ranked"), [(False, False), (True, False), (False, True), (True, True)])
-def test_a_batch_is_what_the_schema_says(spark, bare, ranked):
+@pytest.mark.parametrize("columns", [tuple(TYPES), ("offset",), ("rank", "bare", "range")])
+def test_a_batch_is_what_the_schema_says(spark, columns):
     one, two = (Piece(number, TopicPartition(topic, 5), 0, 99) for number, topic in ((3, "orders"), (4, "bills")))
     digests = [bytes([number]) * 16 for number in range(5)]
     bares = [bytes([number + 100]) * 16 for number in range(5)]
@@ -36,9 +36,9 @@ def test_a_batch_is_what_the_schema_says(spark, bare, ranked):
         [Run(one, 7, 2, False), Run(two, 0, 2, True), Run(one, 9, 1, False)],
         [7, 8, 0, 2, 2**40], [1, -1, 3, 4, 2**41], digests, bares,
     )  # fmt: skip
-    wanted = Wanted(("key",), True, bare, ranked)
+    wanted = Wanted(("key",), True, columns)
     batch = _batch(rows, wanted)
-    expected = {
+    every = {
         "range": [3, 3, 4, 4, 3],
         "topic": ["orders", "orders", "bills", "bills", "orders"],
         "partition": [5] * 5,
@@ -46,9 +46,10 @@ def test_a_batch_is_what_the_schema_says(spark, bare, ranked):
         "timestamp": rows.timestamps,
         "log_append_time": [False, False, True, True, False],
         "fingerprint": digests,
-        **({"bare": bares} if bare else {}),
-        **({"rank": [7, 8, 0, 1, 9]} if ranked else {}),
+        "bare": bares,
+        "rank": [7, 8, 0, 1, 9],
     }
+    expected = {column: every[column] for column in columns}
     assert batch.to_pydict() == expected
     # Spark takes the types of a batch as they are, or fails.
     there = spark.range(0, 1, 1, 1).mapInArrow(lambda _batches: iter([batch]), wanted.schema)
