@@ -173,11 +173,13 @@ def play(what: str, playbook: str, *options: str) -> str:
     """Run a playbook, show what it says, and return the last line about cloud."""
     command = ["ansible-playbook", playbook, *options]
     title(f"{what}: {shlex.join(command)}")
-    color = {"ANSIBLE_FORCE_COLOR": "1"} if sys.stdout.isatty() else {}
+    settings = {"ANSIBLE_DISPLAY_SKIPPED_HOSTS": "0"}
+    if sys.stdout.isatty():
+        settings["ANSIBLE_FORCE_COLOR"] = "1"
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     said = []
     with subprocess.Popen(
-        command, cwd=ROOT, env=os.environ | color | {"PATH": path}, stdout=subprocess.PIPE, text=True
+        command, cwd=ROOT, env=os.environ | settings | {"PATH": path}, stdout=subprocess.PIPE, text=True
     ) as running:
         for line in running.stdout or ():
             print(line, end="", flush=True)

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
@@ -170,6 +172,19 @@ def test_a_directory_that_cannot_be_made_is_told(destination, orders, controller
     output = failed(controller.migrate_groups(groups=[orders], directory="/proc/migration"))
     assert '"msg": "There was an issue creating /proc/migration as requested: ' in output
     assert "Name another directory in group_migration_directory" in output
+    assert orders not in list_groups(destination)
+
+
+def test_a_proof_that_fails_says_how_to_go_on(destination, orders, controller):
+    done(controller.migrate_groups(phase="plan", groups=[orders]))
+    file = controller.directory / "kafka-migrations/onprem-to-cloud/plan.json"
+    plan = json.loads(file.read_text())
+    plan["entries"][0]["offset"] += 1  # by somebody who knows better
+    file.write_text(json.dumps(plan))
+    output = failed(controller.migrate_groups(phase="apply", groups=[orders]))
+    assert "Keep consumers stopped, and roll back with the receipt." in output
+    assert "run again, proves them again" in output
+    done(controller.rollback())
     assert orders not in list_groups(destination)
 
 

@@ -271,9 +271,8 @@ def test_a_partition_whose_leader_dies_meanwhile_is_read_on_from_the_next_one(ow
     process = three.cluster.pids[f"broker-{leader}"]
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
-    assert len(answers[0].offsets) < 500
     answers += rows
-    assert leader_and_replicas(three, "orders") not in [(leader, replicas), (-1, replicas)]
+    assert leader_and_replicas(three, "orders")[0] not in (leader, -1)
     assert [offset for each in answers for offset in each.offsets] == list(range(len(values)))
     found = [fingerprint for each in answers for fingerprint in each.fingerprints]
     assert found == [plain_fingerprint(b"key", value) for value in values]

@@ -28,7 +28,10 @@ RECORDS = 6000  # more than the client counts behind an offset
 COMMITS = (1, 2500)
 BEGIN = time.time_ns() // 1_000_000 - RECORDS
 LOCAL = {"master": "local[2,4]"}
-FEW = {"spark.sql.shuffle.partitions": "2"}  # two cores, and few records
+QUICK = {  # for two cores and few records
+    "spark.sql.shuffle.partitions": "2",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 PACKAGES = ("confluent-kafka", "numpy", "pyarrow", "xxhash")  # as docs/spark.md names them; they need no others
 
 
@@ -104,7 +107,7 @@ def elsewhere(source, destination, local, tmp_path):
 
 def test_a_plan_is_the_same_to_the_byte(local, elsewhere, topics, plan, cluster, applications):
     before = applications()
-    entries = plan(elsewhere, {"master": cluster.url, "conf": FEW})["entries"]
+    entries = plan(elsewhere, {"master": cluster.url, "conf": QUICK})["entries"]
     assert applications() > before
     assert elsewhere.plan_file.read_bytes() == local.plan_file.read_bytes()
     # Without Spark, none of these could have been said.
@@ -147,7 +150,7 @@ def test_a_proof_is_the_same_to_the_byte_where_an_archive_brings_what_workers_la
 
     prove("here", LOCAL)
     monkeypatch.setattr(sys, "executable", bare_python)  # what workers would run without the archive
-    prove("there", {"master": cluster.url, "conf": FEW, "archives": [archive]})
+    prove("there", {"master": cluster.url, "conf": QUICK, "archives": [archive]})
     assert (said[0]["problems"], said[0]["proved"]) == ([], len(COMMITS) * 4)
     assert said[0] == said[1]
     assert reports[0] == reports[1]
