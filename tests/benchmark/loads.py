@@ -68,6 +68,7 @@ LOADS = {
         Load("shared", topics=1, partitions=20, records=20_000, groups=500, caught_up=0),
         Load("bytes", topics=1, partitions=16, records=125_000, groups=0, caught_up=0),
         Load("kilobytes", topics=1, partitions=16, records=30_000, groups=0, caught_up=0, value_bytes=1000),
+        Load("tenth", topics=1, partitions=16, records=62_500, groups=1, caught_up=0),
         Load("whole", topics=1, partitions=16, records=625_000, groups=1, caught_up=0),
         Load("small", topics=40, partitions=50, records=20, groups=0, caught_up=0),
     )
