@@ -32,6 +32,7 @@ from demo.clients import (
 )
 from demo.clients import read as read_all
 from tests.support.consumers import open_transaction
+from tests.support.logs import compacted_log
 
 
 def offsets(answers, where):
@@ -91,14 +92,7 @@ def test_up_to_the_last_stable_offset_everything_comes_and_behind_it_nothing(sou
 
 
 def test_a_compacted_log_answers_with_what_is_left(cluster, connection, topic):
-    settings = {"cleanup_policy": "compact", "segment_bytes": 1_048_576, "min_cleanable_dirty_ratio": "0.01"}
-    create_topic(cluster, topic, **settings, max_compaction_lag_ms=100, segment_ms=500)
-    produce(cluster, topic, [Message(b"v%d" % n, b"k%d" % (n % 7)) for n in range(300)])
-    end = time.monotonic() + 60
-    while len(read_all(cluster, topic)) > 100:
-        assert time.monotonic() < end, "the log was not compacted"
-        time.sleep(1)
-        produce(cluster, topic, [Message(b"more", b"k0")])
+    compacted_log(cluster, topic)
     left = [record.offset for record in read_all(cluster, topic)]
     _start, stop = log_bounds(cluster, topic)[0]
     where = TopicPartition(topic, 0)

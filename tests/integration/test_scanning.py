@@ -33,6 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.scannin
 from demo.clients import Message, create_topic, delete_records, log_bounds, produce, produce_in_transactions
 from demo.clients import read as read_all
 from tests.support.consumers import open_transaction
+from tests.support.logs import compacted_log
 
 
 @pytest.fixture(params=["source", "old"])
@@ -103,14 +104,7 @@ def test_markers_and_aborted_records_leave_gaps_anywhere(cluster, connection, to
 
 
 def test_a_compacted_log_answers_with_what_is_left(cluster, connection, topic):
-    settings = {"cleanup_policy": "compact", "segment_bytes": 1_048_576, "min_cleanable_dirty_ratio": "0.01"}
-    create_topic(cluster, topic, **settings, max_compaction_lag_ms=100, segment_ms=500)
-    produce(cluster, topic, [Message(b"v%d" % n, b"k%d" % (n % 7)) for n in range(300)])
-    end = time.monotonic() + 60
-    while len(read_all(cluster, topic)) > 100:
-        assert time.monotonic() < end, "the log was not compacted"
-        time.sleep(1)
-        produce(cluster, topic, [Message(b"more", b"k0")])
+    compacted_log(cluster, topic)
     _start, stop = log_bounds(cluster, topic)[0]
     bounds = ((0, stop), (0, 5), (3, 150), (150, stop - 1), (stop - 1, stop))
     found = scanned(connection, [Piece(0, TopicPartition(topic, 0), *each) for each in bounds])
@@ -259,7 +253,7 @@ def test_a_missing_right_is_named(secured, topic):
 
 
 def test_a_partition_whose_leader_dies_meanwhile_is_read_on_from_the_next_one(own_cluster, little_ahead):
-    three = own_cluster("three", nodes=3, settings={"default.replication.factor": 3})
+    three = own_cluster("three", nodes=3)
     create_topic(three, "orders", min_insync_replicas=2)
     values = [b"%d " % number + os.urandom(1000) for number in range(5000)]
     produce(three, "orders", [Message(value, b"key") for value in values])

@@ -110,24 +110,6 @@ def test_a_machine_of_the_cluster_that_is_lost_is_replaced(source, orders, tmp_p
         assert program.outcome() == ALL
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A folder on a disk of 2 MB."""
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"no small disk can be made here: {mounted.stderr.strip()}")
-    yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)
-
-
-def test_a_full_disk_is_told(source, orders, small_disk):
-    failed = Program(source.connection, orders, work_directory=str(small_disk)).outcome()
-    assert "the disk is full where Spark keeps its files. Free some, or set work_directory" in failed["failed"]
-    assert not list(small_disk.iterdir())
-
-
 def test_a_java_process_that_dies_is_told(source, orders):
     program = Program(source.connection, orders)
     program.opened()

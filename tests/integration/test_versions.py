@@ -88,7 +88,7 @@ def test_an_older_version_as_destination(source, old, topic, tmp_path):
 
 
 def test_the_coordinator_dies_between_plan_and_commit(source, own_cluster, topic, tmp_path):
-    destination = own_cluster("three", nodes=3, settings={"default.replication.factor": 3})
+    destination = own_cluster("three", nodes=3)
     create_topic(source, topic)
     create_topic(destination, topic)
     produce(source, topic, [Message(b"%d" % number) for number in range(20)])

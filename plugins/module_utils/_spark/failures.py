@@ -57,6 +57,11 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
             "free some, or set work_directory (on a cluster: the workers' spark.local.dir) to a larger disk",
         ),
         (
+            r"NoSuchFileException: (\S+\.(?:tar\.gz|tgz|tar|zip|jar))\b",
+            "there is no archive {0} on this machine",
+            "correct archives",
+        ),
+        (
             r"ModuleNotFoundError: No module named '([\w.]+)'",
             "the Python of Spark's workers has no package {0}",
             _PACKAGES,

@@ -173,7 +173,7 @@ def format_storage(
 
 def _broker(nodes: int) -> Settings:
     replicas = str(min(nodes, 3))
-    topics = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
+    topics = ("default", "offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
     return QUICK | {f"{topic}.replication.factor": replicas for topic in topics}
 
 

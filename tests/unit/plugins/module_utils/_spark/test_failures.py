@@ -31,6 +31,10 @@ def test_an_error_of_a_worker_is_the_same_here(raised):
     ("text", "named"),
     [
         ("java.io.IOException: No space left on device", "the disk is full where Spark keeps its files"),
+        (
+            "java.nio.file.NoSuchFileException: /nowhere/env.tar.gz",
+            "there is no archive /nowhere/env.tar.gz on this machine",
+        ),
         ("ModuleNotFoundError: No module named 'xxhash'", "the Python of Spark's workers has no package xxhash"),
         (
             "[PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed; however, it was not found.",

@@ -1,0 +1,28 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Logs of a kind that takes some trouble to make."""
+
+from __future__ import annotations
+
+import time
+
+from demo.clients import Message, Servers, create_topic, produce, read
+
+
+def compacted_log(cluster: Servers, topic: str, seconds: float = 60) -> None:
+    """A topic with one partition, of whose 300 records compaction has left less than 100."""
+    settings: dict[str, str | int] = {
+        "cleanup_policy": "compact",
+        "segment_bytes": 1_048_576,
+        "min_cleanable_dirty_ratio": "0.01",
+    }
+    settings |= {"max_compaction_lag_ms": 100, "segment_ms": 500}
+    create_topic(cluster, topic, partitions=1, **settings)
+    produce(cluster, topic, [Message(b"v%d" % n, b"k%d" % (n % 7)) for n in range(300)])
+    end = time.monotonic() + seconds
+    while len(read(cluster, topic)) > 100:
+        assert time.monotonic() < end, "the log was not compacted"
+        time.sleep(1)
+        produce(cluster, topic, [Message(b"more", b"k0")])
