@@ -29,7 +29,8 @@ options:
     default: true
   plan:
     description:
-      - Path of the plan file that the migration is going to use. One that is there and damaged is a problem.
+      - Path of the plan file that the migration is going to use. One that is there and damaged is a problem, and so is a
+        directory that is missing and cannot be made.
     type: path
   receipt:
     description:
@@ -90,7 +91,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
@@ -108,16 +109,24 @@ def look(module: AnsibleModule) -> dict[str, t.Any]:
         params["commits"],
         params["on_active_group"],
     )
-    return {"changed": False, "cluster_ids": found.cluster_ids, "problems": [*damaged, *lacking, *found.problems]}
+    return {
+        "changed": False,
+        "cluster_ids": found.cluster_ids,
+        "problems": list(dict.fromkeys([*damaged, *lacking, *found.problems])),
+    }
 
 
 def _damage(path: str | None, read: t.Callable[[str, str], object]) -> list[str]:
-    """Why a file that is there cannot be used; it is looked at again when it is."""
+    """Why a file cannot be used, or not be made; it is looked at again when it is."""
+    if path is None:
+        return []
     try:
-        text = files.read(path) if path else None
-        if text is not None:
-            read(text, path or "")
-    except InvalidFile as exc:
+        text = files.read(path)
+        if text is None:
+            files.check_makeable(path)
+        else:
+            read(text, path)
+    except (InvalidFile, InvalidInput) as exc:
         return [str(exc)]
     return []
 

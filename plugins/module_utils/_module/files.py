@@ -59,6 +59,20 @@ def check_writable(path: str) -> None:
         )
 
 
+def check_makeable(path: str) -> None:
+    """Raise InvalidInput when the directory of this file is missing and cannot be made, as far as a look can tell."""
+    missing = folder = os.path.dirname(os.path.abspath(path))
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    if not os.path.isdir(folder):
+        why = f"{folder} is no directory"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        why = f"the directory {folder} is not writable for this user"
+    else:
+        return
+    raise InvalidInput(f"the directory {missing} cannot be made", why=why, remedy="name another one")
+
+
 def write(path: str, text: str) -> None:
     """Replace a file at once: after a crash it is the old one or the new one, never a part. Mode 0600."""
     folder = os.path.dirname(os.path.abspath(path))
