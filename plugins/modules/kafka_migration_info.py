@@ -34,7 +34,7 @@ options:
     type: path
   receipt:
     description:
-      - The same for the receipt file.
+      - The same for the receipt file, and one of another destination cluster is a problem, too.
     type: path
   verify:
     description:
@@ -95,10 +95,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
+_File = t.TypeVar("_File")
+
 
 def look(module: AnsibleModule) -> dict[str, t.Any]:
     params = module.params
-    damaged = [*_damage(params["plan"], plan.from_json), *_damage(params["receipt"], receipt.from_json)]
+    _plan, damaged = _read(params["plan"], plan.from_json)
+    written, more = _read(params["receipt"], receipt.from_json)
     spark = options.spark_options(params)
     lacking = use_case.lacking_for_spark(spark) if params["verify"] == "records" else []
     found = use_case.look(
@@ -109,26 +112,28 @@ def look(module: AnsibleModule) -> dict[str, t.Any]:
         params["commits"],
         params["on_active_group"],
     )
-    return {
-        "changed": False,
-        "cluster_ids": found.cluster_ids,
-        "problems": list(dict.fromkeys([*damaged, *lacking, *found.problems])),
-    }
+    here = found.cluster_ids.get("destination")
+    if written is not None and here not in (None, written.cluster_id):
+        foreign = (
+            f"the receipt {params['receipt']} is of cluster {written.cluster_id}, and the destination is cluster {here}"
+        )
+        more = [f"{foreign}. Use another directory: the receipt is the rollback of what was written there."]
+    problems = dict.fromkeys([*damaged, *more, *lacking, *found.problems])
+    return {"changed": False, "cluster_ids": found.cluster_ids, "problems": list(problems)}
 
 
-def _damage(path: str | None, read: t.Callable[[str, str], object]) -> list[str]:
-    """Why a file cannot be used, or not be made; it is looked at again when it is."""
+def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File | None, list[str]]:
+    """A file, and why it cannot be used, or not be made; it is looked at again when it is."""
     if path is None:
-        return []
+        return None, []
     try:
         text = files.read(path)
         if text is None:
             files.check_makeable(path)
-        else:
-            read(text, path)
+            return None, []
+        return parse(text, path), []
     except (InvalidFile, InvalidInput) as exc:
-        return [str(exc)]
-    return []
+        return None, [str(exc)]
 
 
 def main() -> None:

@@ -188,6 +188,18 @@ def test_a_proof_that_fails_says_how_to_go_on(destination, orders, controller):
     assert orders not in list_groups(destination)
 
 
+def test_a_receipt_of_another_cluster_ends_the_run_before_anything_is_written(destination, orders, controller):
+    done(controller.migrate_groups(groups=[orders]))
+    file = controller.directory / "kafka-migrations/onprem-to-cloud/receipt.json"
+    receipt = json.loads(file.read_text())
+    receipt["destination"]["cluster_id"] = "elsewhere"
+    file.write_text(json.dumps(receipt))
+    before = controller.files()
+    output = failed(controller.migrate_groups(groups=[orders]))
+    assert "receipt.json is of cluster elsewhere, and the destination is cluster " in output
+    assert controller.files() == before
+
+
 def test_a_blocked_plan_fails_and_commits_nothing(source, destination, orders, controller):
     blocked = f"{orders}-beyond"
     commit(source, blocked, {(orders, 0): 99})

@@ -79,9 +79,9 @@ def commit(
         )
     if snapshot is not None and snapshot.digest() != plan.snapshot:
         raise Refused(
-            "the source's groups have moved since the plan was made",
+            "the source's groups have moved since the plan was made, or other groups or topics are selected now",
             why=f"the plan was made from snapshot {plan.snapshot}, and this one is {snapshot.digest()}",
-            remedy="plan again",
+            remedy="select what the plan was made for, or plan again",
         )
     known = _receipt_of(receipt, _same_cluster(plan.destination_id, "plan", destination))
     entries, left_out = conflicts.without_blocked(plan.entries, options.on_blocked, cluster)
@@ -146,7 +146,7 @@ def _same_cluster(expected: str, file: str, destination: Connection) -> str:
         raise Refused(
             f"the {file} was made for cluster {expected}, and this is cluster {found}",
             cluster=str(destination),
-            remedy=f"connect to the cluster of the {file}, or make the {file} again for this one",
+            remedy=f"connect to the cluster of the {file}" + (", or plan again for this one" if file == "plan" else ""),
         )
     return found
 

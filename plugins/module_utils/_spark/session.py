@@ -33,8 +33,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library i
     StorageLevel,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import CORES
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import code_archive
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import check_archives, code_archive
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import (
+    check_work_directory,
     deadline,
     environment,
     import_path,
@@ -87,13 +88,18 @@ def obstacle(options: SparkOptions) -> str | None:
         library.check()
         if options.remote is None:
             find_java(options)
+            check_archives(options.archives)
+            check_work_directory(options.work_directory)
     except InvalidInput as exc:
         return str(exc)
-    addresses = options.master_addresses if options.remote is None else [options.remote_address]
-    if addresses and all(_silence(address, _PROBED_WITHIN) for address in addresses):
+    if _is_silent(options.master_addresses if options.remote is None else [options.remote_address]):
         what = "master" if options.remote is None else "remote"
         return f"{options} does not answer. Correct {what} (group_migration_spark.{what}), or start it."
     return None
+
+
+def _is_silent(addresses: t.Sequence[tuple[str, int]]) -> bool:
+    return bool(addresses) and all(_silence(address, _PROBED_WITHIN) for address in addresses)
 
 
 def _silence(address: tuple[str, int], seconds: float) -> str | None:
@@ -142,6 +148,8 @@ def kept(rows: DataFrame) -> t.Iterator[DataFrame]:
 @contextlib.contextmanager
 def _embedded(options: SparkOptions, java: Java, folder: Path) -> t.Iterator[SparkSession]:
     """A session whose driver is a Java process beside this one; it ends with the block, or when this process is killed."""
+    if _is_silent(options.master_addresses):  # Spark itself would ask for a minute
+        raise SparkFailed("Spark's master does not answer", cluster=str(options), remedy="correct master, or start it")
     known = class_data(java, folder)
     properties = _properties(options, folder, known)
     variables: dict[str, str | None] = {

@@ -46,6 +46,17 @@ def code_archive(folder: Path) -> Path:
     return path
 
 
+def check_archives(archives: t.Iterable[str]) -> None:
+    """Raise InvalidInput for an archive that should be on this machine and is not."""
+    for archive in archives:
+        path = archive.partition("#")[0]
+        if "://" not in path and not Path(path).is_file():
+            raise InvalidInput(
+                f"there is no archive {path} on this machine",
+                remedy="correct archives (group_migration_spark.archives)",
+            )
+
+
 def _packages(name: str) -> t.Iterator[str]:
     """A package and those that it lies in, outermost first."""
     words = name.split(".")

@@ -29,11 +29,7 @@ def work_folder(directory: str | None) -> t.Iterator[Path]:
     try:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory))
     except OSError as exc:
-        raise InvalidInput(
-            f"no folder can be made in {directory or tempfile.gettempdir()}",
-            why=exc.strerror,
-            remedy="set work_directory to one that exists and can be written",
-        ) from exc
+        raise _unfit(directory or tempfile.gettempdir(), exc.strerror) from exc
     with open(folder / _LOCK, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # goes with the process, however it ends
         try:
@@ -41,6 +37,20 @@ def work_folder(directory: str | None) -> t.Iterator[Path]:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_work_directory(directory: str | None) -> None:
+    """Raise InvalidInput when work_folder() would, as far as a look can tell."""
+    if directory is not None and not os.access(directory, os.W_OK | os.X_OK):
+        raise _unfit(directory, "it cannot be written" if os.path.isdir(directory) else "it is no directory")
+
+
+def _unfit(directory: str, why: str | None) -> InvalidInput:
+    return InvalidInput(
+        f"no folder can be made in {directory}",
+        why=why,
+        remedy="set work_directory (group_migration_spark.work_directory) to one that exists and can be written",
+    )
 
 
 def _remove_abandoned(ours: Path) -> None:

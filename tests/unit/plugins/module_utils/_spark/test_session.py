@@ -12,10 +12,11 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, Rows, Run
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.reading import TYPES, Wanted, _batch
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import CORES, scan
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"})
 RANGES = [Range(TopicPartition("orders", number), 0, 10**6) for number in range(8)]
@@ -68,6 +69,23 @@ def test_a_scan_is_one_stage_with_some_tasks_for_each_core(spark):
 def test_nothing_to_read_needs_no_cluster(spark):
     assert scan(spark, NOWHERE, []).collect() == []
     assert scan(spark, NOWHERE, [Range(TopicPartition("orders", 0), 5, 5)]).count() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"archives": ("/nowhere/env.tar.gz#env",)}, "there is no archive /nowhere/env.tar.gz on this machine"),
+        ({"work_directory": "/nowhere"}, "no folder can be made in /nowhere: it is no directory. Set work_directory"),
+        ({"java_home": "/nowhere"}, "java_home"),
+        ({"master": "spark://127.0.0.1:1"}, "spark://127.0.0.1:1 does not answer. Correct master"),
+    ],
+)
+def test_what_no_session_could_begin_with_is_known_before(options, named):
+    assert named in str(obstacle(SparkOptions(**options)))
+
+
+def test_archives_may_lie_elsewhere():
+    assert obstacle(SparkOptions(archives=("hdfs://namenode/env.tar.gz#env",))) is None
 
 
 def test_what_is_kept_is_evaluated_once(spark, tmp_path):
