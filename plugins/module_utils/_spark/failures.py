@@ -102,7 +102,11 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
             "correct master, and see that both machines reach each other",
         ),
         (
-            r"\A(\[Errno \d+\] Connection|Error while sending or receiving|Answer from Java side is empty)",
+            # Py4J tells no more than what it called when there was no answer.
+            (
+                r"\A(\[Errno \d+\] Connection|Error while sending or receiving|Answer from Java side is empty"
+                r"|An error occurred while calling \S+\n(?!: ))"
+            ),
             "Spark's Java process has ended",
             "see whether the machine's memory was used up and the process was killed, or raise driver_memory",
         ),

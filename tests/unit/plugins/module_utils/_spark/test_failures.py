@@ -66,7 +66,12 @@ def test_the_log_tells_what_the_error_does_not():
 
 
 @pytest.mark.parametrize(
-    "exc", [ConnectionRefusedError(111, "Connection refused"), RuntimeError("Answer from Java side is empty")]
+    "exc",
+    [
+        ConnectionRefusedError(111, "Connection refused"),
+        RuntimeError("Answer from Java side is empty"),
+        RuntimeError("An error occurred while calling o54.get"),
+    ],
 )
 def test_a_java_process_that_is_gone(exc):
     assert "Spark local: Spark's Java process has ended. See whether" in str(told(exc, "Spark local"))
