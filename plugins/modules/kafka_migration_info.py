@@ -100,8 +100,8 @@ _File = t.TypeVar("_File")
 
 def look(module: AnsibleModule) -> dict[str, t.Any]:
     params = module.params
-    _plan, damaged = _read(params["plan"], plan.from_json)
-    written, more = _read(params["receipt"], receipt.from_json)
+    _unused, damaged = _read(params["plan"], plan.from_json)
+    written, damaged_too = _read(params["receipt"], receipt.from_json)
     spark = options.spark_options(params)
     lacking = use_case.lacking_for_spark(spark) if params["verify"] == "records" else []
     found = use_case.look(
@@ -112,13 +112,8 @@ def look(module: AnsibleModule) -> dict[str, t.Any]:
         params["commits"],
         params["on_active_group"],
     )
-    here = found.cluster_ids.get("destination")
-    if written is not None and here not in (None, written.cluster_id):
-        foreign = (
-            f"the receipt {params['receipt']} is of cluster {written.cluster_id}, and the destination is cluster {here}"
-        )
-        more = [f"{foreign}. Use another directory: the receipt is the rollback of what was written there."]
-    problems = dict.fromkeys([*damaged, *more, *lacking, *found.problems])
+    foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
+    problems = dict.fromkeys([*damaged, *damaged_too, *foreign, *lacking, *found.problems])
     return {"changed": False, "cluster_ids": found.cluster_ids, "problems": list(problems)}
 
 

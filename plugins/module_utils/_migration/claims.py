@@ -28,9 +28,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
 
-Compared = tuple[
-    tuple[str, ...], tuple[Matching, ...]
-]  # parts that fingerprints cover, and what of a record is compared
+# Parts that fingerprints cover, and what of a record is compared.
+Compared = tuple[tuple[str, ...], tuple[Matching, ...]]
 
 
 class Claims(t.NamedTuple):

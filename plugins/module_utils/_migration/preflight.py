@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotFound,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
@@ -77,6 +78,15 @@ def lacking_for_spark(options: SparkOptions) -> list[str]:
     """Why records could not be compared on Spark where this runs; nothing is started."""
     why = obstacle(options)
     return [] if why is None else [f"{why} {_OTHERWISE}."]
+
+
+def foreign_receipt(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str]) -> list[str]:
+    """Why a receipt that is there cannot be added to; cluster_ids are those of look()."""
+    here = cluster_ids.get("destination")
+    if here in (None, receipt.cluster_id):
+        return []
+    foreign = f"the receipt {path} is of cluster {receipt.cluster_id}, and the destination is cluster {here}"
+    return [f"{foreign}. Use another directory: the receipt is the rollback of what was written there."]
 
 
 def _wanted(
