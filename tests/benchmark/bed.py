@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from demo.sandbox import start, stop
 from sandbox_processes import free_ports, listens
-from tests.benchmark.loads import FOREIGN, LOADS
+from tests.benchmark.loads import FOREIGN, LOADS, Commits
 
 HERE = Path(__file__).parent
 ONE_WAY = 20  # milliseconds
@@ -99,12 +99,16 @@ def _fill(bed: Bed, loads: t.Sequence[str], undo: contextlib.ExitStack) -> None:
     for filler in fillers:
         if filler.wait():
             raise RuntimeError("a cluster could not be filled")
-    wanted = {
-        group: {TopicPartition(*where): CommittedOffset(offset) for where, offset in offsets.items()}
-        for load in loads
-        for group, offsets in LOADS[load].commits().items()
+    stand(bed.source, {group: offsets for load in loads for group, offsets in LOADS[load].commits().items()})
+
+
+def stand(cluster: Address, wanted: Commits) -> None:
+    """Let groups have committed these offsets."""
+    offsets = {
+        group: {TopicPartition(*where): CommittedOffset(offset) for where, offset in its.items()}
+        for group, its in wanted.items()
     }
-    refused = commits.commit_offsets(Connection("source", (bed.source.near,)), wanted)
+    refused = commits.commit_offsets(Connection("cluster", (cluster.near,)), offsets)
     if any(refused.values()):
         raise RuntimeError(f"groups could not be set up: {next(filter(None, refused.values()))}")
 

@@ -86,12 +86,16 @@ def _watch(pid: int, ended: threading.Event, most: list[float]) -> None:
         most[0] = max(most[0], used * 1024 / 1e6)
 
 
+def processes() -> t.Iterator[tuple[int, list[str]]]:
+    """Every process, and what /proc tells of it from the third field of proc(5) on."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended
+            yield int(file.parent.name), file.read_text().rpartition(")")[2].split()
+
+
 def _family(pid: int) -> set[int]:
     """A process and all that descend from it."""
-    parents = {}
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parents[int(file.parent.name)] = int(file.read_text().rpartition(")")[2].split()[1])
+    parents = {each: int(fields[1]) for each, fields in processes()}
     family = {pid}
     while more := {each for each, parent in parents.items() if parent in family} - family:
         family |= more

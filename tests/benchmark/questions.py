@@ -10,12 +10,8 @@ import itertools
 import statistics
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from tests.benchmark import spark
-from tests.benchmark.bed import ONE_WAY, Bed
+from tests.benchmark.bed import ONE_WAY, Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
 
@@ -99,21 +95,14 @@ def proof(bed: Bed) -> None:
     title("proof: a million and ten million records a side, all of which follow the group's offsets (MB with Spark's)")
     for load in (LOADS["tenth"], LOADS["whole"]):
         records = load.partitions * load.records
-        (group,) = load.commits()
-        for address, first in ((bed.source, 0), (bed.destination, FOREIGN)):
-            offsets = {
-                TopicPartition(topic, partition): CommittedOffset(first)
-                for topic in load.topic_names
-                for partition in range(load.partitions)
-            }
-            refused = commits.commit_offsets(Connection("cluster", (address.near,)), {group: offsets})
-            assert not any(refused.values()), refused
+        for cluster, first in ((bed.source, 0), (bed.destination, FOREIGN)):
+            stand(cluster, {group: dict.fromkeys(offsets, first) for group, offsets in load.commits().items()})
         run = run_module(
             "kafka_offset_verify",
             with_children=True,
             source=_cluster(bed.source.near),
             destination=_cluster(bed.destination.near),
-            groups=[group],
+            groups=list(load.commits()),
             limit=0,
         )
         assert (run.result["proved"], run.result["compared"]) == (load.partitions, records), run.result

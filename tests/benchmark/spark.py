@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.benchmark.bed import Bed
 from tests.benchmark.loads import LOADS, Load, create, fill
+from tests.benchmark.measure import processes
 from tests.benchmark.rivals import connector_jars, consumer_performance, plain_consumer
 
 REPEATS = 3
@@ -122,13 +123,8 @@ class _Program:
 
     def cpu(self) -> float:
         """Seconds of CPU that it and the processes it has begun have used so far; they are in one session."""
-        used = 0.0
-        for file in Path("/proc").glob("[0-9]*/stat"):
-            with contextlib.suppress(OSError):
-                fields = file.read_text().rpartition(")")[2].split()  # from the third of proc(5) on
-                if int(fields[3]) == self.process.pid:
-                    used += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # of ended children, too
-        return used
+        its = (fields for _pid, fields in processes() if int(fields[3]) == self.process.pid)
+        return sum(sum(map(int, fields[11:15])) for fields in its) / os.sysconf("SC_CLK_TCK")  # of ended children, too
 
     def _said(self) -> list[t.Any]:
         assert self.process.stdout

@@ -13,6 +13,7 @@ import signal
 import time
 
 import pytest
+from kafka.admin import KafkaAdminClient
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -200,8 +201,6 @@ def test_a_topic_that_is_deleted_while_it_is_read_is_told_of(source, topic, litt
 
 
 def delete_topic(cluster, topic):
-    from kafka.admin import KafkaAdminClient
-
     admin = KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))
     try:
         admin.delete_topics([topic])
