@@ -19,9 +19,12 @@ try:
     from kafka.net.sasl.oauth import AbstractTokenProvider
     from kafka.net.selector import NetworkSelector
     from kafka.protocol.admin import (
+        CreateTopicsRequest,
         DeleteGroupsRequest,
         DescribeConfigsRequest,
         DescribeGroupsRequest,
+        DescribeLogDirsRequest,
+        IncrementalAlterConfigsRequest,
         ListGroupsRequest,
     )
     from kafka.protocol.consumer import ListOffsetsRequest, OffsetCommitRequest, OffsetDeleteRequest, OffsetFetchRequest
@@ -36,10 +39,13 @@ REQUIREMENTS: tuple[Requirement, ...] = (("kafka-python", (3, 0, 12), (3, 1)),)
 __all__ = [
     "REQUIREMENTS",
     "AbstractTokenProvider",
+    "CreateTopicsRequest",
     "DeleteGroupsRequest",
     "DescribeConfigsRequest",
     "DescribeGroupsRequest",
+    "DescribeLogDirsRequest",
     "FindCoordinatorRequest",
+    "IncrementalAlterConfigsRequest",
     "KafkaAdminClient",
     "KafkaConnectionManager",
     "KafkaNetClient",

@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.client 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import by_node, find_coordinators
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
     DescribeGroupsRequest,
+    FindCoordinatorRequest,
     KafkaAdminClient,
     errors,
 )
@@ -23,7 +24,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 
 # Codes in authorized_operations: those of org.apache.kafka.common.acl.AclOperation.
-OPERATIONS = {"READ": 3, "WRITE": 4, "DELETE": 6, "DESCRIBE": 8, "DESCRIBE_CONFIGS": 10}
+OPERATIONS = {"READ": 3, "WRITE": 4, "DELETE": 6, "DESCRIBE": 8, "DESCRIBE_CONFIGS": 10, "ALTER_CONFIGS": 11}
+TRANSACTIONAL_ID_KEY = 1  # the key type of FindCoordinator
 
 
 def missing_acls(
@@ -34,21 +36,34 @@ def missing_acls(
     reads_topics: t.Collection[str] = (),
     commits_topics: t.Collection[str] = (),
     deletes_groups: t.Collection[str] = (),
+    writes_topics: t.Collection[str] = (),
+    transactional_ids: t.Collection[str] = (),
 ) -> list[str]:
     """Every ACL that the user of this cluster lacks, sorted, such as "GROUP READ on billing".
 
     reads_groups: DESCRIBE. commits_groups: READ. deletes_groups, which removes single commits too: DELETE.
     reads_topics, their records and settings: READ and DESCRIBE_CONFIGS. commits_topics, those that groups commit for:
-    READ. Without an authorizer nothing is missing, nor for a topic that does not exist. Groups need not exist.
+    READ. writes_topics, also in transactions that commit offsets for them, with settings that are changed for a while:
+    WRITE, READ, DESCRIBE_CONFIGS and ALTER_CONFIGS. transactional_ids: WRITE, which is taken as given where the user has
+    DESCRIBE, since brokers tell no more without beginning a transaction.
+    Without an authorizer nothing is missing, nor for a topic that does not exist. Groups need not exist.
     """
     groups = _needs((reads_groups, "DESCRIBE"), (commits_groups, "READ"), (deletes_groups, "DELETE"))
-    topics = _needs((reads_topics, "READ"), (reads_topics, "DESCRIBE_CONFIGS"), (commits_topics, "READ"))
+    topics = _needs(
+        (reads_topics, "READ"),
+        (reads_topics, "DESCRIBE_CONFIGS"),
+        (commits_topics, "READ"),
+        *((writes_topics, operation) for operation in ("WRITE", "READ", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")),
+    )
+    transactions = _needs((transactional_ids, "WRITE"))
 
     def read(client: KafkaAdminClient) -> list[str]:
         rights = {("GROUP", name): each for name, each in _group_rights(client, sorted(groups)).items()}
         rights |= {("TOPIC", name): each for name, each in _topic_rights(client, sorted(topics)).items()}
+        rights |= {("TRANSACTIONAL_ID", name): each for name, each in _transaction_rights(client, transactions).items()}
         needs = {("GROUP", name): each for name, each in groups.items()}
         needs |= {("TOPIC", name): each for name, each in topics.items()}
+        needs |= {("TRANSACTIONAL_ID", name): each for name, each in transactions.items()}
         return sorted(
             f"{kind} {operation} on {name}"
             for (kind, name), operations in needs.items()
@@ -56,7 +71,7 @@ def missing_acls(
             if OPERATIONS[operation] not in rights[(kind, name)]
         )
 
-    return attempt(connection, read) if groups or topics else []
+    return attempt(connection, read) if groups or topics or transactions else []
 
 
 def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:
@@ -99,4 +114,15 @@ def _topic_rights(client: KafkaAdminClient, topics: t.Sequence[str]) -> dict[str
         else:
             raise_if_retriable(error)
             rights[row.name] = set(row.authorized_operations or ())
+    return rights
+
+
+def _transaction_rights(client: KafkaAdminClient, names: t.Collection[str]) -> dict[str, set[int]]:
+    """Nothing, or whatever may be needed, for each transactional id: see missing_acls()."""
+    asked = [FindCoordinatorRequest(key=name, key_type=TRANSACTIONAL_ID_KEY, max_version=3) for name in names]
+    rights = {}
+    for name, answer in zip(names, exchange(client, [(each, None) for each in asked]), strict=True):
+        error = errors.for_code(answer.error_code)
+        raise_if_retriable(error)
+        rights[name] = set() if error is errors.TransactionalIdAuthorizationFailedError else set(OPERATIONS.values())
     return rights

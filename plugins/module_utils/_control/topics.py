@@ -101,32 +101,57 @@ def topic_settings(connection: Connection, topics: t.Collection[str]) -> dict[st
     settings = ["message.timestamp.type", "cleanup.policy", "retention.ms"]
 
     def read(client: KafkaAdminClient) -> dict[str, TopicSettings]:
-        resource = DescribeConfigsRequest.DescribeConfigsResource
-        asked = [
-            DescribeConfigsRequest(
-                resources=[
-                    resource(resource_type=TOPIC_RESOURCE, resource_name=name, configuration_keys=settings)
-                    for name in names[start : start + TOPICS_PER_REQUEST]
-                ]
-            )
-            for start in range(0, len(names), TOPICS_PER_REQUEST)
-        ]
-        rows = [row for answer in exchange(client, [(each, None) for each in asked]) for row in answer.results]
-        raise_for_topics(connection, {row.resource_name: row.error_code for row in rows}, "DESCRIBE_CONFIGS")
-        return {row.resource_name: _settings({each.name: each.value for each in row.configs}) for row in rows}
+        found = describe_configs(client, connection, names, settings)
+        return {name: _settings({each.name: each.value for each in rows}) for name, rows in found.items()}
 
     return attempt(connection, read) if names else {}
 
 
-def metadata(client: KafkaAdminClient, topics: t.Sequence[str] | None, rights: bool = False) -> t.Any:
-    """The answer to a metadata request for these topics, None for all; with the user's rights on each if wanted."""
+def describe_configs(
+    client: KafkaAdminClient,
+    connection: Connection,
+    names: t.Sequence[str],
+    settings: list[str] | None = None,
+    node: int | None = None,
+) -> dict[str, t.Any]:
+    """The rows (name, value, config_source, ...) of each topic for these settings, None for all, as one broker has them.
+
+    node: which broker, None for any. Raises NotAuthorized naming the topics without ACL TOPIC DESCRIBE_CONFIGS, and NotFound.
+    """
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    asked = [
+        DescribeConfigsRequest(
+            resources=[
+                resource(resource_type=TOPIC_RESOURCE, resource_name=name, configuration_keys=settings)
+                for name in names[start : start + TOPICS_PER_REQUEST]
+            ]
+        )
+        for start in range(0, len(names), TOPICS_PER_REQUEST)
+    ]
+    rows = [row for answer in exchange(client, [(each, node) for each in asked]) for row in answer.results]
+    raise_for_topics(connection, {row.resource_name: row.error_code for row in rows}, "DESCRIBE_CONFIGS")
+    return {row.resource_name: row.configs for row in rows}
+
+
+def metadata(
+    client: KafkaAdminClient, topics: t.Sequence[str] | None, rights: bool = False, node: int | None = None
+) -> t.Any:
+    """The answer to a metadata request for these topics, None for all; with the user's rights on each if wanted.
+
+    node: which broker is asked, None for any.
+    """
     topic_of = MetadataRequest.MetadataRequestTopic
     request = MetadataRequest(
         topics=None if topics is None else [topic_of(name=name) for name in topics],
         allow_auto_topic_creation=False,
         include_topic_authorized_operations=rights,
     )
-    return exchange(client, [(request, None)])[0]
+    return exchange(client, [(request, node)])[0]
+
+
+def broker_ids(client: KafkaAdminClient) -> list[int]:
+    """The brokers that are up."""
+    return [broker.node_id for broker in metadata(client, []).brokers]
 
 
 def raise_for_topics(connection: Connection, codes: t.Mapping[str, int], operation: str) -> None:

@@ -1,0 +1,212 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What topics are set to, changed and restored; and topics that are made with such settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+    attempt,
+    error_name,
+    exchange,
+    is_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+    CreateTopicsRequest,
+    IncrementalAlterConfigsRequest,
+    KafkaAdminClient,
+    errors,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
+    TOPIC_RESOURCE,
+    broker_ids,
+    describe_configs,
+    metadata,
+    raise_for_topics,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+
+OWN = 1  # DYNAMIC_TOPIC_CONFIG: the source of a setting that was made on the topic itself
+SET, DELETE = 0, 1  # operations of IncrementalAlterConfigs
+TOPICS_PER_CHANGE = 200  # a KRaft controller takes at most 10,000 records in one go, one for each setting
+TOPICS_AT_ONCE = 50  # to be created within request_timeout
+SHOWN_SECONDS = 5.0
+LEADER_SECONDS = 30.0
+
+_REMEDIES = {
+    "INVALID_CONFIG": "correct the setting, or leave it out",
+    "INVALID_REQUEST": "correct the setting, or leave it out",  # what brokers before 3.0 say of a wrong value
+    "INVALID_REPLICATION_FACTOR": "ask for no more replicas than there are brokers",
+    "INVALID_PARTITIONS": "ask for at least one partition",
+    "POLICY_VIOLATION": "keep to the policy of the brokers, or have it changed",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TopicConfigs:
+    """effective: whatever the broker tells, the defaults included. own: only what is set on the topic itself.
+
+    Settings without a value, such as those that are secret, are left out.
+    """
+
+    effective: dict[str, str]
+    own: dict[str, str]
+
+
+class NewTopic(t.NamedTuple):
+    """A topic to be made. configs are its own settings; the brokers' defaults apply to all others."""
+
+    partitions: int
+    replication_factor: int
+    configs: dict[str, str]
+
+
+def topic_configs(connection: Connection, topics: t.Collection[str]) -> dict[str, TopicConfigs]:
+    """All settings of each topic. Raises NotAuthorized and NotFound as topic_settings() does."""
+    names = sorted(set(topics))
+
+    def read(client: KafkaAdminClient) -> dict[str, TopicConfigs]:
+        return {name: _configs(rows) for name, rows in describe_configs(client, connection, names).items()}
+
+    return attempt(connection, read) if names else {}
+
+
+def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> None:
+    """Set what is given of each topic, and let a setting whose value is None fall back to the brokers' default.
+
+    Settings that are not named stay as they are, so that the same changes may be made again. Returns when every broker
+    that is up shows them, or after SHOWN_SECONDS: in KRaft a broker hears of a change after the controller has stored it.
+    Raises NotAuthorized naming the topics without ACL TOPIC ALTER_CONFIGS, NotFound, or BrokerError for the first topic
+    that is refused; what other topics are given is stored all the same.
+    """
+    wanted = {topic: dict(each) for topic, each in sorted(changes.items()) if each}
+    names = list(wanted)
+
+    def alter(client: KafkaAdminClient) -> None:
+        asked = [
+            IncrementalAlterConfigsRequest(
+                resources=[_alteration(name, wanted[name]) for name in names[start : start + TOPICS_PER_CHANGE]],
+                validate_only=False,
+            )
+            for start in range(0, len(names), TOPICS_PER_CHANGE)
+        ]
+        answers = exchange(client, [(each, None) for each in asked])
+        rows = {row.resource_name: row for answer in answers for row in answer.responses}
+        _raise_for(connection, rows, "ALTER_CONFIGS", "its settings cannot be changed")
+
+    def shown(client: KafkaAdminClient) -> bool:
+        settings = sorted({setting for each in wanted.values() for setting in each})
+        found = [describe_configs(client, connection, names, settings, node) for node in broker_ids(client)]
+        return all(_follows(_configs(each[name]).own, wanted[name]) for each in found for name in names)
+
+    if names:
+        attempt(connection, alter)
+        end = time.monotonic() + SHOWN_SECONDS
+        while not attempt(connection, shown) and time.monotonic() < end:
+            time.sleep(0.1)
+
+
+def create_topics(connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool = False) -> None:
+    """Make these topics; one that is there already is left as it is. Returns when each partition has a leader.
+
+    validate_only: the brokers only say whether they would. Raises NotAuthorized naming the topics without ACL TOPIC
+    CREATE, or BrokerError for the first topic that is refused; the others are made all the same.
+    """
+
+    def create(client: KafkaAdminClient) -> None:
+        controller = metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
+        # One topic each: a KRaft controller takes at most 10,000 records in one go, one for each partition.
+        asked = [(_creation(connection, name, each, validate_only), controller) for name, each in topics.items()]
+        turns = [asked[start : start + TOPICS_AT_ONCE] for start in range(0, len(asked), TOPICS_AT_ONCE)]
+        rows = {row.name: row for turn in turns for answer in exchange(client, turn) for row in answer.topics}
+        there = errors.TopicAlreadyExistsError.errno
+        rows = {name: row for name, row in rows.items() if row.error_code != there}
+        _raise_for(connection, rows, "CREATE", "the topic cannot be created")
+
+    def led(client: KafkaAdminClient) -> None:
+        for node in broker_ids(client):
+            for topic in metadata(client, list(topics), node=node).topics:
+                if topic.error_code == errors.UnknownTopicOrPartitionError.errno:
+                    raise errors.LeaderNotAvailableError(topic.name)
+                raise_for_topics(connection, {topic.name: topic.error_code}, "DESCRIBE")
+                for each in topic.partitions:
+                    if each.leader_id < 0:
+                        raise errors.LeaderNotAvailableError(f"{topic.name}-{each.partition_index}")
+
+    if topics:
+        attempt(connection, create)
+        if not validate_only:
+            attempt(connection, led, LEADER_SECONDS)
+
+
+def _configs(rows: t.Iterable[t.Any]) -> TopicConfigs:
+    told = [each for each in rows if each.value is not None]
+    return TopicConfigs(
+        effective={each.name: each.value for each in told},
+        own={each.name: each.value for each in told if each.config_source == OWN},
+    )
+
+
+def _follows(own: t.Mapping[str, str], change: t.Mapping[str, str | None]) -> bool:
+    return all(_plain(own.get(name)) == _plain(value) for name, value in change.items())
+
+
+def _plain(value: str | None) -> str | None:
+    """Brokers tell a list without the blanks that it was given with, and "true" for "TRUE"."""
+    return None if value is None else value.replace(" ", "").lower()
+
+
+def _alteration(topic: str, change: t.Mapping[str, str | None]) -> t.Any:
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    return resource(
+        resource_type=TOPIC_RESOURCE,
+        resource_name=topic,
+        configs=[
+            resource.AlterableConfig(name=name, config_operation=DELETE if value is None else SET, value=value)
+            for name, value in change.items()
+        ],
+    )
+
+
+def _creation(connection: Connection, name: str, topic: NewTopic, validate_only: bool) -> CreateTopicsRequest:
+    topic_of = CreateTopicsRequest.CreatableTopic
+    return CreateTopicsRequest(
+        topics=[
+            topic_of(
+                name=name,
+                num_partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+                assignments=[],
+                configs=[topic_of.CreatableTopicConfig(name=key, value=value) for key, value in topic.configs.items()],
+            )
+        ],
+        timeout_ms=int(connection.request_timeout * 1000),
+        validate_only=validate_only,
+    )
+
+
+def _raise_for(connection: Connection, rows: t.Mapping[str, t.Any], operation: str, what: str) -> None:
+    """What raise_for_topics() raises, else BrokerError with the broker's own words for the first topic refused."""
+    kinds = {topic: errors.for_code(row.error_code) for topic, row in sorted(rows.items())}
+    refused = {
+        topic: kind
+        for topic, kind in kinds.items()
+        if kind not in (errors.NoError, errors.TopicAuthorizationFailedError) and not is_retriable(kind)
+    }
+    others = {topic: row.error_code for topic, row in rows.items() if topic not in refused}
+    raise_for_topics(connection, others, operation)
+    for topic, kind in refused.items():
+        name = error_name(kind)
+        raise BrokerError(
+            what,
+            cluster=str(connection),
+            topic=topic,
+            why=(rows[topic].error_message or name).rstrip("."),
+            remedy=_REMEDIES.get(name),
+        )

@@ -1,0 +1,114 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""How many brokers and replicas there are, how large logs are, and how much room brokers have."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+    attempt,
+    exchange,
+    raise_if_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+    DescribeLogDirsRequest,
+    KafkaAdminClient,
+    errors,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
+    broker_ids,
+    metadata,
+    raise_for_topics,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+
+class Replicas(t.NamedTuple):
+    """How many replicas a partition has, and how many of them are in sync."""
+
+    replicas: int
+    in_sync: int
+
+
+def partition_replicas(connection: Connection, topics: t.Collection[str]) -> dict[TopicPartition, Replicas]:
+    """Of every partition of these topics. Raises NotFound or NotAuthorized naming topics."""
+
+    def read(client: KafkaAdminClient) -> dict[TopicPartition, Replicas]:
+        found = metadata(client, sorted(set(topics))).topics
+        raise_for_topics(connection, {topic.name: topic.error_code for topic in found}, "DESCRIBE")
+        return {
+            TopicPartition(topic.name, each.partition_index): Replicas(len(each.replica_nodes), len(each.isr_nodes))
+            for topic in found
+            for each in topic.partitions
+        }
+
+    return attempt(connection, read) if topics else {}
+
+
+def broker_count(connection: Connection) -> int:
+    """How many brokers are up."""
+    return len(attempt(connection, broker_ids))
+
+
+def log_sizes(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, int] | None:
+    """Bytes on disk of the largest replica of each partition; one that no broker has is left out.
+
+    None where the user lacks ACL CLUSTER DESCRIBE, without which brokers do not tell.
+    """
+    wanted: dict[str, list[int]] = {}
+    for topic, partition in sorted(set(partitions)):
+        wanted.setdefault(topic, []).append(partition)
+
+    def read(client: KafkaAdminClient) -> dict[TopicPartition, int] | None:
+        found = _log_dirs(client, wanted)
+        if found is None:
+            return None
+        sizes: dict[TopicPartition, int] = {}
+        for directories in found.values():
+            for topic in (topic for each in directories for topic in each.topics):
+                for each in topic.partitions:
+                    where = TopicPartition(topic.name, each.partition_index)
+                    sizes[where] = max(sizes.get(where, 0), each.partition_size)
+        return sizes
+
+    return attempt(connection, read) if partitions else {}
+
+
+def usable_bytes(connection: Connection) -> dict[int, int] | None:
+    """Bytes that are free in the log directory with the most room, by broker id.
+
+    None where a broker does not tell: one before Kafka 3.3, or without ACL CLUSTER DESCRIBE. Brokers and directories
+    that share a disk each tell of all its room.
+    """
+
+    def read(client: KafkaAdminClient) -> dict[int, int] | None:
+        found = _log_dirs(client, {})
+        if found is None:
+            return None
+        room = {node: max(each.usable_bytes for each in directories) for node, directories in found.items()}
+        return None if min(room.values()) < 0 else room
+
+    return attempt(connection, read)
+
+
+def _log_dirs(client: KafkaAdminClient, partitions: t.Mapping[str, list[int]]) -> dict[int, list[t.Any]] | None:
+    """The log directories of every broker with these partitions in them, None when the user may not see them."""
+    topic_of = DescribeLogDirsRequest.DescribableLogDirTopic
+    request = DescribeLogDirsRequest(
+        topics=[topic_of(topic=topic, partitions=each) for topic, each in partitions.items()]
+    )
+    nodes = broker_ids(client)
+    found = {}
+    for node, answer in zip(nodes, exchange(client, [(request, node) for node in nodes]), strict=True):
+        error = errors.for_code(answer.error_code or 0)
+        if error is errors.ClusterAuthorizationFailedError:
+            return None
+        raise_if_retriable(error)
+        found[node] = [each for each in answer.results if not each.error_code]  # a disk that failed tells nothing
+        if not found[node]:
+            return None  # versions before 3 say that they deny it by telling nothing
+    return found
