@@ -13,8 +13,9 @@ description:
   - Reads what follows a group's offset at the destination, and what follows its offset at the source, and compares them
     record by record on Spark.
   - Fails when a record would be lost, and when more would be repeated than the plan says. Changes nothing.
-  - With O(plan), what that plan says of the offsets that were committed. With O(groups) or O(group_patterns), whatever the
-    groups have committed on both clusters now, by whichever tool, before a cut-over or after it.
+  - With O(plan), what that plan says, before any group is set. With O(receipt) as well, what it says of the offsets that
+    were committed. With O(groups) or O(group_patterns), whatever the groups have committed on both clusters now, by
+    whichever tool, before a cut-over or after it.
 author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
@@ -27,11 +28,15 @@ extends_documentation_fragment:
 options:
   plan:
     description:
-      - Path of the plan file. Goes together with O(receipt), and not with a selection, a mapping or O(match_on).
+      - Path of the plan file. Not together with a selection, a mapping or O(match_on).
+      - Without O(receipt), every offset that it holds is proved, whether it was committed or not, and wherever the groups
+        stand at the destination.
     type: path
   receipt:
     description:
-      - Path of the receipt file. Where there is none, nothing had to be written.
+      - Path of the receipt file, which goes together with O(plan). Then the offsets that were committed are proved, and
+        that the groups stand there or have consumed since.
+      - Where there is no such file, nothing had to be written.
     type: path
   method:
     description:
@@ -69,6 +74,12 @@ seealso:
 """
 
 EXAMPLES = r"""
+- name: Prove a plan before a group is set
+  streamshift.kafka.kafka_offset_verify:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    plan: "{{ inventory_dir }}/plan.json"
+
 - name: Prove what was committed
   streamshift.kafka.kafka_offset_verify:
     source: "{{ hostvars.onprem.kafka_cluster }}"
@@ -143,14 +154,24 @@ def verify(module: AnsibleModule) -> dict[str, t.Any]:
         files.check_writable(params["report"])
     found = _anchors(params) if params["method"] == "anchors" else _records(module)
     if found.problems:
-        remedy = "and roll back with the receipt" if params["plan"] else "and correct what is committed"
         count = len(found.problems)
         wrong = "One thing is wrong" if count == 1 else f"{count} things are wrong, the first of them"
         module.fail_json(
-            msg=f"{wrong}: {found.problems[0]}. Keep consumers stopped, {remedy}.",
+            msg=f"{wrong}: {found.problems[0]}. {_remedy(params)}.",
             **found._asdict(),
         )
     return {"changed": False, **found._asdict()}
+
+
+def _remedy(params: dict[str, t.Any]) -> str:
+    if params["receipt"]:
+        return "Keep consumers stopped, and roll back with the receipt"
+    if params["plan"]:
+        return (
+            "Do not commit this plan, but make it again and prove that; "
+            "where it is committed, keep consumers stopped, and roll back with the receipt"
+        )
+    return "Keep consumers stopped, and correct what is committed"
 
 
 def _records(module: AnsibleModule) -> use_case.Verified:
@@ -158,7 +179,7 @@ def _records(module: AnsibleModule) -> use_case.Verified:
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     spark = options.spark_options(params)
     if not (params["plan"] or params["groups"] or params["group_patterns"]):
-        raise InvalidInput("nothing is to be proved", remedy="set plan and receipt, or groups or group_patterns")
+        raise InvalidInput("nothing is to be proved", remedy="set plan, or groups or group_patterns")
     if params["plan"]:
         claimed = claims.of_plan(*_files(params), source, destination)
     else:
@@ -179,9 +200,11 @@ def _anchors(params: dict[str, t.Any]) -> use_case.Verified:
     return use_case.anchors(*_files(params), source, destination)
 
 
-def _files(params: dict[str, t.Any]) -> tuple[plan.Plan, receipt.Receipt]:
-    """The plan, and the receipt of its commit; an empty one where nothing had to be written."""
+def _files(params: dict[str, t.Any]) -> tuple[plan.Plan, receipt.Receipt | None]:
+    """The plan, and the receipt of its commit: empty where nothing had to be written, None where no file is named."""
     made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
+    if not params["receipt"]:
+        return made, None
     written = files.read(params["receipt"])
     if written is None:
         return made, receipt.Receipt(made.destination_id)
@@ -202,7 +225,7 @@ def main() -> None:
             "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
             "report": {"type": "path"},
         },
-        required_together=[("plan", "receipt")],
+        required_by={"receipt": ("plan",)},
         required_if=[("method", "anchors", ("plan",))],
         mutually_exclusive=[("plan", name) for name in _WITHOUT_PLAN],
         supports_check_mode=True,

@@ -164,6 +164,37 @@ def test_a_plan_that_repeats_more_than_it_says_is_wrong(source, destination, bot
     assert migration.verify(method="records")["problems"] == []
 
 
+def test_a_plan_is_proved_before_a_group_is_set(source, destination, both, migration, tmp_path, topic):
+    both()
+    produce(source, topic, numbered(300))
+    copy(source, destination, topic, junk=3)
+    groups = {f"{topic}-{offset}": offset for offset in (50, 120)}
+    for group, offset in groups.items():
+        commit(source, group, {(topic, 0): offset})
+    commit(destination, f"{topic}-120", {(topic, 0): 7})  # it stands elsewhere, which the commit would judge
+    migration.plan(*groups)
+    before = migration.state(*groups)
+    for method in ("records", "anchors"):
+        said = migration.verify(method=method, receipt=None)
+        assert (said["proved"], said["without_records"], said["problems"]) == (2, 0, [])
+    migration.commit(on_rewind="rewind", on_advance="advance")
+    assert migration.verify(method="records", receipt=None)["compared"] == 250 + 180  # committed or not
+    migration.roll_back()
+    assert migration.state(*groups)[1] == before[1]
+
+    right = migration.plan_file.read_text()
+    migration.plan_file.write_text(right.replace('"offset": 53, "metadata"', '"offset": 54, "metadata"', 1))
+    said = migration.verify(via=run, method="records", receipt=None)
+    assert said["failed"]
+    (problem,) = said["problems"]
+    assert problem.startswith(f"{topic}-50 {topic}-0: 1 unconsumed record is left behind: before the offset 54,")
+    assert problem.endswith("first source offset 50, destination offset 53")
+    assert "Do not commit this plan, but make it again" in said["msg"]
+    assert (said["proved"], migration.state(*groups)[1]) == (1, before[1])
+    said = migration.verify(via=run, method="anchors", receipt=None)
+    assert said["problems"] == [f"{topic}-50 {topic}-0: the first unconsumed record's copy 53 is before 54"]
+
+
 def test_a_copier_that_is_behind_has_lost_nothing(source, destination, both, verify, topic):
     both()
     both(None, OWN_TIME, suffix="-own")
@@ -413,6 +444,8 @@ def test_anchors_need_a_plan_and_make_no_report(source, destination, tmp_path):
     assert "method is anchors but all of the following are missing: plan" in said["msg"]
     files = {"plan": str(tmp_path / "p"), "receipt": str(tmp_path / "r")}
     assert "mutually exclusive" in run("kafka_offset_verify", **clusters, **files, groups=["g"])["msg"]
-    assert "Set plan and receipt, or groups or group_patterns" in run("kafka_offset_verify", **clusters)["msg"]
+    assert "Set plan, or groups or group_patterns" in run("kafka_offset_verify", **clusters)["msg"]
+    said = run("kafka_offset_verify", **clusters, receipt=files["receipt"])
+    assert "missing parameter(s) required by 'receipt': plan" in said["msg"]
     said = run("kafka_offset_verify", **clusters, **files, method="anchors", report=str(tmp_path / "report"))
     assert "method anchors makes no report" in said["msg"]

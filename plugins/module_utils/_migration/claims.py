@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Which offsets are to be proved: those of a plan that were committed, or whatever groups have committed now."""
+"""Which offsets are to be proved: those of a plan, or whatever groups have committed now."""
 
 from __future__ import annotations
 
@@ -55,10 +55,15 @@ def check_clusters(plan: Plan, source: Connection, destination: Connection) -> N
             )
 
 
-def committed_entries(plan: Plan, receipt: Receipt, destination: Connection) -> tuple[list[PlanEntry], list[str]]:
-    """The entries that the destination's groups were set to, and one line for each that they have left since."""
-    written = receipt.by_key()
+def entries_to_prove(plan: Plan, receipt: Receipt | None, destination: Connection) -> tuple[list[PlanEntry], list[str]]:
+    """The entries that the destination's groups were set to, and one line for each that they have left since.
+
+    Without a receipt it does not matter what was committed: every entry that has something to commit, and no lines.
+    """
     wanted = [entry for entry in plan.entries if entry.target is not None]
+    if receipt is None:
+        return wanted, []
+    written = receipt.by_key()
     names = sorted({entry.group for entry in wanted})
     readings = groups.read_groups(destination, names) if names else {}
     entries, problems = [], []
@@ -76,10 +81,10 @@ def committed_entries(plan: Plan, receipt: Receipt, destination: Connection) -> 
     return entries, problems
 
 
-def of_plan(plan: Plan, receipt: Receipt, source: Connection, destination: Connection) -> Claims:
-    """What the plan says of the entries that were committed, or stood right already."""
+def of_plan(plan: Plan, receipt: Receipt | None, source: Connection, destination: Connection) -> Claims:
+    """What the plan says of the entries that were committed, or stood right already; without a receipt, of all."""
     check_clusters(plan, source, destination)
-    entries, problems = committed_entries(plan, receipt, destination)
+    entries, problems = entries_to_prove(plan, receipt, destination)
     without_records = 0
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)
     together: dict[tuple[str, tuple[SourcePosition, ...]], list[PlanEntry]] = {}

@@ -11,7 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.claims import (
     Claims,
     check_clusters,
-    committed_entries,
+    entries_to_prove,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.comparison import findings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
@@ -59,15 +59,16 @@ def records(
     return verified, Report(claims.source_id, claims.destination_id, limit, tuple(found))
 
 
-def anchors(plan: Plan, receipt: Receipt, source: Connection, destination: Connection) -> Verified:
+def anchors(plan: Plan, receipt: Receipt | None, source: Connection, destination: Connection) -> Verified:
     """Read the records beside every offset that was set again, on both clusters, and compare them.
 
     For each entry of the plan that was written, or stood right already: the group stands there or further; the last
     consumed record's copy lies before the offset, the first unconsumed one's at or after it, and both are equal to their
-    originals. What a policy has left alone is not looked at.
+    originals. What a policy has left alone is not looked at. Without a receipt, for each entry that has an offset,
+    wherever the group stands.
     """
     check_clusters(plan, source, destination)
-    entries, problems = committed_entries(plan, receipt, destination)
+    entries, problems = entries_to_prove(plan, receipt, destination)
     matched_by = {entry.evidence.matched_by for entry in entries if entry.evidence.matched_by}
     checked: set[Key] = set()
     compared = wrong = 0

@@ -48,6 +48,7 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claims.Claims]:
         commits: dict[TopicPartition, int] | None = None,
         receipt: tuple[ReceiptEntry, ...] = (),
         ids: tuple[str, str] = ("S", "D"),
+        before_the_commit: bool = False,
     ) -> claims.Claims:
         known = {each.partition: each.offset or 0 for each in entries} if commits is None else commits
         offsets = {partition: CommittedOffset(offset) for partition, offset in known.items()}
@@ -55,7 +56,7 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claims.Claims]:
         monkeypatch.setattr(claims.topics, "cluster_id", lambda cluster: ids[cluster is DESTINATION])
         monkeypatch.setattr(claims.groups, "read_groups", lambda _cluster, _names: {"billing": reading})
         plan = Plan("S", "D", "", tuple(entries))
-        return claims.of_plan(plan, Receipt("D", receipt), SOURCE, DESTINATION)
+        return claims.of_plan(plan, None if before_the_commit else Receipt("D", receipt), SOURCE, DESTINATION)
 
     return make
 
@@ -127,6 +128,21 @@ def test_a_group_that_has_moved_since_is_a_problem_unless_it_has_consumed(claime
     assert claimed([entry()], {FIRST: 59}, receipt).problems == ["billing orders-0: 60 was committed, and now 59 is"]
     found = claimed([entry()], {FIRST: 75}, receipt)
     assert (found.problems, found.cases[0].claim.destination) == ([], ((FIRST, 60),))
+
+
+def test_before_a_commit_it_does_not_matter_where_groups_stand(claimed):
+    blocked = dataclasses.replace(entry(), offset=None, verdict=Verdict.BLOCKED)
+    left = entry(SECOND, 70, source=((SECOND, 60),))
+    found = claimed([blocked, left], commits={SECOND: 3}, before_the_commit=True)
+    assert (found.problems, found.without_records) == ([], 0)
+    assert [case.claim.destination for case in found.cases] == [((SECOND, 70),)]
+
+
+def test_of_a_merge_that_is_blocked_in_part_nothing_is_proved_before_the_commit(claimed):
+    source = ((TopicPartition("eu", 0), 5), (TopicPartition("us", 0), 6))
+    blocked = dataclasses.replace(entry(SECOND, source=source), offset=None, verdict=Verdict.BLOCKED)
+    found = claimed([entry(FIRST, 60, source), blocked], commits={}, before_the_commit=True)
+    assert (found.cases, found.without_records) == ([], 1)
 
 
 @pytest.mark.parametrize("ids", [("other", "D"), ("S", "other")])
