@@ -27,6 +27,7 @@ extends_documentation_fragment:
   - streamshift.kafka._source_destination
   - streamshift.kafka._mapping
   - streamshift.kafka._spark
+  - streamshift.kafka._progress
 options:
   snapshot:
     description:
@@ -239,6 +240,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 
@@ -266,6 +268,7 @@ def translate(module: AnsibleModule) -> dict[str, t.Any]:
             _options(params),
             file.from_json(before, path) if before is not None else None,
             _receipt(params["receipt"]),
+            reporter(params["progress_file"]),
         )
         text = file.to_json(plan)
         if text != before and not module.check_mode:
@@ -312,6 +315,7 @@ def main() -> None:
             **options.cluster_spec("source", "destination"),
             **options.mapping_spec(),
             **options.spark_spec(),
+            **progress_spec(),
             "snapshot": {"type": "path", "required": True},
             "snapshot_group": {"type": "str"},
             "plan": {"type": "path", "required": True},

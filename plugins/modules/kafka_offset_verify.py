@@ -25,6 +25,7 @@ extends_documentation_fragment:
   - streamshift.kafka._selection
   - streamshift.kafka._mapping
   - streamshift.kafka._spark
+  - streamshift.kafka._progress
 options:
   plan:
     description:
@@ -141,6 +142,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 # A plan says all of this by itself.
@@ -187,7 +189,8 @@ def _records(module: AnsibleModule) -> use_case.Verified:
         claimed = claims.of_commits(source, destination, options.selection(params), options.mapping(params), match_on)
     for line in claimed.warnings:
         module.warn(line)
-    found, told = use_case.records(claimed, source, destination, params["limit"] or None, spark)
+    say = reporter(params["progress_file"])
+    found, told = use_case.records(claimed, source, destination, params["limit"] or None, spark, say)
     if params["report"] and not module.check_mode:
         files.write(params["report"], report.to_json(told))
     return found
@@ -218,6 +221,7 @@ def main() -> None:
             **options.selection_spec(),
             **options.mapping_spec(),
             **options.spark_spec(),
+            **progress_spec(),
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
             "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},

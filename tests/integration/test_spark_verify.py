@@ -40,7 +40,7 @@ def session() -> t.Iterator[t.Any]:
 @pytest.fixture
 def one_session(session: t.Any) -> t.Iterator[None]:
     shared = contextlib.nullcontext(session)
-    with mock.patch.object(comparison, "open_session", lambda _options: shared):
+    with mock.patch.object(comparison, "open_session", lambda _options, _say: shared):
         yield
 
 

@@ -33,6 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifi
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.elsewhere import Looked, look, places
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Position
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
@@ -61,7 +62,12 @@ class Case(t.NamedTuple):
 
 
 def findings(
-    cases: t.Sequence[Case], source: Connection, destination: Connection, limit: int | None, spark: SparkOptions
+    cases: t.Sequence[Case],
+    source: Connection,
+    destination: Connection,
+    limit: int | None,
+    spark: SparkOptions,
+    say: Say = silent,
 ) -> list[Finding]:
     """What is found of every case, in order.
 
@@ -76,9 +82,9 @@ def findings(
     if not any(window.start < window.end for both in windows for side in both for window in side):
         return [_placed(Finding(*case.claim[:3]), here, there) for case in cases]
     found: dict[int, Finding] = {}
-    with open_session(spark) as session:
+    with open_session(spark, say) as session:
         for parts in sorted({case.parts for case in cases}):
-            run = _Run(session, here, there, parts, None if limit is None else limit + MARGIN)
+            run = _Run(session, here, there, parts, None if limit is None else limit + MARGIN, say)
             numbers = [number for number, case in enumerate(cases) if case.parts == parts]
             answers = run.findings([cases[number] for number in numbers], [windows[number] for number in numbers])
             found |= dict(zip(numbers, answers, strict=True))
@@ -127,6 +133,7 @@ class _Run:
     there: Side
     parts: tuple[str, ...]
     far: int | None
+    say: Say
 
     def findings(self, cases: t.Sequence[Case], windows: t.Sequence[_Windows]) -> list[Finding]:
         """What is found of cases whose fingerprints cover the same parts."""
@@ -150,6 +157,8 @@ class _Run:
             for number, comparison in zip(again, newer, strict=True):
                 looked[number] = looked[number]._replace(comparison=comparison)
             wanted = places(looked, self.here, self.there, self.far)
+        if any(each.skipped or each.consumed or each.unconsumed for each in wanted):
+            self.say("looking elsewhere in the logs for records that are missing or foreign")
         found = look(self.spark, wanted, self.here, self.there, self.parts)
         return [self._finding(*each) for each in zip(looked, found, strict=True)]
 
@@ -172,7 +181,11 @@ class _Run:
             theirs += [
                 (at, window.start, window.end) for (at, _o), window in zip(case.claim.destination, others, strict=True)
             ]
-        here, there = self._read(read_blocks, _cut(ours), _cut(theirs))
+        ranges = _cut(ours), _cut(theirs)
+        size = max(sum(each.end - each.start for each in its) for its in ranges)
+        partitions = {each.partition for each in ranges[1]}
+        self.say(f"comparing up to {counted(size, 'record')} a side of {counted(len(partitions), 'partition')}")
+        here, there = self._read(read_blocks, *ranges)
         return [
             sides_of(
                 _half(case.claim.source, its, here), _half(case.claim.destination, others, there), self._hows(case)
@@ -195,6 +208,8 @@ class _Run:
             for number in numbers:
                 ours += _spans(cases[number].claim.source, readings[number].source)
                 theirs += _spans(cases[number].claim.destination, readings[number].destination)
+            if size := sum(end - start for _partition, start, end in (*ours, *theirs)):
+                self.say(f"looking closer at up to {counted(size, 'record')} where the two sides differ")
             here, there = self._read(read_rows, _united(ours), _united(theirs))
             for number in numbers:
                 reading = readings[number]

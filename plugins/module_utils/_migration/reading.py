@@ -22,10 +22,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Span,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import ranges
 
 PAUSE = 1.0  # seconds between two looks at a copier that is behind
+SAY_WAITING_EVERY = 5.0  # seconds
 
 
 @dataclasses.dataclass(slots=True)
@@ -101,12 +103,14 @@ def settle(
     destination: Side,
     policy: Policy,
     rule: t.Callable[[_Key, Question], Decision | Need] = _by_reading,
+    say: Say = silent,
 ) -> dict[_Key, Decision]:
     """Decide all cases, reading round by round for all of them together. The sides' logs must be known.
 
     rule: what is decided of a case, or what has to be read before that.
     """
     decided: dict[_Key, Decision] = {}
+    say = paced(say)
     while True:
         needs: list[tuple[Case, Need]] = []
         for key, case in cases.items():
@@ -120,11 +124,20 @@ def settle(
                 needs.append((case, answer))
         if not needs:
             return decided
+        say(_told([need for _case, need in needs]))
         source.look_up(_collected((case.source, need.source_times) for case, need in needs))
         source.read(_collected((case.source, need.source) for case, need in needs))
         source.read(_collected((case.source, need.source_uncommitted) for case, need in needs), committed=False)
         destination.look_up(_collected((case.destination, need.destination_times) for case, need in needs))
         destination.read(_collected((case.destination, need.destination) for case, need in needs))
+
+
+def _told(needs: t.Sequence[Need]) -> str:
+    """What will be read, in a line. Entries may share what they need, so that it is less in the end."""
+    spans = [span for need in needs for its in (need.source, need.source_uncommitted, need.destination) for span in its]
+    size = sum(end - start for start, end in spans)
+    what = f"reading up to {counted(size, 'record')}" if size else "looking up timestamps"
+    return f"{what} for {counted(len(needs), 'entry')}"
 
 
 _Item = t.TypeVar("_Item")

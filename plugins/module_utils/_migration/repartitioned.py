@@ -21,13 +21,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
     young_from,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import PAUSE, Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import PAUSE, SAY_WAITING_EVERY, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
     Evidence,
     PlanEntry,
     SourcePosition,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.growing import Growing
@@ -88,6 +89,7 @@ def entries(
     there: Side,
     wanted: Wanted,
     spark: t.Callable[[], SparkSession],
+    say: Say = silent,
 ) -> dict[_Key, PlanEntry]:
     """An entry for every partition of every destination topic and group, from all of its source partitions.
 
@@ -112,7 +114,7 @@ def entries(
         decisions = _without_records(its, here, there, wanted)
         left = {group: its.groups[group] for group in its.groups if group not in decisions}
         if left:
-            decisions |= _by_records(spark(), dataclasses.replace(its, groups=left), here, there, wanted, deadline)
+            decisions |= _by_records(spark(), dataclasses.replace(its, groups=left), here, there, wanted, deadline, say)
         for group, each in decisions.items():
             result |= _entries(its, group, each)
     return result
@@ -170,11 +172,12 @@ def _without_records(its: _Merged, here: Side, there: Side, wanted: Wanted) -> d
 
 
 def _by_records(
-    spark: SparkSession, its: _Merged, here: Side, there: Side, wanted: Wanted, deadline: float
+    spark: SparkSession, its: _Merged, here: Side, there: Side, wanted: Wanted, deadline: float, say: Say
 ) -> dict[str, _Decisions]:
     """Read both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
     stamped = any(there.logs[partition].facts.log_append_time for partition in its.targets)
     compares_times = wanted.policy.with_timestamp and not stamped
+    _say_size(say, its, here, there)
     with (
         Growing(spark, there.connection, its.targets, there.parts) as copies,
         Growing(spark, here.connection, its.sources, here.parts, with_open=True) as originals,
@@ -207,7 +210,7 @@ def _by_records(
                 )
                 for (group, positions), each in zip(standing.items(), told, strict=True)
             }
-            if not _is_behind(decisions) or not _more_arrives(its, here, there, deadline):
+            if not _is_behind(decisions) or not _more_arrives(its, here, there, deadline, say):
                 return decisions
 
 
@@ -215,10 +218,18 @@ def _is_behind(decisions: t.Mapping[str, _Decisions]) -> bool:
     return any(each.reason is Reason.DESTINATION_BEHIND for its in decisions.values() for each, _evidence in its)
 
 
-def _more_arrives(its: _Merged, here: Side, there: Side, deadline: float) -> bool:
+def _say_size(say: Say, its: _Merged, here: Side, there: Side) -> None:
+    logs = [*(here.logs[at].facts for at in its.sources), *(there.logs[at].facts for at in its.targets)]
+    size = sum(facts.end - facts.log_start for facts in logs)
+    say(f"comparing up to {counted(size, 'record')} of topic {its.topic} with Spark")
+
+
+def _more_arrives(its: _Merged, here: Side, there: Side, deadline: float, say: Say) -> bool:
     """Wait until the destination has grown, and learn both sides' edges again. False: the time is over."""
     before = {at: there.logs[at].facts.end for at in its.targets}
-    while time.monotonic() < deadline:
+    say = paced(say, SAY_WAITING_EVERY)
+    while (left := deadline - time.monotonic()) > 0:
+        say(f"waiting for the copier: topic {its.topic} is behind ({left:.0f} s left)")
         time.sleep(PAUSE)
         there.learn(its.targets)
         if any(there.logs[at].facts.end != end for at, end in before.items()):

@@ -14,7 +14,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, identical, repartitioned
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import PAUSE, Case, Side, settle
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import (
+    PAUSE,
+    SAY_WAITING_EVERY,
+    Case,
+    Side,
+    settle,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.wide import settle_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -24,6 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
@@ -67,6 +74,7 @@ def translate(
     options: Options,
     previous: Plan | None = None,
     receipt: Receipt | None = None,
+    say: Say = silent,
 ) -> Plan:
     """Make the plan. A verdict never raises; what raises is a cluster that cannot be read, or is another one.
 
@@ -111,10 +119,10 @@ def translate(
     if options.strategy == "identical":
         entries |= identical.entries(searched, here, there, source_id == destination_id, options.match_on)
     else:
-        with session_on_demand(options.spark) as spark:
-            entries |= _by_records(searched, here, there, options, spark)
+        with session_on_demand(options.spark, say) as spark:
+            entries |= _by_records(searched, here, there, options, spark, say)
             entries |= repartitioned.entries(
-                merged, source_counts, destination_counts, here, there, options.of_merged(), spark
+                merged, source_counts, destination_counts, here, there, options.of_merged(), spark, say
             )
 
     commits = _commits(destination, {entry.group for entry in entries.values()})
@@ -137,6 +145,7 @@ def _by_records(
     there: Side,
     options: Options,
     spark: t.Callable[[], SparkSession],
+    say: Say,
 ) -> dict[tuple[str, TopicPartition], PlanEntry]:
     """Settle by the rule; while copies are still to come, and there is time, look again. Read on with Spark at the end."""
     cases = {
@@ -145,14 +154,19 @@ def _by_records(
         if draft.committed is not None
     }
     deadline = time.monotonic() + options.wait_for_copier
-    decisions = settle(cases, here, there, options.policy)
+    decisions = settle(cases, here, there, options.policy, say=say)
+    say_waiting = paced(say, SAY_WAITING_EVERY)
     while True:
         behind = {key: case for key, case in cases.items() if decisions[key].reason is Reason.DESTINATION_BEHIND}
-        if not behind or time.monotonic() >= deadline:
+        left = deadline - time.monotonic()
+        if not behind or left <= 0:
             decisions = settle_wide(
-                cases, decisions, here, there, options.policy, options.spark, options.spark_limit, spark
+                cases, decisions, here, there, options.policy, options.spark, options.spark_limit, spark, say
             )
             return {key: _entry(draft, decisions[key], options.match_on) for key, draft in searched.items()}
+        partitions = len({case.destination for case in behind.values()})
+        are = "is" if partitions == 1 else "are"
+        say_waiting(f"waiting for the copier: {counted(partitions, 'partition')} {are} behind ({left:.0f} s left)")
         time.sleep(PAUSE)
         there.learn({case.destination for case in behind.values()})
         here.learn({case.source for case in behind.values()})

@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compa
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Report
@@ -38,13 +39,18 @@ class Verified(t.NamedTuple):
 
 
 def records(
-    claims: Claims, source: Connection, destination: Connection, limit: int | None, spark: SparkOptions
+    claims: Claims,
+    source: Connection,
+    destination: Connection,
+    limit: int | None,
+    spark: SparkOptions,
+    say: Say = silent,
 ) -> tuple[Verified, Report]:
     """Compare what follows every claimed offset with what followed it at the source, record by record, on Spark.
 
     limit: after so many offsets the comparison of a partition may stop; None for none.
     """
-    found = findings(claims.cases, source, destination, limit, spark)
+    found = findings(claims.cases, source, destination, limit, spark, say)
     right = [each for each in found if not each.problems]
     # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
     seen = [each for each in right if each.compared or each.complete]

@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.survey
     goes_on,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, settle
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
@@ -43,6 +44,7 @@ def settle_wide(
     options: SparkOptions,
     limit: int,
     spark: t.Callable[[], SparkSession],
+    say: Say = silent,
 ) -> dict[_Key, Decision]:
     """Decide again what reading on can decide: spent budgets, and tails that were not counted. The others stay as they are.
 
@@ -63,7 +65,7 @@ def settle_wide(
         return answer
     if (why := obstacle(options)) is not None:
         return answer | {key: _with(decisions[key], f"Spark could go on: {why}") for key in near}
-    return answer | _Wide(spark(), source, destination, policy, limit).decide(near, decisions)
+    return answer | _Wide(spark(), source, destination, policy, limit, say).decide(near, decisions)
 
 
 def _is_open(decision: Decision, policy: Policy) -> bool:
@@ -97,6 +99,7 @@ class _Wide:
     destination: Side
     policy: Policy
     limit: int
+    say: Say
 
     def decide(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
         """Survey the whole logs where no offset was found, and elsewhere what follows it.
@@ -155,6 +158,8 @@ class _Wide:
                     begins,
                 )
             )
+        size = sum(end - start for each in asked for start, end in (each.source_span, each.destination_span))
+        self.say(f"comparing up to {counted(size, 'record')} of {counted(len(asked), 'partition')} with Spark")
         surveys = surveying.survey(
             self.spark,
             self.source.connection,

@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing i
 
 try:
     from py4j.protocol import Py4JError
-    from pyspark import SparkContext, StorageLevel
+    from pyspark import SparkContext, StatusTracker, StorageLevel
     from pyspark.errors import PySparkException
     from pyspark.sql import Column, DataFrame, SparkSession, Window, functions
 except ImportError as exc:
@@ -52,6 +52,7 @@ __all__ = [
     "PySparkException",
     "SparkContext",
     "SparkSession",
+    "StatusTracker",
     "StorageLevel",
     "Window",
     "functions",

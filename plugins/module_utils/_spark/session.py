@@ -19,6 +19,7 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, SparkFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import library, workers
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.class_data import ClassData, class_data
@@ -42,6 +43,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundi
     output_to,
     work_folder,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.watching import watched
 
 _LOG = "spark.log"
 _PROBED_WITHIN = 5.0  # seconds
@@ -60,20 +62,21 @@ _FOREIGN = ("MASTER", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_API_
 
 
 @contextlib.contextmanager
-def open_session(options: SparkOptions) -> t.Iterator[SparkSession]:
+def open_session(options: SparkOptions, say: Say = silent) -> t.Iterator[SparkSession]:
     """A session whose workers can import this collection's code, and nothing of which is left afterwards.
 
-    Meanwhile everything that the process prints goes to a log. An error of Spark that leaves the block becomes a
+    say is told what happens in it that takes long. Everything that the process prints goes to a log. An error of Spark that leaves the block becomes a
     MigrationError: the one that was raised in a worker, or SparkFailed. Raises InvalidInput where Spark or Java is missing.
     """
     library.check()
     java = find_java(options) if options.remote is None else None
+    say("Spark is starting" if java else f"connecting to {options}")
     with (
         work_folder(options.work_directory) as folder,
         import_path(),
         output_to(folder / _LOG),
         _translated(options, folder / _LOG),
-        _embedded(options, java, folder) if java else _remote(options) as spark,
+        _embedded(options, java, folder, say) if java else _remote(options) as spark,
         _translated(options, folder / _LOG),
     ):
         spark.addArtifacts(str(code_archive(folder)), pyfile=True)
@@ -112,14 +115,14 @@ def _silence(address: tuple[str, int], seconds: float) -> str | None:
 
 
 @contextlib.contextmanager
-def session_on_demand(options: SparkOptions) -> t.Iterator[t.Callable[[], SparkSession]]:
+def session_on_demand(options: SparkOptions, say: Say = silent) -> t.Iterator[t.Callable[[], SparkSession]]:
     """One session for all who ask for it within the block, opened when the first of them does; see open_session()."""
     with contextlib.ExitStack() as stack:
         opened: list[SparkSession] = []
 
         def session() -> SparkSession:
             if not opened:
-                opened.append(stack.enter_context(open_session(options)))
+                opened.append(stack.enter_context(open_session(options, say)))
             return opened[0]
 
         yield session
@@ -146,7 +149,7 @@ def kept(rows: DataFrame) -> t.Iterator[DataFrame]:
 
 
 @contextlib.contextmanager
-def _embedded(options: SparkOptions, java: Java, folder: Path) -> t.Iterator[SparkSession]:
+def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.Iterator[SparkSession]:
     """A session whose driver is a Java process beside this one; it ends with the block, or when this process is killed."""
     if _is_silent(options.master_addresses):  # Spark itself would ask for a minute
         raise SparkFailed("Spark's master does not answer", cluster=str(options), remedy="correct master, or start it")
@@ -173,7 +176,8 @@ def _embedded(options: SparkOptions, java: Java, folder: Path) -> t.Iterator[Spa
                     if passed.is_set():
                         raise workers.missing(str(options)) from None
                     raise
-            yield spark
+            with watched(spark.sparkContext.statusTracker(), say):
+                yield spark
             # Writing the archive takes some ten seconds, which do not matter after a session that has done much.
             learnt = known.made is not None and time.monotonic() - began > _LONG
         finally:

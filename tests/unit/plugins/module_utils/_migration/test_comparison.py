@@ -130,7 +130,7 @@ def found_of(
         mock.patch.object(comparing, "MOST", 6),
         mock.patch.object(comparison, "MARGIN", 12),
         mock.patch.object(comparison, "READ_AT_MOST", 40),
-        mock.patch.object(comparison, "open_session", lambda _options: contextlib.nullcontext()),
+        mock.patch.object(comparison, "open_session", lambda _options, _say: contextlib.nullcontext()),
         mock.patch.object(comparison, "Side", clusters.side),
         mock.patch.object(comparison, "read_blocks", clusters.read_blocks),
         mock.patch.object(comparison, "read_rows", clusters.read_rows),

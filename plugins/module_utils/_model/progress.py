@@ -1,0 +1,37 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""How long work says how far it is: a line now and then, for people."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+Say = t.Callable[[str], None]
+
+
+def silent(line: str) -> None:
+    """Say nothing."""
+
+
+def paced(say: Say, seconds: float = 1.0) -> Say:
+    """The same without lines that come sooner than so many seconds after the one before: for steps that may be short."""
+    last: float | None = None
+
+    def say_at_leisure(line: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if last is None or now - last >= seconds:
+            last = now
+            say(line)
+
+    return say_at_leisure
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts, such as "1 record", "2,000,000 records" or "2 entries"."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"

@@ -1,0 +1,32 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The option progress_file: a module's progress goes there line by line, and its action plugin shows it.
+
+Documentation: plugins/doc_fragments/_progress.py. The reading end: plugins/plugin_utils/_progress.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+
+
+def progress_spec() -> dict[str, t.Any]:
+    """The spec of progress_file."""
+    return {"progress_file": {"type": "path"}}
+
+
+def reporter(path: str | None) -> Say:
+    """Append each line to this file at once; without one, or where it cannot be written, say nothing."""
+    if path is None:
+        return silent
+
+    def say(line: str) -> None:
+        with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as file:
+            file.write(line.replace("\n", " ") + "\n")
+
+    return say

@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""For action plugins: run the module as always, and show the lines that it writes about its progress while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import threading
+import typing as t
+
+from ansible import constants as C
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+_LOOK_EVERY = 0.2  # seconds
+
+display = Display()
+
+
+class ProgressActionModule(ActionBase):
+    """The action of a module that has the option progress_file. Everything but its lines is as without an action plugin."""
+
+    _supports_check_mode = True
+    _supports_async = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        if self._task.async_val:
+            return self._run_module(task_vars, wrap_async=not self._connection.has_native_async)
+        # On another machine nobody here could read the file; and no_log means what it says.
+        if self._connection.transport != "local" or self._task.no_log:
+            return self._run_module(task_vars)
+        host = (task_vars or {}).get("inventory_hostname", "localhost")
+        # Ansible removes this folder when it ends, even if that comes before the end of this block.
+        with tempfile.TemporaryDirectory(dir=C.DEFAULT_LOCAL_TMP) as folder:  # type: ignore[attr-defined]
+            file = os.path.join(folder, "progress")
+            with _shown(file, f"[{host}] "):
+                return self._run_module(task_vars, progress_file=file)
+
+    def _run_module(
+        self, task_vars: dict[str, t.Any] | None, wrap_async: bool = False, **more: str
+    ) -> dict[str, t.Any]:
+        args = {**self._task.args, **more}
+        result: dict[str, t.Any] = self._execute_module(module_args=args, task_vars=task_vars, wrap_async=wrap_async)
+        return result
+
+
+@contextlib.contextmanager
+def _shown(path: str, prefix: str) -> t.Iterator[None]:
+    """Display the lines of a file as they come, until the block ends."""
+    # The user's own file, though the module may become somebody else: who cannot write it says nothing.
+    with open(path, "xb") as file:
+        over = threading.Event()
+        thread = threading.Thread(target=_follow, args=(file.name, prefix, over), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+
+def _follow(path: str, prefix: str, over: threading.Event) -> None:
+    rest = b""
+    with open(path, "rb") as file:
+        while True:
+            is_last = over.wait(_LOOK_EVERY)
+            *lines, rest = (rest + file.read()).split(b"\n")
+            for line in lines:
+                # Standard output may be a callback's JSON.
+                display.display(prefix + line.decode(errors="replace"), stderr=True)
+            if is_last:
+                return
