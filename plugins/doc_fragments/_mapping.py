@@ -6,7 +6,45 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
+    # Modules that have these options list the fragment below as well, whose topic_map they speak of.
     DOCUMENTATION = r"""
+options:
+  replication_policy:
+    description:
+      - How MirrorMaker 2 names the topics that it copies. Not together with O(topic_map).
+    type: dict
+    suboptions:
+      name:
+        description:
+          - V(identity) keeps the names (C(IdentityReplicationPolicy)).
+          - V(default) puts O(replication_policy.source_alias) and O(replication_policy.separator) before them
+            (C(DefaultReplicationPolicy)).
+        type: str
+        choices: [identity, default]
+        default: identity
+      source_alias:
+        description:
+          - MirrorMaker 2's alias of the source cluster.
+        type: str
+      separator:
+        description:
+          - MirrorMaker 2's C(replication.policy.separator).
+        type: str
+        default: "."
+  repartitioned:
+    description:
+      - Source topics whose records stand in other partitions at the destination, by regular expressions that match the
+        whole name. The number of partitions may be another one, or the same with another way of choosing among them.
+      - Several of these topics may also be mapped to one, by O(topic_map).
+      - Their records are told apart one by one on Spark, which reads both sides whole. Every partition at the destination
+        gets an offset behind which nothing unconsumed is left; consumed records may be repeated, and the plan says how
+        many.
+    type: list
+    elements: str
+    default: []
+"""
+
+    RENAMING = r"""
 options:
   topic_map:
     description:
@@ -54,37 +92,4 @@ options:
             match the whole name.
         type: list
         elements: str
-  replication_policy:
-    description:
-      - How MirrorMaker 2 names the topics that it copies. Not together with O(topic_map).
-    type: dict
-    suboptions:
-      name:
-        description:
-          - V(identity) keeps the names (C(IdentityReplicationPolicy)).
-          - V(default) puts O(replication_policy.source_alias) and O(replication_policy.separator) before them
-            (C(DefaultReplicationPolicy)).
-        type: str
-        choices: [identity, default]
-        default: identity
-      source_alias:
-        description:
-          - MirrorMaker 2's alias of the source cluster.
-        type: str
-      separator:
-        description:
-          - MirrorMaker 2's C(replication.policy.separator).
-        type: str
-        default: "."
-  repartitioned:
-    description:
-      - Source topics whose records stand in other partitions at the destination, by regular expressions that match the
-        whole name. The number of partitions may be another one, or the same with another way of choosing among them.
-      - Several of these topics may also be mapped to one, by O(topic_map).
-      - Their records are told apart one by one on Spark, which reads both sides whole. Every partition at the destination
-        gets an offset behind which nothing unconsumed is left; consumed records may be repeated, and the plan says how
-        many.
-    type: list
-    elements: str
-    default: []
 """

@@ -20,6 +20,7 @@ extends_documentation_fragment:
   - streamshift.kafka._source_destination
   - streamshift.kafka._selection
   - streamshift.kafka._mapping
+  - streamshift.kafka._mapping.renaming
   - streamshift.kafka._spark
 options:
   commits:

@@ -26,6 +26,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes.files
   - streamshift.kafka._source_destination
   - streamshift.kafka._mapping
+  - streamshift.kafka._mapping.renaming
   - streamshift.kafka._spark
   - streamshift.kafka._progress
 options:

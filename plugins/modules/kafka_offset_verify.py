@@ -24,6 +24,7 @@ extends_documentation_fragment:
   - streamshift.kafka._source_destination
   - streamshift.kafka._selection
   - streamshift.kafka._mapping
+  - streamshift.kafka._mapping.renaming
   - streamshift.kafka._spark
   - streamshift.kafka._progress
 options:

@@ -79,11 +79,18 @@ def selection_spec() -> Spec:
     }
 
 
-def mapping_spec() -> Spec:
-    """The specs of topic_map, group_map, replication_policy and repartitioned."""
+def renaming_spec() -> Spec:
+    """The specs of topic_map and group_map."""
     return {
         "topic_map": {**_rules(), "default": []},
         "group_map": {**_rules(topics=_STRINGS), "default": []},
+    }
+
+
+def mapping_spec() -> Spec:
+    """The specs of topic_map, group_map, replication_policy and repartitioned."""
+    return {
+        **renaming_spec(),
         "replication_policy": {
             "type": "dict",
             "options": {
@@ -130,8 +137,9 @@ def selection(params: Spec) -> Selection:
 
 
 def mapping(params: Spec) -> Mapping:
-    """The mapping that the options describe, or InvalidInput."""
-    if params["topic_map"] and params["replication_policy"]:
+    """The mapping that the options of mapping_spec(), or only of renaming_spec(), describe, or InvalidInput."""
+    policy = params.get("replication_policy")
+    if params["topic_map"] and policy:
         raise InvalidInput(
             "topic_map and replication_policy both name the destination's topics",
             remedy="give one: a topic_map can say the same as a policy, with a pattern",
@@ -139,8 +147,8 @@ def mapping(params: Spec) -> Mapping:
     return Mapping(
         rules_from("topic_map", params["topic_map"]),
         rules_from("group_map", params["group_map"]),
-        topic_prefix_from(params["replication_policy"]),
-        repartitioned_from(params["repartitioned"]),
+        topic_prefix_from(policy),
+        repartitioned_from(params.get("repartitioned") or ()),
     )
 
 

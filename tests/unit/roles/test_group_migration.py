@@ -35,8 +35,9 @@ OTHER_DEFAULTS = {"on_active_source": "fail"}  # a snapshot alone harms nobody
 def documented(*sources: t.Any) -> Options:
     options: Options = {}
     for source in sources:
-        text = source.DOCUMENTATION if hasattr(source, "DOCUMENTATION") else source.ModuleDocFragment.DOCUMENTATION
-        options |= yaml.safe_load(text).get("options", {})
+        fragment = getattr(source, "ModuleDocFragment", source)
+        for part in ("DOCUMENTATION", "RENAMING"):
+            options |= yaml.safe_load(getattr(fragment, part, "{}")).get("options", {})
     return options
 
 

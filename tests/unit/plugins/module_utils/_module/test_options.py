@@ -47,6 +47,12 @@ def test_maps_and_policies_become_one_mapping():
     assert options.mapping({**NOTHING, "repartitioned": ["a.*"]}).is_repartitioned("ab")
 
 
+def test_a_module_that_only_renames_has_no_policy_and_nothing_repartitioned():
+    params = {name: spec["default"] for name, spec in options.renaming_spec().items()}
+    mapping = options.mapping({**params, "topic_map": [{"name": "a", "pattern": None, "to": "b"}]})
+    assert (mapping.topic("a"), mapping.topic("c"), mapping.is_repartitioned("a")) == ("b", "c", False)
+
+
 def test_a_topic_map_and_a_policy_cannot_both_name_topics():
     with pytest.raises(InvalidInput, match="topic_map and replication_policy both name"):
         options.mapping({**NOTHING, "topic_map": [{"name": "a", "to": "b"}], "replication_policy": POLICY})
