@@ -13,9 +13,20 @@ import pytest
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, ResourcePattern, ResourceType
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.commits import commit_offsets, delete_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
+    NewTopic,
+    alter_topic_configs,
+    create_topics,
+    topic_configs,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import list_groups, read_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.permissions import missing_acls
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import (
+    log_sizes,
+    partition_replicas,
+    usable_bytes,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import topic_settings
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
@@ -94,6 +105,29 @@ def test_a_topic_that_does_not_exist_misses_no_acl(secured, topic):
     assert missing_acls(connection_from(secured.connection), reads_topics=[topic], commits_topics=[topic]) == []
 
 
+def test_each_acl_that_writing_misses_is_named_until_it_is_granted(secured, migrator, topic, grant):
+    create_topic(secured, topic)
+    needs = {"writes_topics": [topic], "transactional_ids": [f"{topic}-a", f"{topic}-b"]}
+    needed = [
+        *(f"TOPIC {operation} on {topic}" for operation in ("ALTER_CONFIGS", "DESCRIBE_CONFIGS", "READ", "WRITE")),
+        *(f"TRANSACTIONAL_ID WRITE on {topic}-{each}" for each in "ab"),
+    ]
+    assert missing_acls(migrator, **needs) == needed
+    for right in (f"TOPIC WRITE on {topic}", f"TRANSACTIONAL_ID WRITE on {topic}-a", f"TOPIC READ on {topic}"):
+        grant(right)
+        needed.remove(right)
+        eventually(lambda: missing_acls(migrator, **needs) == needed)
+    grant(f"TOPIC ALTER_CONFIGS on {topic}", f"TRANSACTIONAL_ID WRITE on {topic}-b")  # to alter implies to describe
+    eventually(lambda: missing_acls(migrator, **needs) == [])
+
+
+def test_who_may_do_everything_may_write(secured, source, old, topic):
+    for cluster in (secured, source, old):
+        create_topic(cluster, topic)
+        connection = connection_from(cluster.connection)
+        assert missing_acls(connection, writes_topics=[topic, f"{topic}-none"], transactional_ids=[topic]) == []
+
+
 def test_rights_on_a_kip_848_group_are_told_as_well(secured, migrator, topic, grant):
     create_topic(secured, topic)
     produce(secured, topic, [Message(b"one")])
@@ -130,6 +164,38 @@ def test_a_denied_topic_is_named(secured, migrator, topic, grant):
     grant(f"TOPIC READ on {topic}")
     eventually(lambda: missing_acls(migrator, commits_topics=[topic]) == [])
     assert len(read_ranges(migrator, {where: [(0, 1)]})[where][0].records) == 1
+
+
+def test_every_topic_that_may_not_be_made_or_changed_is_named(secured, migrator, topic, grant):
+    first, second = f"{topic}-a", f"{topic}-b"
+    new = dict.fromkeys([first, second], NewTopic(1, 1, {}))
+    for only_ask in (True, False):
+        with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC CREATE on {first}, {second}"):
+            create_topics(migrator, new, only_ask)
+    grant(f"TOPIC CREATE on {first}", f"TOPIC DESCRIBE on {first}")
+    eventually(lambda: missing_acls(migrator, writes_topics=[first]) == [])  # it may be known not to exist
+    create_topics(migrator, {first: new[first]})
+    create_topic(secured, second)
+    with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC DESCRIBE_CONFIGS on {first}, {second}"):
+        topic_configs(migrator, [first, second])
+    changes = {name: {"retention.ms": "1000"} for name in (first, second)}
+    with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC ALTER_CONFIGS on {first}, {second}"):
+        alter_topic_configs(migrator, changes)
+    grant(f"TOPIC ALTER_CONFIGS on {first}")
+    eventually(lambda: "ALTER_CONFIGS" not in str(missing_acls(migrator, writes_topics=[first])))
+    with pytest.raises(NotAuthorized, match=rf"needs ACL TOPIC ALTER_CONFIGS on {second}\. "):
+        alter_topic_configs(migrator, changes)
+    assert topic_configs(migrator, [first])[first].own == {"retention.ms": "1000"}
+
+
+def test_sizes_and_room_are_told_only_to_who_may_describe_the_cluster(secured, migrator, topic):
+    create_topic(secured, topic)
+    where = TopicPartition(topic, 0)
+    assert log_sizes(migrator, [where]) is usable_bytes(migrator) is None
+    with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC DESCRIBE on {topic}"):
+        partition_replicas(migrator, [topic])
+    admin = connection_from(secured.connection)
+    assert log_sizes(admin, [where]) == {where: 0} and usable_bytes(admin)
 
 
 def test_a_denied_commit_names_the_acl_and_touches_no_other(secured, migrator, topic, grant):

@@ -73,7 +73,7 @@ def log_sizes(connection: Connection, partitions: t.Collection[TopicPartition]) 
                 for each in topic.partitions:
                     where = TopicPartition(topic.name, each.partition_index)
                     sizes[where] = max(sizes.get(where, 0), each.partition_size)
-        return sizes
+        return dict(sorted(sizes.items()))
 
     return attempt(connection, read) if partitions else {}
 

@@ -1,0 +1,225 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Topics are made and changed, and their logs measured, on brokers of every version."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+
+import pytest
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, ResourcePattern, ResourceType
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, storage
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import attempt
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
+    NewTopic,
+    alter_topic_configs,
+    create_topics,
+    topic_configs,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import Replicas
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
+    TopicDescription,
+    describe_configs,
+    describe_topics,
+    metadata,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from demo.clients import Message, create_topic, produce
+
+WEEK = "604800000"  # ms, the brokers' default of retention.ms
+
+
+def own(connection, topic):
+    return topic_configs(connection, [topic])[topic].own
+
+
+def test_a_topic_is_made_as_it_was_asked_for(connection, topic):
+    settings = {"retention.ms": "-1", "cleanup.policy": "compact,delete", "max.message.bytes": "2000000"}
+    create_topics(connection, {topic: NewTopic(3, 1, settings)})
+    assert describe_topics(connection, [topic]) == {topic: TopicDescription(3)}
+    found = topic_configs(connection, [topic])[topic]
+    assert found.own == settings
+    assert found.effective["message.timestamp.type"] == "CreateTime"
+    assert settings.items() <= found.effective.items()
+
+
+def test_a_setting_is_changed_and_falls_back(connection, topic):
+    other = f"{topic}-other"
+    create_topics(
+        connection, {topic: NewTopic(1, 1, {"segment.ms": "7000"}), other: NewTopic(1, 1, {"retention.ms": "9000"})}
+    )
+    changes = {topic: {"retention.ms": "-1", "retention.bytes": "-1", "cleanup.policy": "compact, delete"}, other: {}}
+    for _again in range(2):
+        alter_topic_configs(connection, changes)
+        assert own(connection, topic) == {
+            "segment.ms": "7000",
+            "retention.ms": "-1",
+            "retention.bytes": "-1",
+            "cleanup.policy": "compact,delete",
+        }
+    for _again in range(2):
+        alter_topic_configs(
+            connection, {topic: dict.fromkeys(changes[topic]), other: {"retention.ms": None, "segment.ms": "8000"}}
+        )
+        found = topic_configs(connection, [topic, other])
+        assert {name: each.own for name, each in found.items()} == {
+            topic: {"segment.ms": "7000"},
+            other: {"segment.ms": "8000"},
+        }
+        assert {each.effective["retention.ms"] for each in found.values()} == {WEEK}
+
+
+def test_a_topic_that_is_there_is_left_as_it_is(connection, topic):
+    new = f"{topic}-new"
+    create_topics(connection, {topic: NewTopic(2, 1, {"retention.ms": "5000"})})
+    create_topics(connection, {topic: NewTopic(4, 1, {"retention.ms": "6000"}), new: NewTopic(1, 1, {})})
+    assert describe_topics(connection, [topic, new]) == {topic: TopicDescription(2), new: TopicDescription(1)}
+    assert own(connection, topic) == {"retention.ms": "5000"}
+
+
+def test_asking_whether_a_topic_could_be_made_makes_none(connection, topic):
+    create_topics(connection, {topic: NewTopic(2, 1, {})}, validate_only=True)
+    assert describe_topics(connection, [topic])[topic].error == "UNKNOWN_TOPIC_OR_PARTITION"
+    with pytest.raises(BrokerError, match=f"topic {topic}: the topic cannot be created"):
+        create_topics(connection, {topic: NewTopic(2, 2, {})}, validate_only=True)
+
+
+@pytest.mark.parametrize(
+    ("new", "why"),
+    [
+        (NewTopic(1, 1, {"retention.ms": "soon"}), r"soon.* retention\.ms.*\. Correct the setting, or leave it out\.$"),
+        (NewTopic(1, 1, {"retention.msec": "1"}), r"retention\.msec\. Correct the setting, or leave it out\.$"),
+        (NewTopic(1, 9, {}), r"9.*\. Ask for no more replicas than there are brokers\.$"),
+        (NewTopic(0, 1, {}), r"artitions.*\. Ask for at least one partition\.$"),
+    ],
+)
+def test_a_topic_that_cannot_be_made_is_named_with_the_reason(connection, topic, new, why):
+    refused = f"{topic}-refused"
+    with pytest.raises(BrokerError, match=f"topic {refused}: the topic cannot be created: .*{why}"):
+        create_topics(connection, {refused: new, topic: NewTopic(1, 1, {})})
+    found = describe_topics(connection, [topic, refused])
+    assert (found[topic].partitions, found[refused].partitions) == (1, 0)
+
+
+def test_a_change_that_is_refused_is_named_with_the_reason(connection, topic):
+    fine = f"{topic}-fine"
+    create_topics(connection, dict.fromkeys([topic, fine], NewTopic(1, 1, {})))
+    with pytest.raises(BrokerError, match=rf"topic {topic}: its settings cannot be changed: .*soon.* retention\.ms"):
+        alter_topic_configs(connection, {topic: {"retention.ms": "soon"}, fine: {"retention.ms": "1"}})
+    assert (own(connection, topic), own(connection, fine)) == ({}, {"retention.ms": "1"})
+    with pytest.raises(NotFound, match=f"no such topic: {topic}-none"):
+        alter_topic_configs(connection, {f"{topic}-none": {"retention.ms": "1"}})
+    with pytest.raises(NotFound, match=f"no such topic: {topic}-none"):
+        topic_configs(connection, [topic, f"{topic}-none"])
+
+
+def test_more_topics_than_one_request_may_hold(newest, topic, monkeypatch):
+    monkeypatch.setattr(configs, "PARTITIONS_PER_CREATION", 10)
+    monkeypatch.setattr(configs, "TOPICS_PER_CHANGE", 2)
+    names = [f"{topic}-{number}" for number in range(5)]
+    sizes = dict(zip(names, (1, 12, 3, 4, 5), strict=True))
+    create_topics(newest, {name: NewTopic(size, 1, {"segment.ms": "7000"}) for name, size in sizes.items()})
+    assert {name: each.partitions for name, each in describe_topics(newest, names).items()} == sizes
+    alter_topic_configs(newest, {name: {"retention.ms": str(size)} for name, size in sizes.items()})
+    assert {name: own(newest, name)["retention.ms"] for name in names} == {name: str(sizes[name]) for name in names}
+
+
+def test_sizes_grow_with_the_logs(cluster, connection, topic):
+    create_topic(cluster, topic, partitions=2)
+    here, there, nowhere = TopicPartition(topic, 0), TopicPartition(topic, 1), TopicPartition(f"{topic}-none", 0)
+    assert storage.log_sizes(connection, [here, there, nowhere]) == {here: 0, there: 0}
+    produce(cluster, topic, [Message(os.urandom(1000))] * 50)
+    sizes = storage.log_sizes(connection, [here, there])
+    assert 50_000 < sizes[here] < 60_000 and sizes[there] == 0
+    assert storage.partition_replicas(connection, [topic]) == dict.fromkeys([here, there], Replicas(1, 1))
+    with pytest.raises(NotFound, match=f"no such topic: {nowhere.topic}"):
+        storage.partition_replicas(connection, [topic, nowhere.topic])
+    assert storage.broker_count(connection) == 1
+
+
+def test_brokers_tell_their_room_since_kafka_3_3(newest, kafka39, old, tmp_path):
+    disk = os.statvfs(tmp_path)
+    for connection in (newest, connection_from(kafka39.connection)):
+        (room,) = storage.usable_bytes(connection).values()
+        assert 0 < room <= disk.f_frsize * disk.f_blocks
+    assert storage.usable_bytes(connection_from(old.connection)) is None
+
+
+def test_an_old_broker_that_denies_sizes_by_an_empty_answer(own_cluster):
+    authorizer = {
+        "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    denying = own_cluster("denying", version="2.8.2", settings=authorizer)
+    connection = connection_from(denying.connection)
+    create_topic(denying, "orders")
+    where = TopicPartition("orders", 0)
+    assert storage.log_sizes(connection, [where]) == {where: 0}
+    resource = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
+    acls = [
+        ACL("User:*", "*", ACLOperation.ALL, ACLPermissionType.ALLOW, resource),
+        ACL("User:ANONYMOUS", "*", ACLOperation.DESCRIBE, ACLPermissionType.DENY, resource),
+    ]
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=denying.bootstrap_servers)) as client:
+        assert not client.create_acls(acls)["failed"]
+    eventually(lambda: storage.log_sizes(connection, [where]) is None)
+
+
+def test_every_broker_of_a_cluster_counts(own_cluster, monkeypatch):
+    three = own_cluster("three", nodes=3)
+    connection = connection_from(three.connection)
+    for number in range(20):
+        name = f"orders-{number}"
+        create_topics(connection, {name: NewTopic(3, 3, {})})
+        assert attempt(connection, lambda client, name=name: leaders(client, name)) == {0, 1, 2}
+        alter_topic_configs(connection, {name: {"retention.ms": "-1"}})
+        assert attempt(connection, lambda client, name=name: retentions(client, connection, name)) == ["-1"] * 3
+    create_topics(connection, {"alone": NewTopic(3, 1, {})})
+    assert storage.broker_count(connection) == len(storage.usable_bytes(connection)) == 3
+
+    os.kill(three.cluster.pids["broker-3"], signal.SIGKILL)
+    alter_topic_configs(connection, {"orders-0": {"retention.ms": "5000"}})  # though one does not answer any more
+    eventually(lambda: storage.broker_count(connection) == 2, seconds=30)
+    where = [TopicPartition("orders-0", number) for number in range(3)]
+    assert storage.partition_replicas(connection, ["orders-0"]) == dict.fromkeys(where, Replicas(3, 2))
+    assert set(storage.log_sizes(connection, where)) == set(where)
+    monkeypatch.setattr(configs, "LEADER_SECONDS", 1)
+    with pytest.raises(BrokerError, match="topic alone, partition [0-2]: it has no leader after 1 s"):
+        create_topics(connection, {"alone": NewTopic(3, 1, {})})
+
+
+def leaders(client, topic):
+    """The partitions that have a leader, if all brokers agree."""
+    told = [
+        frozenset(each.partition_index for each in row.partitions if each.leader_id > 0)
+        for node in (1, 2, 3)
+        for row in metadata(client, [topic], node=node).topics
+    ]
+    assert len(set(told)) == 1
+    return told[0]
+
+
+def retentions(client, connection, topic):
+    return [describe_configs(client, connection, [topic], ["retention.ms"], node)[topic][0].value for node in (1, 2, 3)]
+
+
+def eventually(check, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not check() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert check()
+
+
+def test_nothing_to_ask_asks_nobody():
+    nowhere = connection_from({"bootstrap_servers": "127.0.0.1:1"})
+    assert topic_configs(nowhere, []) == storage.partition_replicas(nowhere, []) == storage.log_sizes(nowhere, []) == {}
+    alter_topic_configs(nowhere, {"orders": {}})
+    create_topics(nowhere, {})
