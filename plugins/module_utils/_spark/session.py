@@ -195,6 +195,7 @@ def _properties(options: SparkOptions, folder: Path, known: ClassData) -> dict[s
         "spark.log.level": "WARN",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",
+        "spark.ui.liveUpdate.period": "0",  # else how many tasks are done is known when the next ones are, see watching
         "spark.ui.showConsoleProgress": "false",
     }
     if options.archives:

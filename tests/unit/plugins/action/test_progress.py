@@ -1,0 +1,60 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The modules whose progress is shown are called as all others: by their full name, with defaults of their action group."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[4]
+MODULES = sorted(path.stem for path in (ROOT / "plugins/action").glob("*.py"))
+# The kind of file that each wants before it asks any cluster for anything.
+WANTS = {"kafka_offset_translate": "snapshot", "kafka_offset_verify": "plan"}
+NOWHERE = {"bootstrap_servers": ["127.0.0.1:1"]}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_defaults_of_the_action_group_hold_and_the_message_is_the_modules(module, tmp_path):
+    kind = WANTS[module]
+    missing = str(tmp_path / "missing.json")
+    files = {"plan": str(tmp_path / "plan.json"), kind: missing}
+    playbook = tmp_path / "playbook.yml"
+    its = {
+        "name": "Play",
+        "hosts": "localhost",
+        "connection": "local",
+        "gather_facts": False,
+        "module_defaults": {"group/streamshift.kafka.kafka": {"source": NOWHERE, "destination": NOWHERE}},
+        "tasks": [{"name": "Work", f"streamshift.kafka.{module}": files}],
+    }
+    playbook.write_text(json.dumps([its]))
+    done = subprocess.run(
+        [
+            Path(sys.executable).parent / "ansible-playbook",
+            playbook,
+            "-vvv",
+            "-e",
+            f"ansible_python_interpreter={sys.executable}",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert f"there is no {kind} file {missing}." in done.stdout
+    # The action plugin has given it a file for its progress, and has left nothing of it.
+    (file,) = set(re.findall(r'"progress_file": "(.+?)"', done.stdout))
+    assert not Path(file).parent.exists()

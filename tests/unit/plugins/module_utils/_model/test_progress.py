@@ -1,0 +1,35 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Lines of progress are few, and read well."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, paced
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "record", "0 records"),
+        (1, "entry", "1 entry"),
+        (2, "entry", "2 entries"),
+        (2000000, "record", "2,000,000 records"),
+    ],
+)
+def test_numbers_are_told_as_people_write_them(number, noun, text):
+    assert counted(number, noun) == text
+
+
+def test_lines_that_come_too_soon_are_left_out(monkeypatch):
+    now, said = 100.0, []
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    say = paced(said.append, 5)
+    for now in (100.0, 104.9, 105.0, 107.0, 111.0):
+        say(f"at {now:.0f}")
+    assert said == ["at 100", "at 105", "at 111"]

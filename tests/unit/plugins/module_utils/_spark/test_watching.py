@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""While Spark works on something long, it is said how far it is."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.watching import watched
+
+
+def slowly(batches):
+    for batch in batches:
+        time.sleep(0.5)
+        yield batch
+
+
+def test_the_part_that_is_done_is_said_while_a_job_runs(spark):
+    said = []
+    with watched(spark.sparkContext.statusTracker(), said.append, every=0.1):
+        spark.range(0, 4, 1, 4).mapInArrow(slowly, "id bigint").collect()
+    assert "Spark has done 50 % of this step" in said
+    assert len(said) == len(set(said))
+    spark.range(0, 4, 1, 4).mapInArrow(slowly, "id bigint").collect()
+    assert all(line.endswith("% of this step") for line in said) and len(said) <= 5  # nobody is told of the second job
+
+
+class Gone:
+    """The tracker of a Java process that has ended."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def getActiveJobsIds(self):
+        self.asked += 1
+        raise ConnectionRefusedError
+
+
+def test_a_spark_that_has_ended_is_left_to_who_waits_for_it(recwarn):
+    said, gone = [], Gone()
+    with watched(gone, said.append, every=0.01):
+        time.sleep(0.2)
+    assert gone.asked == 1 and not said and not recwarn.list
+
+
+def test_nobody_watches_what_nobody_wants_to_know():
+    before = threading.active_count()
+    with watched(Gone(), silent, every=0.01):
+        assert threading.active_count() == before
