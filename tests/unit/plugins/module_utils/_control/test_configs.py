@@ -1,0 +1,68 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A change is waited for on every broker, which real ones are too quick to show."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+
+CONNECTION = connection_from({"bootstrap_servers": "127.0.0.1:1"})
+
+
+class Brokers:
+    """What the settings of the topic orders are on two brokers; the second one learns of a change at its `late`th look."""
+
+    def __init__(self, late: int, before: dict[str, str], after: dict[str, str]) -> None:
+        self.late = late
+        self.before = before
+        self.after = after
+        self.looks = {1: 0, 2: 0}
+
+    def describe(self, _client, _connection, names, _settings, node):
+        self.looks[node] += 1
+        told = self.before if node == 2 and self.looks[node] < self.late else self.after
+        rows = [types.SimpleNamespace(name=name, value=value, config_source=1) for name, value in told.items()]
+        return dict.fromkeys(names, rows)
+
+
+@pytest.fixture
+def brokers(monkeypatch):
+    def run(late, before, after):
+        its = Brokers(late, before, after)
+        row = types.SimpleNamespace(resource_name="orders", error_code=0, error_message=None)
+        monkeypatch.setattr(configs, "attempt", lambda _connection, operation: operation(None))
+        monkeypatch.setattr(configs, "exchange", lambda _client, _asked: [types.SimpleNamespace(responses=[row])])
+        monkeypatch.setattr(configs, "broker_ids", lambda _client: list(its.looks))
+        monkeypatch.setattr(configs, "describe_configs", its.describe)
+        return its
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "after"),
+    [
+        ({}, {"retention.ms": "-1"}, {"retention.ms": "-1"}),
+        ({"retention.ms": "5"}, {"retention.ms": "-1"}, {"retention.ms": "-1"}),
+        ({"retention.ms": "5"}, {"retention.ms": None}, {}),
+        ({}, {"cleanup.policy": "compact, delete"}, {"cleanup.policy": "compact,delete"}),
+    ],
+)
+def test_the_last_broker_is_waited_for(brokers, before, change, after):
+    its = brokers(3, before, after)
+    configs.alter_topic_configs(CONNECTION, {"orders": change})
+    assert its.looks[2] == 3
+
+
+def test_a_broker_that_never_hears_of_it_is_not_waited_for_for_ever(brokers, monkeypatch):
+    monkeypatch.setattr(configs, "SHOWN_SECONDS", 0.3)
+    its = brokers(1000, {}, {"retention.ms": "-1"})
+    configs.alter_topic_configs(CONNECTION, {"orders": {"retention.ms": "-1"}})
+    assert 1 < its.looks[2] < 1000
