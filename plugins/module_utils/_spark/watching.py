@@ -38,7 +38,7 @@ def _watch(tracker: StatusTracker, say: Say, every: float, over: threading.Event
     with contextlib.suppress(Py4JError, ConnectionError):  # whoever waits for the job's result tells what has happened
         while not over.wait(every):
             done, tasks = _tasks(tracker)
-            line = f"Spark has done {100 * done // tasks} % of this step" if tasks else ""
+            line = f"Spark has done {100 * done // tasks} % of this step" if done else ""
             if line and line != said:
                 say(line)
             said = line

@@ -17,16 +17,18 @@ import pytest
 
 ROOT = Path(__file__).parents[4]
 MODULES = sorted(path.stem for path in (ROOT / "plugins/action").glob("*.py"))
-# The kind of file that each wants before it asks any cluster for anything.
-WANTS = {"kafka_offset_translate": "snapshot", "kafka_offset_verify": "plan"}
+# The files that each must be given; the first is the one that it misses before it asks any cluster for anything.
+FILES = {
+    "kafka_backlog_copy": ("snapshot", "copy", "plan"),
+    "kafka_offset_translate": ("snapshot", "plan"),
+    "kafka_offset_verify": ("plan",),
+}
 NOWHERE = {"bootstrap_servers": ["127.0.0.1:1"]}
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_defaults_of_the_action_group_hold_and_the_message_is_the_modules(module, tmp_path):
-    kind = WANTS[module]
-    missing = str(tmp_path / "missing.json")
-    files = {"plan": str(tmp_path / "plan.json"), kind: missing}
+    files = {kind: str(tmp_path / f"{kind}.json") for kind in FILES[module]}
     playbook = tmp_path / "playbook.yml"
     its = {
         "name": "Play",
@@ -54,7 +56,8 @@ def test_defaults_of_the_action_group_hold_and_the_message_is_the_modules(module
         check=False,
     )
     assert done.returncode != 0
-    assert f"there is no {kind} file {missing}." in done.stdout
+    missing = FILES[module][0]
+    assert f"there is no {missing} file {files[missing]}." in done.stdout
     # The action plugin has given it a file for its progress, and has left nothing of it.
     (file,) = set(re.findall(r'"progress_file": "(.+?)"', done.stdout))
     assert not Path(file).parent.exists()

@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Long work says what it is doing, in the order in which it does it."""
+
+from __future__ import annotations
+
+import pytest
+
+from demo.clients import Message, commit, create_topic, produce
+from tests.support.copier import copy, repartition
+from tests.support.modules import Migration
+from tests.support.playbooks import Controller, done
+
+
+@pytest.fixture
+def migration(source, destination, tmp_path):
+    return Migration(tmp_path / "migration", source, destination)
+
+
+def numbered(count):
+    return [Message(b"%d" % number) for number in range(count)]
+
+
+def test_a_playbook_shows_what_a_proof_is_doing(source, destination, topic, tmp_path):
+    for cluster in (source, destination):
+        create_topic(cluster, topic, partitions=2)
+    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
+    copy(source, destination, topic, junk=2)
+    commit(source, topic, {(topic, 0): 5, (topic, 1): 20})
+    controller = Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
+    said = done(controller.migrate_groups(groups=[topic], verify="records")).output
+    lines = ["[cloud] Spark is starting\n", "[cloud] comparing up to 15 records a side of 1 partition\n", "2 proved"]
+    places = [said.index(line) for line in lines]
+    assert places == sorted(places)
+    assert "[cloud] reading up to " in said[: places[0]]
+
+
+def test_what_spark_reads_for_a_plan_is_told(source, destination, topic, migration):
+    create_topic(source, topic)
+    create_topic(destination, topic, message_timestamp_type="LogAppendTime")
+    produce(source, topic, numbered(2000))
+    copy(source, destination, topic, junk=3)
+    other = f"{topic}-other"
+    create_topic(source, other, partitions=2)
+    create_topic(destination, other, partitions=3)
+    produce(source, other, [Message(b"%d" % number, partition=number % 2) for number in range(30)])
+    repartition(source, destination, [other], other, 3)
+    commit(source, topic, {(topic, 0): 900, (other, 0): 7, (other, 1): 8})
+
+    migration.snapshot(topic)
+    options = {"search_limit": 100, "repartitioned": [other], "spark": {"master": "local[2]"}}
+    lines = migration.directory.parent / "progress"
+    told = migration.translate(check=True, progress_file=str(lines), **options)
+    silently = migration.translate(**options)
+    assert told | {"invocation": None} == silently | {"invocation": None}
+    said = lines.read_text().splitlines()
+    assert [line for line in said if line.startswith(("Spark is", "comparing"))] == [
+        "Spark is starting",
+        "comparing up to 4,003 records of 1 partition with Spark",
+        f"comparing up to 60 records of topic {other} with Spark",
+    ]
+
+
+def test_who_waits_for_the_copier_says_so(source, destination, topic, migration):
+    for cluster in (source, destination):
+        create_topic(cluster, topic)
+    produce(source, topic, numbered(20))
+    copy(source, destination, topic, behind=15)
+    commit(source, topic, {(topic, 0): 10})
+    migration.snapshot(topic)
+    lines = migration.directory.parent / "progress"
+    migration.translate(progress_file=str(lines), wait_for_copier=2)
+    waiting = [line for line in lines.read_text().splitlines() if "waiting" in line]
+    assert waiting == ["waiting for the copier: 1 partition is behind (2 s left)"]
