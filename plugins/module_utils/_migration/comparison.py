@@ -9,7 +9,6 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
-import itertools
 import operator
 import typing as t
 
@@ -29,6 +28,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.compar
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.fates import Elsewhere, count
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.stretches import (
+    Stretches,
+    joined,
+    stretches_of,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim, finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.elsewhere import Looked, look, places
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
@@ -39,7 +43,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.report im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.proof import Asked, read_blocks, read_rows
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.proof import (
+    Asked,
+    Edges,
+    read_blocks,
+    read_rows,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
 
 # Offsets that are read behind a limit, as partners for what comes before it: markers are on one side only, and foreign
@@ -51,6 +60,7 @@ _offset = operator.attrgetter("offset")
 _T = t.TypeVar("_T")
 _Windows = tuple[tuple[Window, ...], tuple[Window, ...]]
 _ByPartition = dict[TopicPartition, list[_T]]
+_Spans = t.Sequence[tuple[TopicPartition, int, int]]
 
 
 class Case(t.NamedTuple):
@@ -175,22 +185,22 @@ class _Run:
         return dataclasses.replace(found, matched_by=parts)
 
     def _sides(self, cases: t.Sequence[Case], windows: t.Sequence[_Windows]) -> list[Sides]:
-        ours, theirs = [], []
+        ours: list[tuple[TopicPartition, int, int]] = []
+        theirs: list[tuple[TopicPartition, int, int]] = []
         for case, (its, others) in zip(cases, windows, strict=True):
             ours += [(at, window.start, window.end) for (at, _o), window in zip(case.claim.source, its, strict=True)]
             theirs += [
                 (at, window.start, window.end) for (at, _o), window in zip(case.claim.destination, others, strict=True)
             ]
-        ranges = _cut(ours), _cut(theirs)
+        ranges = _united(ours), _united(theirs)
         size = max(sum(each.end - each.start for each in its) for its in ranges)
         partitions = {each.partition for each in ranges[1]}
         self.say(f"comparing up to {counted(size, 'record')} a side of {counted(len(partitions), 'partition')}")
-        here, there = self._read(read_blocks, *ranges)
+        here, there = self._read(read_blocks, *ranges, _edges(ranges[0], ours), _edges(ranges[1], theirs))
+        known: dict[t.Any, Stretches] = {}
         return [
-            sides_of(
-                _half(case.claim.source, its, here), _half(case.claim.destination, others, there), self._hows(case)
-            )
-            for case, (its, others) in zip(cases, windows, strict=True)
+            sides_of(*_halves(case.claim, both, here, there, hows := self._hows(case), known), hows)
+            for case, both in zip(cases, windows, strict=True)
         ]
 
     def _hows(self, case: Case) -> tuple[Matching, ...]:
@@ -219,13 +229,18 @@ class _Run:
         return found
 
     def _read(
-        self, read: t.Callable[..., list[list[list[_T]]]], ours: list[Range], theirs: list[Range]
+        self,
+        read: t.Callable[..., list[list[list[_T]]]],
+        ours: list[Range],
+        theirs: list[Range],
+        our_edges: Edges = (),
+        their_edges: Edges = (),
     ) -> tuple[_ByPartition[_T], _ByPartition[_T]]:
         """What `read` makes of both clusters' ranges, in one job, by partition and in order."""
         here, there = read(
             self.spark,
-            Asked(self.here.connection, ours, self.parts),
-            Asked(self.there.connection, theirs, self.parts),
+            Asked(self.here.connection, ours, self.parts, our_edges),
+            Asked(self.there.connection, theirs, self.parts, their_edges),
         )
         return _by_partition(ours, here), _by_partition(theirs, there)
 
@@ -238,7 +253,7 @@ def _by_partition(ranges: list[Range], found: list[list[_T]]) -> _ByPartition[_T
     return result
 
 
-def _united(spans: t.Iterable[tuple[TopicPartition, int, int]]) -> list[Range]:
+def _united(spans: _Spans) -> list[Range]:
     """Ranges that hold every span, and every offset once."""
     merged: dict[TopicPartition, list[Span]] = {}
     for partition, start, end in spans:
@@ -246,25 +261,45 @@ def _united(spans: t.Iterable[tuple[TopicPartition, int, int]]) -> list[Range]:
     return [Range(partition, *span) for partition, its in sorted(merged.items()) for span in its]
 
 
-def _cut(spans: list[tuple[TopicPartition, int, int]]) -> list[Range]:
-    """The same, cut at the start of every span: where groups part, blocks have to begin on both clusters."""
+def _edges(ranges: t.Iterable[Range], spans: _Spans) -> list[list[int]]:
+    """For each range the starts of spans in it: where groups part, blocks have to begin on both clusters."""
     starts: dict[TopicPartition, set[int]] = collections.defaultdict(set)
     for partition, start, _end in spans:
         starts[partition].add(start)
-    ranges = []
-    for partition, low, high in _united(spans):
-        edges = [low, *sorted(start for start in starts[partition] if low < start < high), high]
-        ranges += [Range(partition, *span) for span in itertools.pairwise(edges)]
-    return ranges
+    return [sorted(start for start in starts[partition] if low < start < high) for partition, low, high in ranges]
+
+
+def _halves(
+    claim: Claim,
+    windows: _Windows,
+    here: _ByPartition[Block],
+    there: _ByPartition[Block],
+    hows: tuple[Matching, ...],
+    known: dict[t.Any, Stretches],
+) -> tuple[Half, Half]:
+    """The blocks of an entry's windows. known: what entries with the same partitions have found of those."""
+    its, others = windows
+    if len(its) > 1 or len(others) > 1:
+        return _half(claim.source, its, here), _half(claim.destination, others, there)
+    (source, _offset), (destination, _other) = claim.source[0], claim.destination[0]
+    key = (source, destination, hows)
+    if key not in known:
+        known[key] = stretches_of(here[source], there[destination], hows)
+    mine, copies = joined(known[key], _numbers(here[source], its[0]), _numbers(there[destination], others[0]))
+    return Half(its, mine), Half(others, copies)
 
 
 def _half(positions: t.Iterable[Position], windows: tuple[Window, ...], blocks: _ByPartition[Block]) -> Half:
     mine = []
     for place, ((partition, _offset), window) in enumerate(zip(positions, windows, strict=True)):
         its = blocks[partition]
-        low, high = (bisect.bisect_left(its, edge, key=_start) for edge in (window.start, window.end))
-        mine += [block._replace(place=place) for block in its[low:high]]
+        mine += [its[number]._replace(place=place) for number in _numbers(its, window)]
     return Half(windows, mine)
+
+
+def _numbers(blocks: list[Block], window: Window) -> range:
+    """Which of a partition's blocks begin in the window."""
+    return range(*(bisect.bisect_left(blocks, edge, key=_start) for edge in (window.start, window.end)))
 
 
 def _spans(positions: t.Sequence[Position], blocks: t.Iterable[Block]) -> list[tuple[TopicPartition, int, int]]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import hashlib
 import typing as t
@@ -19,13 +20,17 @@ SCHEMA = (
     "range int, start bigint, end bigint, records bigint, oldest bigint, "
     "fingerprints binary, bare binary, timestamps binary"
 )
-_DIGEST, _TIMESTAMP = 16, 8  # bytes
+_DIGEST, _NUMBER = 16, 8  # bytes
+
+# For each range, by its number, the offsets where a block has to begin, ascending.
+Edges = t.Sequence[t.Sequence[int]]
 
 
-def cut(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+def cut(batches: t.Iterable[pyarrow.RecordBatch], edges: Edges = ()) -> t.Iterator[pyarrow.RecordBatch]:
     """Blocks of records that come as range, offset, timestamp, fingerprint, bare.
 
     The records of a range are in order, in as many batches as they like; those of several ranges may take turns.
+    edges: without any, blocks begin where their content says so.
     """
     import pyarrow.compute as pc
 
@@ -37,31 +42,38 @@ def cut(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBa
         begin = 0
         for number, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
             its = growing.setdefault(number, _Growing())
-            if its.records and records.offset(begin) < its.end:  # another part of the same range
+            if its.records and records.offsets[begin] < its.end:  # another part of the same range
                 ended.append((number, *its.taken()))
-            stops = [begin + each for each in cut_at(records.endings(begin, end), end - begin, its.records)]
-            for stop in stops:
-                its.add(records, begin, stop)
-                ended.append((number, *its.taken()))
-                begin = stop
-            its.add(records, begin, end)
-            begin = end
+            edge_records = records.at_edges(begin, end, its, edges[number]) if edges else ()
+            for edge in (*edge_records, end):
+                stops = [begin + each for each in cut_at(records.endings(begin, edge), edge - begin, its.records)]
+                for stop in stops:
+                    its.add(records, begin, stop)
+                    ended.append((number, *its.taken()))
+                    begin = stop
+                its.add(records, begin, edge)
+                begin = edge
+                if its.records and edge < end:
+                    ended.append((number, *its.taken()))
         if ended:
             yield _batch(ended)
     yield _batch([(number, *its.taken()) for number, its in growing.items() if its.records])
 
 
 class _Records(t.NamedTuple):
-    """A batch's columns: two of them as arrays, and the memory of three of them."""
+    """A batch's columns: the offsets, another one as array, and the memory of three of them."""
 
-    offsets: pyarrow.Array
+    offsets: memoryview[int]
     timestamps: pyarrow.Array
     fingerprint_bytes: memoryview
     bare_bytes: memoryview
     timestamp_bytes: memoryview
 
-    def offset(self, number: int) -> int:
-        return int(self.offsets[number].as_py())
+    def at_edges(self, begin: int, end: int, its: _Growing, edges: t.Sequence[int]) -> list[int]:
+        """Which of the records [begin, end) are the first ones at or behind an edge, seen from the open block."""
+        since = its.end if its.records else self.offsets[begin] + 1
+        low, high = bisect.bisect_left(edges, since), bisect.bisect_right(edges, self.offsets[end - 1])
+        return [bisect.bisect_left(self.offsets, edge, begin, end) for edge in edges[low:high]]
 
     def endings(self, begin: int, end: int) -> list[int]:
         """Which of the records [begin, end), counted from `begin`, would end a block."""
@@ -94,12 +106,12 @@ class _Growing:
             return
         oldest = int(pc.min(records.timestamps.slice(begin, end - begin)).as_py())
         if not self.records:
-            self.start, self.oldest = records.offset(begin), oldest
+            self.start, self.oldest = records.offsets[begin], oldest
             self.digests = tuple(hashlib.blake2b(digest_size=_DIGEST) for _column in range(3))
         self.records += end - begin
-        self.end = records.offset(end - 1) + 1
+        self.end = records.offsets[end - 1] + 1
         self.oldest = min(self.oldest, oldest)
-        for digest, content, size in zip(self.digests, records[2:], (_DIGEST, _DIGEST, _TIMESTAMP), strict=True):
+        for digest, content, size in zip(self.digests, records[2:], (_DIGEST, _DIGEST, _NUMBER), strict=True):
             digest.update(content[size * begin : size * end])
 
     def taken(self) -> tuple[t.Any, ...]:
@@ -115,7 +127,11 @@ def _records_of(batch: pyarrow.RecordBatch) -> _Records:
     fingerprints, bare = (batch.column(number).cast(pa.binary(_DIGEST)) for number in (3, 4))
     offsets, timestamps = batch.column(1), batch.column(2)
     return _Records(
-        offsets, timestamps, _memory(fingerprints, _DIGEST), _memory(bare, _DIGEST), _memory(timestamps, _TIMESTAMP)
+        _memory(offsets, _NUMBER).cast("q"),
+        timestamps,
+        _memory(fingerprints, _DIGEST),
+        _memory(bare, _DIGEST),
+        _memory(timestamps, _NUMBER),
     )
 
 

@@ -18,10 +18,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.compar
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.cutting import SCHEMA, cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.cutting import SCHEMA, Edges, cut
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import functions as F
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import scan
+
+if t.TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Asked", "Edges", "Search", "Sighting", "blocks", "read_blocks", "read_rows", "search", "sightings"]
 
 _COLUMNS = ("range", "offset", "timestamp", "fingerprint", "bare")
 _NOT_COMPARED = -2  # no record's timestamp
@@ -30,11 +35,12 @@ _Made = t.TypeVar("_Made", Block, Row)
 
 
 class Asked(t.NamedTuple):
-    """Ranges of one cluster, and the parts of records that fingerprints cover."""
+    """Ranges of one cluster, the parts of records that fingerprints cover, and where blocks have to begin."""
 
     connection: Connection
     ranges: t.Sequence[Range]
     parts: tuple[str, ...]
+    edges: Edges = ()
 
 
 class Search(t.NamedTuple):
@@ -58,7 +64,7 @@ def read_blocks(spark: SparkSession, *asked: Asked) -> list[list[list[Block]]]:
 
 def read_rows(spark: SparkSession, *asked: Asked) -> list[list[list[Row]]]:
     """For each cluster and each of its ranges the records, in order; place is always 0."""
-    return _by_range(spark, asked, lambda rows: rows, lambda row: Row(0, *row))
+    return _by_range(spark, asked, lambda rows, _edges: rows, lambda row: Row(0, *row))
 
 
 def search(spark: SparkSession, asked: Asked, searches: t.Sequence[Search]) -> list[dict[Content, Sighting]]:
@@ -84,9 +90,16 @@ def search(spark: SparkSession, asked: Asked, searches: t.Sequence[Search]) -> l
     return found
 
 
-def blocks(rows: DataFrame) -> DataFrame:
-    """The blocks that records make (range, start, end, records, oldest, fingerprints, bare, timestamps), in no order."""
-    return rows.select(*_COLUMNS).mapInArrow(cut, SCHEMA)
+def blocks(rows: DataFrame, edges: Edges = ()) -> DataFrame:
+    """The blocks that records make (range, start, end, records, oldest, fingerprints, bare, timestamps), in no order.
+
+    edges: for each range the offsets, ascending, where a block has to begin; none for no range.
+    """
+
+    def cut_there(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+        return cut(batches, edges)
+
+    return rows.select(*_COLUMNS).mapInArrow(cut_there, SCHEMA)
 
 
 def sightings(rows: DataFrame, hows: DataFrame, wanted: DataFrame) -> DataFrame:
@@ -108,7 +121,7 @@ def sightings(rows: DataFrame, hows: DataFrame, wanted: DataFrame) -> DataFrame:
 def _by_range(
     spark: SparkSession,
     asked: t.Sequence[Asked],
-    step: t.Callable[[DataFrame], DataFrame],
+    step: t.Callable[[DataFrame, Edges], DataFrame],
     made: t.Callable[[tuple[t.Any, ...]], _Made],
 ) -> list[list[list[_Made]]]:
     """What is made of the rows of a step, by cluster and range, sorted."""
@@ -119,11 +132,11 @@ def _by_range(
 
 
 def _collected(
-    spark: SparkSession, asked: t.Sequence[Asked], step: t.Callable[[DataFrame], DataFrame]
+    spark: SparkSession, asked: t.Sequence[Asked], step: t.Callable[[DataFrame, Edges], DataFrame]
 ) -> t.Iterator[tuple[t.Any, ...]]:
     """The rows of a step for all clusters in one job, each with the number of its cluster before it."""
     frames = [
-        step(scan(spark, each.connection, each.ranges, _COLUMNS, parts=each.parts)).select(
+        step(scan(spark, each.connection, each.ranges, _COLUMNS, parts=each.parts), each.edges).select(
             F.lit(side).alias("side"), "*"
         )
         for side, each in enumerate(asked)

@@ -33,6 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.proof import Asked, Search, Sighting
 
 SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
@@ -58,7 +59,17 @@ class Clusters:
         for each in asked:
             for where in each.ranges:
                 self.reads.update((each.connection.name, row.offset) for row in self.rows(each.connection, where))
-        return [[blocks_of(self.rows(each.connection, where)) for where in each.ranges] for each in asked]
+        return [
+            [
+                [
+                    block
+                    for span in itertools.pairwise([where.start, *edges, where.end])
+                    for block in blocks_of(self.rows(each.connection, Range(where.partition, *span)))
+                ]
+                for where, edges in zip(each.ranges, each.edges, strict=True)
+            ]
+            for each in asked
+        ]
 
     def read_rows(self, _spark: t.Any, *asked: Asked) -> list[list[list[Row]]]:
         return [[self.rows(each.connection, where) for where in each.ranges] for each in asked]
@@ -163,6 +174,23 @@ def test_every_group_gets_what_counting_gives(here, there, first, other, positio
         assert found.complete
     # However many groups there are, a record is read for blocks once.
     assert set(clusters.reads.values()) <= {1}
+
+
+def test_a_group_costs_little_more_however_many_share_its_partition():
+    contents = [(str(number), NOON + number) for number in range(300)]
+    source, destination = log_of(contents), log_of([*contents[:200], ("foreign", NOON), *contents[200:]])
+    clusters = Clusters({"source": {AT: source}, "destination": {AT: destination}})
+    numbers = range(0, 300, 3)
+    compared = []
+    plain = comparing.pair_blocks
+    with mock.patch.object(
+        comparing, "pair_blocks", lambda here, there, how: compared.append(len(there)) or plain(here, there, how)
+    ):
+        answers = found_of(clusters, [(at(source, each), at(destination, each + (each > 200))) for each in numbers])
+    for number, found in zip(numbers, answers, strict=True):
+        assert (found.compared, found.foreign, found.problems) == (300 - number, number <= 200, ())
+    # Not each of the hundred and more blocks that the others' offsets have made.
+    assert max(compared) < 10
 
 
 def apart(log: list[Row], offset: int) -> tuple[collections.Counter[t.Any], collections.Counter[t.Any]]:

@@ -56,10 +56,12 @@ def batches(records: list[Row], sizes: t.Iterator[int]) -> t.Iterator[pa.RecordB
         yield pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
-def blocks(records: list[Row], sizes: t.Iterator[int]) -> list[tuple[t.Any, ...]]:
+def blocks(
+    records: list[Row], sizes: t.Iterator[int], edges: t.Sequence[t.Sequence[int]] = ()
+) -> list[tuple[t.Any, ...]]:
     found = [
         row
-        for batch in cut(batches(records, sizes))
+        for batch in cut(batches(records, sizes), edges)
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
     ]
     return sorted(found)
@@ -109,6 +111,19 @@ def test_ranges_that_take_turns_are_kept_apart():
         del queue[:size]
     sizes = iter(lambda: chance.randint(1, 700), None)
     assert blocks(mixed, sizes) == sorted(block for log in logs for block in by_hand(log))
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000, 10**6])
+def test_a_block_begins_at_every_edge_as_if_nothing_came_before(size):
+    logs = [rows(3_000), rows(500, 1, first=77)]
+    # 100 and 201 are gaps (of the first log), which two edges may share; offsets before and behind the log are none of it.
+    edges = [[1, 99, 100, 101, 201, 201, 1500, 1501, 2000, 9999], [3, 300]]
+    found = blocks([*logs[0], *logs[1]], iter(lambda: size, None), edges)
+    expected = []
+    for log, its in zip(logs, edges, strict=True):
+        for low, high in itertools.pairwise([0, *its, 10**6]):
+            expected += by_hand([row for row in log if low <= row[1] < high])
+    assert found == expected
 
 
 def test_parts_of_one_range_make_blocks_of_their_own():
