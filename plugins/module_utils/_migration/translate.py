@@ -10,10 +10,11 @@ import dataclasses
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, identical, repartitioned
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import (
     PAUSE,
     SAY_WAITING_EVERY,
@@ -27,7 +28,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     InvalidInput,
     Refused,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
@@ -125,18 +125,8 @@ def translate(
                 merged, source_counts, destination_counts, here, there, options.of_merged(), spark, say
             )
 
-    commits = _commits(destination, {entry.group for entry in entries.values()})
-    known = previous.by_key() if previous else {}
-    receipts = receipt.by_key() if receipt and receipt.cluster_id == destination_id else {}
-    return Plan(
-        source_id,
-        destination_id,
-        snapshot.digest(),
-        tuple(
-            _expecting(entry, commits.get(key), known.get(key), receipts.get(key))
-            for key, entry in sorted(entries.items())
-        ),
-    )
+    made = Plan(source_id, destination_id, snapshot.digest(), tuple(entries.values()))
+    return with_expected(made, destination, previous, receipt)
 
 
 def _by_records(
@@ -198,33 +188,3 @@ def _uncommitted(draft: Draft, there: Side, on_uncommitted: str) -> PlanEntry:
     offset = facts.log_start if on_uncommitted == "start" else facts.end
     detail = f"no commit at the source: the destination's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
     return draft.entry(Verdict.REQUESTED, offset, detail=detail)
-
-
-def _expecting(
-    entry: PlanEntry,
-    current: CommittedOffset | None,
-    previous: PlanEntry | None,
-    receipt: t.Any,
-) -> PlanEntry:
-    """Note what the destination has committed; keep the older note while the decision and its reasons stand."""
-    if previous is not None and _stands(entry, previous):
-        ours = receipt is not None and receipt.written == entry.target and receipt.explains(current)
-        if ours or current == previous.expected:
-            return previous
-    return dataclasses.replace(entry, expected=current)
-
-
-def _stands(entry: PlanEntry, previous: PlanEntry) -> bool:
-    """Is the earlier decision still the same? One by retention moves on with the clock, and stays as safe as it was."""
-    earlier = entry.reason is Reason.CAUGHT_UP and previous.reason is Reason.CAUGHT_UP
-    if earlier and previous.offset is not None and entry.offset is not None and previous.offset <= entry.offset:
-        entry = dataclasses.replace(
-            entry, offset=previous.offset, repeats=previous.repeats, detail=previous.detail, evidence=previous.evidence
-        )
-    return dataclasses.replace(entry, expected=previous.expected) == previous
-
-
-def _commits(connection: Connection, names: t.Collection[str]) -> dict[tuple[str, TopicPartition], CommittedOffset]:
-    if not names:
-        return {}
-    return commits_of(groups.read_groups(connection, sorted(names)))

@@ -15,7 +15,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import reading
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected, reading
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.translate import Options, translate
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
@@ -91,7 +91,11 @@ def record(offset: int, content: bytes | None = None, timestamp: int | None = No
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     its = World()
-    for module, names in ((use_case, ("topics", "groups")), (reading, ("topics", "positions", "ranges"))):
+    for module, names in (
+        (use_case, ("topics",)),
+        (expected, ("groups",)),
+        (reading, ("topics", "positions", "ranges")),
+    ):
         for name in names:
             monkeypatch.setattr(module, name, its)
     return its

@@ -1,0 +1,54 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a plan expects to find committed at the destination, so that a commit sees when somebody else has been there."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, commits_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+
+
+def with_expected(plan: Plan, destination: Connection, previous: Plan | None, receipt: Receipt | None) -> Plan:
+    """The plan with what the destination's groups have committed now.
+
+    An entry of which the decision is that of the previous plan stays what it was, where the destination stands as it did,
+    or the receipt explains what is there now: so a plan file changes only when a decision does.
+    """
+    names = sorted({entry.group for entry in plan.entries})
+    commits = commits_of(groups.read_groups(destination, names)) if names else {}
+    known = previous.by_key() if previous else {}
+    receipts = receipt.by_key() if receipt and receipt.cluster_id == plan.destination_id else {}
+    entries = (
+        _expecting(entry, commits.get(entry.key), known.get(entry.key), receipts.get(entry.key))
+        for entry in sorted(plan.entries, key=lambda entry: entry.key)
+    )
+    return dataclasses.replace(plan, entries=tuple(entries))
+
+
+def _expecting(
+    entry: PlanEntry, current: CommittedOffset | None, previous: PlanEntry | None, receipt: ReceiptEntry | None
+) -> PlanEntry:
+    """Note what the destination has committed; keep the older note while the decision and its reasons stand."""
+    if previous is not None and _stands(entry, previous):
+        ours = receipt is not None and receipt.written == entry.target and receipt.explains(current)
+        if ours or current == previous.expected:
+            return previous
+    return dataclasses.replace(entry, expected=current)
+
+
+def _stands(entry: PlanEntry, previous: PlanEntry) -> bool:
+    """Is the earlier decision still the same? One by retention moves on with the clock, and stays as safe as it was."""
+    earlier = entry.reason is Reason.CAUGHT_UP and previous.reason is Reason.CAUGHT_UP
+    if earlier and previous.offset is not None and entry.offset is not None and previous.offset <= entry.offset:
+        entry = dataclasses.replace(
+            entry, offset=previous.offset, repeats=previous.repeats, detail=previous.detail, evidence=previous.evidence
+        )
+    return dataclasses.replace(entry, expected=previous.expected) == previous
