@@ -27,6 +27,7 @@ _PREFIX = "streamshift.kafka/"
 _AGAIN = {
     "snapshot": "remove it, and take the snapshot again",
     "plan": "remove it, and let the plan be made again",
+    "copy": "restore it from a backup: without it nobody knows how far the copy is",
     "receipt": "restore it from a backup: without it nothing can be rolled back",
 }
 _T = t.TypeVar("_T")

@@ -130,6 +130,13 @@ def check_not_negative(params: Spec, *names: str) -> None:
             raise InvalidInput(f"{name} is {params[name]}", remedy="give 0 or more")
 
 
+def check_positive(params: Spec, *names: str) -> None:
+    """Raise InvalidInput that names the first of these options that is given, and is not above 0."""
+    for name in names:
+        if params[name] is not None and params[name] <= 0:
+            raise InvalidInput(f"{name} is {params[name]}", remedy="give more than 0, or leave it out")
+
+
 def selection(params: Spec) -> Selection:
     """The selection that the options describe; Selection.check() tells whether it can be meant."""
     given: Spec = {key: None if params[key] is None else tuple(params[key]) for key in selection_spec()}

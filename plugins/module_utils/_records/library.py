@@ -19,6 +19,7 @@ try:
         KafkaError,
         KafkaException,
         Message,
+        Producer,
         TopicPartition,
     )
     from xxhash import xxh3_128_digest
@@ -36,6 +37,7 @@ __all__ = [
     "KafkaError",
     "KafkaException",
     "Message",
+    "Producer",
     "TopicPartition",
     "xxh3_128_digest",
 ]

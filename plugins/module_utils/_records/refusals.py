@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
+    Locked,
     MigrationError,
     NotAuthorized,
     NotFound,
@@ -96,3 +97,40 @@ def stalled(
         why=connection_failed(connection, complaints).why if complaints else None,
         remedy="check the partition's leader; an open transaction holds records back as well",
     )
+
+
+def unwritten(
+    connection: Connection, error: KafkaError, what: str, where: TopicPartition | None = None
+) -> MigrationError:
+    """What an error of a transactional producer means. what: what could not be done, as a clause."""
+    its = where._asdict() if where is not None else {}
+    denied = _DENIED.get(error.code())
+    if denied:
+        return NotAuthorized(f"needs ACL {denied}", cluster=str(connection), remedy="grant it to the user", **its)
+    if error.code() in _FENCED:
+        return Locked(
+            "another run copies the same records, and has taken over",
+            cluster=str(connection),
+            remedy="let that one end, or stop it and run again",
+        )
+    remedy = _REMEDIES.get(error.code(), "remove the cause and run again: it goes on where it has ended")
+    return BrokerError(what, cluster=str(connection), why=error.str(), remedy=remedy, **its)
+
+
+_DENIED = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "TOPIC WRITE and TOPIC READ on the topics that are copied to",
+    KafkaError.GROUP_AUTHORIZATION_FAILED: "GROUP READ on streamshift- (prefixed)",
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "TRANSACTIONAL_ID WRITE on streamshift- (prefixed)",
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "CLUSTER IDEMPOTENT_WRITE",
+}
+_FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
+_ENOUGH_REPLICAS = "see that enough replicas are in sync (min.insync.replicas), and run again"
+_REMEDIES = {
+    KafkaError.NOT_ENOUGH_REPLICAS: _ENOUGH_REPLICAS,
+    KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _ENOUGH_REPLICAS,
+    KafkaError._MSG_TIMED_OUT: (
+        "see that the partitions have leaders, enough replicas in sync and space on their disks, and run again"
+    ),
+    KafkaError.INVALID_TIMESTAMP: "raise message.timestamp.after.max.ms of the topic, and run again",
+    KafkaError.INVALID_RECORD: "see what the topic demands of its records: a compacted one takes none without a key",
+}

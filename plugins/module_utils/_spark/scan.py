@@ -19,12 +19,17 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping 
 if t.TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["COMPARED", "CORES", "Range", "scan"]
+__all__ = ["COMPARED", "CORES", "Range", "parallel_tasks", "scan"]
 
 # The session's property that tells how many tasks run at a time.
 CORES = "spark.streamshift.cores"
 # The columns by which records of two clusters are compared.
 COMPARED = ("range", "offset", "timestamp", "log_append_time", "fingerprint", "bare")
+
+
+def parallel_tasks(spark: SparkSession) -> int:
+    """How many tasks run at a time."""
+    return int(spark.conf.get(CORES, "2") or 2)
 
 
 def scan(
@@ -46,7 +51,7 @@ def scan(
     read_committed consumer sees. Nothing is read before an action, and everything anew with each: see kept().
     An action fails as a whole with the errors of _records.scanning.scan(); open_session() gives them their shape.
     """
-    dealt = bins(ranges, int(spark.conf.get(CORES, "2") or 2), split="rank" not in columns)
+    dealt = bins(ranges, parallel_tasks(spark), split="rank" not in columns)
     wanted = Wanted(tuple(parts), committed, tuple(columns))
     there = portable(connection)
 

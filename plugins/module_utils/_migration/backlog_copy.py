@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: carry out the plan of a backlog's copy, from wherever it stands, and tell how far it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog import Options
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_progress import (
+    read_progress,
+    watched,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    all_groups,
+    progress_groups,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.copying import Job
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copying import copy
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import parallel_tasks
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
+
+Save = t.Callable[[Backlog], None]
+
+
+def carry_out(
+    backlog: Backlog, source: Connection, destination: Connection, options: Options, save: Save, say: Say
+) -> Backlog:
+    """Copy what is not copied yet. -> the same with what became of every range.
+
+    save: writes the copy file, which holds the plan already. May be killed at any moment, and called again then.
+    """
+
+    def with_topics(topics: tuple[BacklogTopic, ...]) -> Backlog:
+        return dataclasses.replace(backlog, topics=topics)
+
+    say("making topics and holding their retention back")
+    topics, largest = backlog_topics.prepare(destination, backlog.topics, lambda noted: save(with_topics(noted)))
+    backlog = with_topics(topics)
+    if backlog.bins():
+        with open_session(options.spark) as spark, watched(backlog, destination, say):
+            copy(spark, source, destination, _jobs(backlog, source, largest, options, parallel_tasks(spark)))
+    done = _finished(backlog, destination)
+    save(done)
+    return done
+
+
+def remove_progress(backlog: Backlog, destination: Connection) -> list[str]:
+    """Remove the progress groups of a copy that is done, which the copy file tells. -> what could not be removed."""
+    failed = commits.delete_groups(destination, all_groups(backlog))
+    return [f"{group}: {why}" for group, why in sorted(failed.items())]
+
+
+def restore_topics(backlog: Backlog, destination: Connection, names: t.Collection[str], predict: bool) -> Backlog:
+    """Give these topics back what was held back. predict: only tell what would be."""
+    held = [topic for topic in backlog.topics if topic.name in names and topic.held_back and not topic.restored]
+    if not predict:
+        backlog_topics.restore(destination, held)
+    topics = (dataclasses.replace(topic, restored=topic.restored or topic in held) for topic in backlog.topics)
+    return dataclasses.replace(backlog, topics=tuple(topics))
+
+
+def _jobs(
+    backlog: Backlog, source: Connection, largest: t.Mapping[str, int], options: Options, parallel: int
+) -> list[Job]:
+    bounds = positions.partition_bounds(source, [each.source for each in backlog.ranges])
+    dealt = backlog.bins()
+    limit = options.bytes_per_second
+    return [
+        Job(
+            backlog.name,
+            number,
+            tuple(ranges),
+            tuple(progress_groups(backlog.name, ranges)),
+            {each.source: bounds[each.source].log_start for each in ranges},
+            min(largest[each.destination.topic] for each in ranges),
+            limit and limit / min(len(dealt), parallel),
+        )
+        for number, ranges in dealt.items()
+    ]
+
+
+def _finished(backlog: Backlog, destination: Connection) -> Backlog:
+    progress = read_progress(backlog, destination, stable=True)
+    ranges = []
+    for each in backlog.ranges:
+        its = progress.get(each.source)
+        if its is not None and its.position < each.end:
+            raise BrokerError(
+                f"the copy has ended at source offset {its.position} of {each.end}",
+                cluster=str(destination),
+                why="somebody has removed or changed the progress group",
+                remedy="run again",
+                **each.destination._asdict(),
+            )
+        ranges.append(dataclasses.replace(each, done=(its or Progress(each.end)).done()))
+    return dataclasses.replace(backlog, ranges=tuple(ranges))

@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a backlog's copy means for every group, and for people. Pure but for reading what groups have committed."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog import standing
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import commits_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
+
+
+class RangeSummary(t.NamedTuple):
+    """What is copied of one partition. groups: those that stand at its start, or further back. lost: how many of their
+    offsets have left the source's log before. bytes: about; None where nobody tells. reason: expired, nothing_to_copy or
+    None."""
+
+    range: BacklogRange
+    groups: tuple[str, ...]
+    lost: int
+    bytes: int | None
+    reason: str | None
+
+
+def summaries(
+    backlog: Backlog, wanted: t.Iterable[Draft], sizes: t.Mapping[TopicPartition, int | None], on_uncommitted: str
+) -> list[RangeSummary]:
+    """One for each partition, in order."""
+    stands: dict[TopicPartition, list[tuple[int, str]]] = {}
+    ranges = {each.source: each for each in backlog.ranges}
+    for draft in wanted:
+        its = ranges[draft.source_partition]
+        offset = standing(draft, its.start, its.end, on_uncommitted)
+        if offset is not None:
+            stands.setdefault(draft.source_partition, []).append((offset, draft.source_group))
+    found = []
+    for where, each in sorted(ranges.items()):
+        first = [(offset, group) for offset, group in stands.get(where, []) if offset <= each.start]
+        lost = max((each.start - offset for offset, _group in first), default=0)
+        reason = "expired" if lost else "nothing_to_copy" if each.start == each.end else None
+        found.append(
+            RangeSummary(each, tuple(sorted(group for _offset, group in first)), lost, sizes.get(where), reason)
+        )
+    return found
+
+
+def entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: str) -> list[PlanEntry]:
+    """Where every group stands at the destination, sorted; offsets are right once all is copied, see BacklogRange.place()."""
+    ranges = {each.source: each for each in backlog.ranges}
+    return sorted(
+        (_entry(draft, ranges[draft.source_partition], on_uncommitted) for draft in wanted), key=lambda entry: entry.key
+    )
+
+
+def topics_that_are_past(backlog: Backlog, planned: t.Sequence[PlanEntry], destination: Connection) -> set[str]:
+    """The destination's topics of which every group has consumed all that was copied."""
+    commits = commits_of(groups.read_groups(destination, sorted({entry.group for entry in planned})))
+    ends = {each.destination: each.place(each.end) for each in backlog.ranges}
+    waiting = set()
+    for entry in planned:
+        if entry.target is not None:
+            committed = commits.get(entry.key)
+            if committed is None or committed.offset < ends[entry.partition]:
+                waiting.add(entry.partition.topic)
+    return {topic.name for topic in backlog.topics} - waiting
+
+
+def _entry(draft: Draft, its: BacklogRange, on_uncommitted: str) -> PlanEntry:
+    offset = standing(draft, its.start, its.end, on_uncommitted)
+    if offset is None:
+        return draft.entry(Verdict.UNCOMMITTED, detail="no commit at the source: left alone (on_uncommitted: ignore)")
+    place = its.place(max(offset, its.start))
+    if draft.committed is None:
+        detail = f"no commit at the source: the backlog's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
+        return draft.entry(Verdict.REQUESTED, place, detail=detail)
+    reason, detail = None, ""
+    if offset < its.start:
+        reason = Reason.EXPIRED
+        detail = f"{its.start - offset} offsets from {offset} on had left the source's log before the copy"
+    parts = [*PARTS, "timestamp"]
+    if its.done is not None and its.done.without_timestamp:
+        parts.remove("timestamp")
+    return draft.entry(
+        Verdict.EXACT, place, reason=reason, repeats=0, detail=detail, evidence=Evidence(matched_by=tuple(parts))
+    )

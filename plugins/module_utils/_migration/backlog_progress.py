@@ -1,0 +1,125 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""How far the copy of a backlog is, as its progress groups tell: for its end, and for people while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, all_groups, read
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+_LOOK_SECONDS = 2.0
+_MOST_TOPICS = 5  # that a look shows, beside all of them together
+
+
+class Amount(t.NamedTuple):
+    """What has been copied, and how many offsets of the source that is, out of how many."""
+
+    records: int = 0
+    bytes: int = 0
+    passed: int = 0
+    offsets: int = 0
+
+    def plus(self, other: Amount) -> Amount:
+        """Both together."""
+        return Amount(*(mine + its for mine, its in zip(self, other, strict=True)))
+
+
+def read_progress(backlog: Backlog, destination: Connection, stable: bool) -> dict[TopicPartition, Progress]:
+    """How far each range is, by source partition; of those that have something to copy.
+
+    stable: wait for transactions that are open, instead of telling what was before them.
+    """
+    names = all_groups(backlog)
+    readings = groups.read_groups(destination, names, stable)
+    return {
+        each.source: read(each.start, [readings[name].offsets.get(each.destination) for name in names])
+        for each in backlog.ranges
+        if each.number is not None
+    }
+
+
+@contextlib.contextmanager
+def watched(backlog: Backlog, destination: Connection, say: Say) -> t.Iterator[None]:
+    """Say every few seconds how far the copy is, until the block ends."""
+    if say is silent:
+        yield
+        return
+    over = threading.Event()
+    pace = Pace()
+
+    def watch() -> None:
+        while not over.wait(_LOOK_SECONDS):
+            with contextlib.suppress(MigrationError):  # the copy itself tells what is wrong
+                for line in pace.lines(amounts(backlog, read_progress(backlog, destination, False)), time.monotonic()):
+                    say(line)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def amounts(backlog: Backlog, progress: t.Mapping[TopicPartition, Progress]) -> dict[str, Amount]:
+    """What is copied of each topic, by the destination's names."""
+    found: dict[str, Amount] = {}
+    for each in backlog.ranges:
+        if (its := progress.get(each.source)) is not None:
+            amount = Amount(its.records, its.bytes, its.position - each.start, each.end - each.start)
+            found[each.destination.topic] = found.get(each.destination.topic, Amount()).plus(amount)
+    return found
+
+
+@dataclasses.dataclass(slots=True)
+class Pace:
+    """What the last and the first look have found: what an earlier run has copied says nothing about this one's speed."""
+
+    begun: float | None = None
+    first: dict[str, Amount] = dataclasses.field(default_factory=dict)
+    last: dict[str, Amount] = dataclasses.field(default_factory=dict)
+
+    def lines(self, found: dict[str, Amount], now: float) -> list[str]:
+        """A line for each topic that has moved since the last look, and one for all together where there are several."""
+        if self.begun is None:
+            self.begun, self.first, self.last = now, found, {}
+        moved = [topic for topic, amount in sorted(found.items()) if amount != self.last.get(topic)]
+        self.last = found
+        seconds = now - self.begun
+        said = [_line(topic, found[topic], self.first[topic], seconds) for topic in moved[:_MOST_TOPICS]]
+        if moved and len(found) > 1:
+            together, first = Amount(), Amount()
+            for topic, amount in found.items():
+                together, first = together.plus(amount), first.plus(self.first[topic])
+            said.append(_line(f"all {len(found)} topics", together, first, seconds))
+        return said
+
+
+def _line(name: str, amount: Amount, first: Amount, seconds: float) -> str:
+    percent = 100 * amount.passed // max(1, amount.offsets)
+    line = f"{name}: {amount.records:,} records copied, {percent} %"
+    passed = amount.passed - first.passed
+    if seconds <= 0 or passed <= 0:
+        return line
+    left = (amount.offsets - amount.passed) * seconds / passed
+    return f"{line}, {(amount.bytes - first.bytes) / seconds / 1e6:.1f} MB/s, {_duration(left)} left"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,118 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: what groups have not consumed is at the destination, once, and a plan says where they stand there."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog as planning
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_copy, backlog_entries
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog import Options
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_copy import Save
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_entries import RangeSummary
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+
+
+class Earlier(t.NamedTuple):
+    """What earlier runs have left."""
+
+    backlog: Backlog | None
+    plan: Plan | None
+    receipt: Receipt | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was, or in check mode would be, done.
+
+    before: the copy as an earlier run has left it. plan: None while records are still to be copied; entries then have no
+    true offsets. changed: whether anything beside the plan file is, or would be, another one.
+    """
+
+    before: Backlog | None
+    backlog: Backlog
+    ranges: list[RangeSummary]
+    entries: list[PlanEntry]
+    plan: Plan | None
+    changed: bool
+    warnings: list[str]
+
+
+def run(
+    snapshot: Snapshot,
+    source: Connection,
+    destination: Connection,
+    mapping: Mapping,
+    options: Options,
+    earlier: Earlier,
+    save: Save | None,
+    say: Say,
+) -> Outcome:
+    """Plan the copy, or go on with the plan of an earlier run; carry it out; restore topics that all groups are past.
+
+    save: writes the copy file; None predicts only.
+    """
+    wanted = planning.entries_of(snapshot, mapping, source)
+    before, warnings = earlier.backlog, []
+    if before is None:
+        backlog = planning.plan(snapshot, wanted, source, destination, options)
+        if save is not None:
+            save(backlog)
+    else:
+        backlog = before
+        warnings += planning.check_known(before, snapshot, wanted, source, destination, options)
+    sizes = planning.sizes(backlog, source)
+    if save is not None and not backlog.is_done:
+        backlog = backlog_copy.carry_out(backlog, source, destination, options, save, say)
+        warnings += backlog_copy.remove_progress(backlog, destination)
+    entries = backlog_entries.entries(backlog, wanted, options.on_uncommitted)
+    plan = None
+    if backlog.is_done:
+        made = Plan(backlog.source_id, backlog.destination_id, backlog.snapshot, tuple(entries))
+        plan = with_expected(made, destination, earlier.plan, earlier.receipt)
+        restored = _restored(backlog, entries, destination, options, predict=save is None)
+        if save is not None and restored != backlog:
+            save(restored)
+        backlog = restored
+    will_copy = save is None and not backlog.is_done
+    return Outcome(
+        before,
+        backlog,
+        backlog_entries.summaries(backlog, wanted, sizes, options.on_uncommitted),
+        entries,
+        plan,
+        backlog != before or will_copy,
+        warnings + _notes(backlog),
+    )
+
+
+def _restored(
+    backlog: Backlog, entries: list[PlanEntry], destination: Connection, options: Options, predict: bool
+) -> Backlog:
+    if not any(topic.held_back and not topic.restored for topic in backlog.topics):
+        return backlog
+    past = backlog_entries.topics_that_are_past(backlog, entries, destination)
+    if options.restore_retention:
+        past = {topic.name for topic in backlog.topics}
+    return backlog_copy.restore_topics(backlog, destination, past, predict)
+
+
+def _notes(backlog: Backlog) -> list[str]:
+    """What a copy could not do as it should."""
+    stamped = sum(each.done.without_timestamp for each in backlog.ranges if each.done is not None)
+    if not stamped:
+        return []
+    return [
+        f"{stamped} records have the timestamp 0, which cannot be written, and have 1 at the destination (milliseconds)."
+    ]

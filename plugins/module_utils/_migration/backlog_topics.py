@@ -1,0 +1,229 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The topics that a backlog is copied to: made where they are missing, and kept from losing or changing copied records.
+
+Settings: https://kafka.apache.org/documentation/#topicconfigs. Records that are older than the retention are deleted within
+seconds of being copied, whatever their number, and what a broker stamps anew or compacts is no longer what was copied.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
+    NewTopic,
+    TopicConfigs,
+    alter_topic_configs,
+    create_topics,
+    topic_configs,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Created, HeldBack
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
+
+_FOR_EVER = "9223372036854775807"
+# While records are copied, and until every group is past them.
+_HELD_BACK = {
+    "cleanup.policy": "delete",
+    "message.timestamp.after.max.ms": _FOR_EVER,
+    "message.timestamp.before.max.ms": _FOR_EVER,
+    "message.timestamp.difference.max.ms": _FOR_EVER,
+    "message.timestamp.type": "CreateTime",
+    "retention.bytes": "-1",
+    "retention.ms": "-1",
+}
+# Those that every version knows, so that a topic can be made with them.
+_EVERYWHERE = ("cleanup.policy", "message.timestamp.type", "retention.bytes", "retention.ms")
+_LARGEST = "max.message.bytes"
+_REPLICAS = "min.insync.replicas"
+# What belongs to the source's brokers, or what newer brokers no longer know.
+_NOT_CARRIED = frozenset({
+    "follower.replication.throttled.replicas", "leader.replication.throttled.replicas", "message.format.version",
+    "message.downconversion.enable", "message.timestamp.difference.max.ms", "remote.storage.enable",
+})  # fmt: skip
+
+
+class Pair(t.NamedTuple):
+    """A topic of the source and what it is called at the destination; copies: whether there is anything to copy."""
+
+    source: str
+    destination: str
+    copies: bool
+
+
+def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[Pair]) -> list[BacklogTopic]:
+    """What has to be made, and what held back. Raises Refused for topics that cannot take these records as they are."""
+    here, there = [pair.source for pair in pairs], [pair.destination for pair in pairs]
+    counts, known = topics.partition_counts(source, here), topics.partition_counts(destination, there)
+    for pair in pairs:
+        if pair.source not in counts:
+            raise NotFound(
+                "the topic does not exist",
+                cluster=str(source),
+                topic=pair.source,
+                remedy="exclude it from the selection",
+            )
+        if known.get(pair.destination, counts[pair.source]) != counts[pair.source]:
+            raise Refused(
+                f"the topic has {known[pair.destination]} partitions, and {pair.source} has {counts[pair.source]} at the "
+                "source: records keep their partition",
+                cluster=str(destination),
+                topic=pair.destination,
+                remedy="map it to another topic by topic_map, or make one with as many partitions",
+            )
+    configs = topic_configs(source, here)
+    existing = topic_configs(destination, known)
+    _check_replicas(destination, {name: existing[name] for name in known})
+    brokers = storage.broker_count(destination)
+    replicas = _replication(source, [pair.source for pair in pairs if pair.destination not in known])
+    made = []
+    for pair in pairs:
+        its = configs[pair.source]
+        if pair.destination in known:
+            held_back = _existing(destination, pair, its, existing[pair.destination]) if pair.copies else {}
+            made.append(BacklogTopic(pair.destination, pair.source, None, held_back))
+        else:
+            factor = min(brokers, replicas[pair.source])
+            made.append(_missing(pair, counts[pair.source], factor, its.own))
+    create_topics(destination, _to_create(made), validate_only=True)
+    return made
+
+
+def prepare(
+    destination: Connection,
+    planned: t.Sequence[BacklogTopic],
+    save: t.Callable[[tuple[BacklogTopic, ...]], None],
+) -> tuple[tuple[BacklogTopic, ...], dict[str, int]]:
+    """Make what is missing, and hold back what has to be. -> the topics, and what each takes as a batch, in bytes.
+
+    save: writes down what stood there before anything of it is changed.
+    """
+    names = [topic.name for topic in planned]
+    known = topics.partition_counts(destination, names)
+    for topic in planned:
+        if topic.created is None and topic.name not in known:
+            raise NotFound(
+                "the topic was there when the copy was planned, and is there no longer",
+                cluster=str(destination),
+                topic=topic.name,
+                remedy="plan again in another directory",
+            )
+    create_topics(destination, _to_create([topic for topic in planned if topic.name not in known]))
+    configs = topic_configs(destination, names)
+    noted = tuple(_with_limits(topic, configs[topic.name]) for topic in planned)
+    if noted != tuple(planned):
+        save(noted)
+    changes = {
+        topic.name: {
+            name: held.during
+            for name, held in topic.held_back.items()
+            if configs[topic.name].effective.get(name) != held.during
+        }
+        for topic in noted
+    }
+    alter_topic_configs(destination, {name: its for name, its in changes.items() if its})
+    return noted, {
+        topic.name: int(changes[topic.name].get(_LARGEST) or configs[topic.name].effective[_LARGEST]) for topic in noted
+    }
+
+
+def restore(destination: Connection, held: t.Iterable[BacklogTopic]) -> None:
+    """Give topics the settings back that were held back."""
+    before = {topic.name: {name: each.before for name, each in topic.held_back.items()} for topic in held}
+    alter_topic_configs(destination, before)
+
+
+def lines(planned: t.Iterable[BacklogTopic]) -> list[str]:
+    """What is done with each topic, for people."""
+    said = []
+    for topic in sorted(planned, key=lambda topic: topic.name):
+        if topic.created is not None:
+            partitions, factor, _configs = topic.created
+            said.append(f"{topic.name}: created with {partitions} partitions, replication factor {factor}")
+        if topic.held_back:
+            held = ", ".join(
+                f"{name}={each.during} (before: {'default' if each.before is None else each.before})"
+                for name, each in sorted(topic.held_back.items())
+            )
+            until = "again as before" if topic.restored else "until every group is past the backlog"
+            said.append(f"{topic.name}: {held}, {until}")
+    return said
+
+
+def _existing(destination: Connection, pair: Pair, source: TopicConfigs, there: TopicConfigs) -> dict[str, HeldBack]:
+    """The settings of a topic that is there by which it would lose or change records."""
+    if _is_compacted(there) and not _is_compacted(source):
+        raise Refused(
+            f"the topic is compacted, and {pair.source} at the source is not: what was copied would be removed",
+            cluster=str(destination),
+            topic=pair.destination,
+            remedy="set its cleanup.policy to delete, or name another topic in topic_map",
+        )
+    during = {name: _HELD_BACK[name] for name in _EVERYWHERE}
+    if int(there.effective[_LARGEST]) < int(source.effective[_LARGEST]):
+        during[_LARGEST] = source.effective[_LARGEST]
+    held = {name: HeldBack(there.own.get(name), value) for name, value in during.items()}
+    return {name: each for name, each in held.items() if there.effective.get(name) != each.during} | _limits(there)
+
+
+def _missing(pair: Pair, partitions: int, replication_factor: int, own: t.Mapping[str, str]) -> BacklogTopic:
+    """A topic that is made like the source's."""
+    configs = {name: value for name, value in own.items() if name not in _NOT_CARRIED}
+    if int(configs.get(_REPLICAS, 1)) > replication_factor:  # nothing could be written
+        configs[_REPLICAS] = str(replication_factor)
+    held_back = {}
+    if pair.copies:
+        during = {name: _HELD_BACK[name] for name in _EVERYWHERE}
+        held_back = {name: HeldBack(configs.get(name), value) for name, value in during.items()}
+        configs |= during
+    return BacklogTopic(pair.destination, pair.source, Created(partitions, replication_factor, configs), held_back)
+
+
+def _with_limits(topic: BacklogTopic, there: TopicConfigs) -> BacklogTopic:
+    """Which limits a topic has is known only when it is there; what stood there is written down once."""
+    if topic.created is None or not topic.held_back:
+        return topic
+    return dataclasses.replace(topic, held_back=_limits(there) | topic.held_back)
+
+
+def _limits(there: TopicConfigs) -> dict[str, HeldBack]:
+    """The limits of timestamps that these brokers know and that records may exceed."""
+    return {
+        name: HeldBack(there.own.get(name), value)
+        for name, value in _HELD_BACK.items()
+        if name not in _EVERYWHERE and there.effective.get(name, value) != value
+    }
+
+
+def _is_compacted(configs: TopicConfigs) -> bool:
+    return "compact" in configs.effective.get("cleanup.policy", "")
+
+
+def _to_create(planned: t.Iterable[BacklogTopic]) -> dict[str, NewTopic]:
+    return {topic.name: NewTopic(*topic.created) for topic in planned if topic.created is not None}
+
+
+def _replication(source: Connection, names: t.Collection[str]) -> dict[str, int]:
+    """How many replicas each topic has at the source; the most of its partitions."""
+    found: dict[str, int] = {}
+    for partition, its in storage.partition_replicas(source, names).items():
+        found[partition.topic] = max(found.get(partition.topic, 1), its.replicas)
+    return found
+
+
+def _check_replicas(destination: Connection, existing: t.Mapping[str, TopicConfigs]) -> None:
+    """Raise Refused for a partition that takes no records now, for which a producer would wait in vain."""
+    for partition, its in sorted(storage.partition_replicas(destination, existing).items()):
+        wanted = int(existing[partition.topic].effective.get(_REPLICAS, 1))
+        if its.in_sync < wanted:
+            raise Refused(
+                f"{its.in_sync} of {its.replicas} replicas are in sync, and min.insync.replicas is {wanted}: "
+                "nothing can be written",
+                cluster=str(destination),
+                remedy="start the brokers that are missing, or lower min.insync.replicas of the topic",
+                **partition._asdict(),
+            )

@@ -1,0 +1,228 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The copy file: which records are copied, by whom, and what is kept from happening to them meanwhile.
+
+It is on disk before anything else is written, and every later run follows it: the ends stay fixed, and the same bins work
+under the same transactional ids. See copy_progress.py for what the brokers keep.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+KIND = "copy"
+
+
+class Done(t.NamedTuple):
+    """What became of a range: records and bytes (of keys and values) that were copied, and their places.
+
+    next: the destination offset behind the last copied record, None where there was none. without_timestamp: how many
+    records had the timestamp 0, which means "now" to the client, and were given 1. places: the destination offset of the
+    first copied record at or after each boundary; boundaries behind the last record have none.
+    """
+
+    records: int
+    bytes: int
+    next: int | None
+    without_timestamp: int
+    places: dict[int, int]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BacklogRange:
+    """The records of a source partition at offsets [start, end), and the destination's partition they are copied to.
+
+    boundaries: where groups stand within the range, sorted. begin: the destination partition's end when all was planned.
+    number: which bin copies it, None where there is nothing to copy. done is None until all is copied.
+    """
+
+    source: TopicPartition
+    start: int
+    end: int
+    destination: TopicPartition
+    begin: int
+    number: int | None
+    boundaries: tuple[int, ...] = ()
+    done: Done | None = None
+
+    def place(self, offset: int) -> int:
+        """Where a group belongs at the destination that stands at a source offset from `start` on; all is copied."""
+        if self.done is None or self.done.next is None:
+            return self.begin
+        return self.done.places.get(offset, self.done.next)
+
+
+class Created(t.NamedTuple):
+    """A topic that this copy makes. configs: its own settings, as long as records are copied."""
+
+    partitions: int
+    replication_factor: int
+    configs: dict[str, str]
+
+
+class HeldBack(t.NamedTuple):
+    """A topic's setting that would lose or change copied records: its own value before, None for none, and during."""
+
+    before: str | None
+    during: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BacklogTopic:
+    """A topic of the destination, and the source's topic. created is None for one that was there.
+
+    held_back: by the names of the settings. restored: whether they are back.
+    """
+
+    name: str
+    source: str
+    created: Created | None = None
+    held_back: dict[str, HeldBack] = dataclasses.field(default_factory=dict)
+    restored: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Backlog:
+    """One copy of a backlog. snapshot: the digest of the snapshot that it was planned from.
+
+    name begins the names of its progress groups and transactional ids.
+    """
+
+    name: str
+    source_id: str
+    destination_id: str
+    snapshot: str
+    topics: tuple[BacklogTopic, ...]
+    ranges: tuple[BacklogRange, ...]
+
+    @property
+    def is_done(self) -> bool:
+        """Is every range copied?"""
+        return all(each.done is not None for each in self.ranges)
+
+    def bins(self) -> dict[int, list[BacklogRange]]:
+        """The ranges that each bin copies, in order."""
+        found: dict[int, list[BacklogRange]] = {}
+        for each in self.ranges:
+            if each.number is not None:
+                found.setdefault(each.number, []).append(each)
+        return dict(sorted(found.items()))
+
+
+def to_json(backlog: Backlog) -> str:
+    """The text of a copy file."""
+    head = {
+        "name": backlog.name,
+        "source": {"cluster_id": backlog.source_id},
+        "destination": {"cluster_id": backlog.destination_id},
+        "snapshot": backlog.snapshot,
+        "topics": [_topic_row(topic) for topic in sorted(backlog.topics, key=lambda topic: topic.name)],
+    }
+    return documents.dumps(KIND, head, (_row(each) for each in sorted(backlog.ranges, key=lambda it: it.source)))
+
+
+def from_json(text: str, path: str) -> Backlog:
+    """Read a copy file, or raise InvalidFile."""
+    head, rows = documents.loads(KIND, text, path)
+    names = ("name", "source", "destination", "snapshot", "topics")
+    return documents.parse(
+        KIND,
+        path,
+        {name: head.get(name) for name in names},
+        lambda it: Backlog(
+            documents.text_of(it["name"]),
+            documents.text_of(it["source"]["cluster_id"]),
+            documents.text_of(it["destination"]["cluster_id"]),
+            documents.text_of(it["snapshot"]),
+            tuple(documents.parse(KIND, path, row, _topic) for row in it["topics"]),
+            tuple(documents.parse(KIND, path, row, _range) for row in rows),
+        ),
+    )
+
+
+def _topic_row(topic: BacklogTopic) -> documents.Json:
+    return {
+        "name": topic.name,
+        "source": topic.source,
+        "created": topic.created and {**topic.created._asdict(), "configs": _sorted(topic.created.configs)},
+        "held_back": {name: held._asdict() for name, held in sorted(topic.held_back.items())},
+        "restored": topic.restored,
+    }
+
+
+def _topic(row: t.Any) -> BacklogTopic:
+    return BacklogTopic(
+        documents.text_of(row["name"]),
+        documents.text_of(row["source"]),
+        None if row["created"] is None else _created(row["created"]),
+        {documents.text_of(name): _held_back(its) for name, its in row["held_back"].items()},
+        bool(row["restored"]),
+    )
+
+
+def _created(row: t.Any) -> Created:
+    configs = {documents.text_of(name): documents.text_of(value) for name, value in row["configs"].items()}
+    return Created(documents.offset_of(row["partitions"]), documents.offset_of(row["replication_factor"]), configs)
+
+
+def _held_back(row: t.Any) -> HeldBack:
+    before = row["before"]
+    return HeldBack(None if before is None else documents.text_of(before), documents.text_of(row["during"]))
+
+
+def _row(each: BacklogRange) -> documents.Json:
+    done = each.done
+    return {
+        **each.source._asdict(),
+        "start": each.start,
+        "end": each.end,
+        "destination": {**each.destination._asdict(), "begin": each.begin},
+        "bin": each.number,
+        "boundaries": list(each.boundaries),
+        "done": done and {**done._asdict(), "places": [list(pair) for pair in sorted(done.places.items())]},
+    }
+
+
+def _range(row: t.Any) -> BacklogRange:
+    there = row["destination"]
+    made = BacklogRange(
+        _partition(row),
+        documents.offset_of(row["start"]),
+        documents.offset_of(row["end"]),
+        _partition(there),
+        documents.offset_of(there["begin"]),
+        _optional(row["bin"]),
+        tuple(map(documents.offset_of, row["boundaries"])),
+        None if row["done"] is None else _done(row["done"]),
+    )
+    if made.start > made.end:
+        raise ValueError(f"start {made.start} is behind end {made.end}")
+    return made
+
+
+def _done(row: t.Any) -> Done:
+    return Done(
+        documents.offset_of(row["records"]),
+        documents.offset_of(row["bytes"]),
+        _optional(row["next"]),
+        documents.offset_of(row["without_timestamp"]),
+        {documents.offset_of(here): documents.offset_of(there) for here, there in row["places"]},
+    )
+
+
+def _partition(row: t.Any) -> TopicPartition:
+    return TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"]))
+
+
+def _optional(value: t.Any) -> int | None:
+    return None if value is None else documents.offset_of(value)
+
+
+def _sorted(values: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return dict(sorted(values.items()))

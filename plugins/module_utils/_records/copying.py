@@ -1,0 +1,330 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Copy ranges of records from one cluster to another, each record once, and know where the boundaries of groups come to lie.
+
+What a record costs decides: messages come in stretches of one partition, and what is the same in a stretch is done once.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import itertools
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    metadata,
+    read,
+    transactional_id,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import Opened, open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+    KafkaError,
+    KafkaException,
+    Message,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+    TopicPartition as Position,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
+
+_TAKEN = 2000  # messages at a time
+# Where a transaction ends, whatever comes first. Each costs a few round trips, and what it holds is written again when the
+# worker dies in it.
+_RECORDS = 100_000
+_BYTES = 64 << 20
+_SECONDS = 2.0
+_BATCH = 1_000_000  # bytes
+_READ = {
+    "isolation.level": "read_committed",
+    "fetch.wait.max.ms": 20,
+    "fetch.error.backoff.ms": 20,
+    # With the default of 1000 ms a full queue stops fetching for a second at a time.
+    "fetch.queue.backoff.ms": 5,
+    "queued.max.messages.kbytes": 64 << 10,
+}
+_NEVER = 1 << 63
+_FULL_QUEUE_SECONDS = 0.02
+
+
+class Job(t.NamedTuple):
+    """What one worker copies, and how. name: of the whole copy. number: of this bin of it.
+
+    groups: how many progress groups the whole copy has. log_starts: where the source's logs begin now, for records may
+    have expired since the copy was planned. largest: what the destination's topics take as a batch, in bytes, the least of
+    them. bytes_per_second: of keys and values, None for as fast as it goes.
+    """
+
+    name: str
+    number: int
+    ranges: tuple[BacklogRange, ...]
+    groups: tuple[str, ...]
+    log_starts: dict[TopicPartition, int]
+    largest: int
+    bytes_per_second: float | None = None
+
+
+def copy_bin(source: Connection, destination: Connection, job: Job) -> tuple[int, int]:
+    """Copy what is left of a bin's ranges. -> how many records and bytes this attempt has copied.
+
+    All or nothing of every transaction: after an error, or a death, the next attempt goes on behind the last one that was
+    committed. Raises MigrationError.
+    """
+    limits = {"message.max.bytes": max(1000, job.largest), "batch.size": max(1, min(_BATCH, job.largest * 9 // 10))}
+    transactions = Transactions(destination, transactional_id(job.name, job.number), job.groups, limits)
+    try:
+        tasks = _tasks(destination, job, transactions)
+        if not tasks:
+            return 0, 0
+        opened = open_consumer(source, _READ)
+        try:
+            refusals.check_existence(source, tasks, opened.partitions)
+            return _Copy(source, destination, opened, transactions, tasks, job).run()
+        finally:
+            opened.consumer.close()
+    finally:
+        transactions.close()
+
+
+@dataclasses.dataclass(slots=True)
+class _Task:
+    """A range that is not copied to its end. due: the boundaries whose first record has not come, in order."""
+
+    range: BacklogRange
+    progress: Progress
+    due: list[int]
+
+    def next_due(self) -> int:
+        return self.due[0] if self.due else _NEVER
+
+    def opened_by(self, offset: int) -> list[int]:
+        """The boundaries whose first record is the one of this offset; they are due no longer."""
+        count = bisect.bisect_right(self.due, offset)
+        opened, self.due = self.due[:count], self.due[count:]
+        return opened
+
+
+@dataclasses.dataclass(slots=True)
+class _Largest:
+    """The largest record of a transaction, to be named where it is too large."""
+
+    size: int = 0
+    where: TopicPartition | None = None
+    offset: int = 0
+
+
+def _tasks(destination: Connection, job: Job, transactions: Transactions) -> dict[TopicPartition, _Task]:
+    kept = transactions.progress([each.destination for each in job.ranges])
+    tasks = {}
+    for each in job.ranges:
+        try:
+            progress = read(each.start, kept[each.destination])
+        except ValueError as exc:
+            raise BrokerError(
+                f"the commits of {job.groups[0]} are none of a copy",
+                cluster=str(destination),
+                why=str(exc),
+                remedy="remove that group, and copy into another directory",
+                **each.destination._asdict(),
+            ) from exc
+        progress.position = max(progress.position, job.log_starts.get(each.source, 0))
+        if progress.position < each.end:
+            due = [offset for offset in each.boundaries if offset not in progress.places]
+            tasks[each.source] = _Task(each, progress, due)
+    return tasks
+
+
+@dataclasses.dataclass(slots=True)
+class _Copy:
+    """One consumer and one producer, the ranges that are not finished, and those that the open transaction has moved."""
+
+    source: Connection
+    destination: Connection
+    opened: Opened
+    transactions: Transactions
+    tasks: dict[TopicPartition, _Task]
+    job: Job
+    moved: dict[TopicPartition, _Task] = dataclasses.field(default_factory=dict)
+    lost: list[KafkaError] = dataclasses.field(default_factory=list)
+    largest: _Largest = dataclasses.field(default_factory=_Largest)
+    records: int = 0
+    bytes: int = 0
+
+    def run(self) -> tuple[int, int]:
+        consumer = self.opened.consumer
+        consumer.assign([Position(*where, task.progress.position) for where, task in self.tasks.items()])
+        begun = time.monotonic()
+        try:
+            while self.tasks:
+                self.transactions.begin()
+                self._fill(begun)
+                self._commit()
+        except KafkaException as exc:
+            self.transactions.abort()
+            raise self._unwritten(exc.args[0]) from exc
+        except BaseException:
+            self.transactions.abort()
+            raise
+        return self.records, self.bytes
+
+    def _fill(self, begun: float) -> None:
+        """Send records until the transaction is large or old enough."""
+        consume, poll = self.opened.consumer.consume, self.transactions.producer.poll
+        self.largest = _Largest()
+        records, size = self.records + _RECORDS, self.bytes + _BYTES
+        now = fresh = time.monotonic()
+        end = now + _SECONDS
+        while self.tasks and self.records < records and self.bytes < size and now < end:
+            messages: list[t.Any] = consume(_TAKEN, 0.02)  # typed, every field of a message may be None
+            now = time.monotonic()
+            if not messages:
+                if now - fresh > self.source.request_timeout:
+                    raise self._stalled(now - fresh)
+                continue
+            ended = []
+            for partition, of_number in itertools.groupby(messages, Message.partition):
+                for topic, stretch in itertools.groupby(of_number, Message.topic):
+                    where: t.Any = (topic, partition)  # equal to the key, and quicker to make
+                    task = self.tasks.get(where)
+                    if task is not None and self._take(task, list(stretch)):
+                        ended.append(task)
+            if ended:
+                self.opened.consumer.incremental_unassign([Position(*task.range.source) for task in ended])
+                for task in ended:
+                    del self.tasks[task.range.source]
+            poll(0)
+            if self.lost:
+                raise KafkaException(self.lost[0])
+            if self.job.bytes_per_second:
+                ahead = self.bytes / self.job.bytes_per_second - (time.monotonic() - begun)
+                time.sleep(max(0.0, min(ahead, end - now)))
+            fresh = now = time.monotonic()  # a full queue and a limit are not the source's silence
+
+    def _take(self, task: _Task, stretch: list[t.Any]) -> bool:
+        """Send messages of one partition; -> has its range ended with them?"""
+        end, progress = task.range.end, task.progress
+        records, ended = [], False
+        for message in stretch:
+            if message.error() is not None:
+                ended = ended or self._is_end(task, message)
+            elif message.offset() < end:
+                records.append(message)
+            else:  # the last offsets of the range are gaps
+                ended = True
+        if records:
+            self._send(task, records)
+            ended = ended or progress.position >= end
+        if ended:
+            progress.position = end
+        if records or ended:
+            self.moved[task.range.source] = task
+        return ended
+
+    def _send(self, task: _Task, records: list[t.Any]) -> None:
+        """Send records of one partition, in order.
+
+        A callback costs time: only those have one whose place has to be known, the first at or after each boundary and the
+        last of the stretch.
+        """
+        topic, partition = task.range.destination
+        produce, progress, largest = self.transactions.producer.produce, task.progress, self.largest
+        due, last, size = task.next_due(), records[-1], 0
+        for message in records:
+            landed, offset = None, message.offset()
+            if message is last or offset >= due:
+                landed = self._landing(progress, task.opened_by(offset))
+                due = task.next_due()
+            key, value, timestamp, headers = message.key(), message.value(), message.timestamp()[1], message.headers()
+            if timestamp == 0:  # which would be the time of writing
+                timestamp = 1
+                progress.without_timestamp += 1
+            length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
+            size += length
+            if length > largest.size:
+                largest.size, largest.where, largest.offset = length, task.range.source, offset
+            while True:
+                try:
+                    if headers:
+                        produce(topic, value, key, partition, landed, None, timestamp, headers)
+                    else:
+                        produce(topic, value, key, partition, landed, None, timestamp)
+                    break
+                except BufferError:
+                    self.transactions.producer.poll(_FULL_QUEUE_SECONDS)
+        progress.position = last.offset() + 1
+        progress.records += len(records)
+        progress.bytes += size
+        self.records += len(records)
+        self.bytes += size
+
+    def _landing(self, progress: Progress, opened: t.Sequence[int]) -> t.Callable[[KafkaError | None, t.Any], None]:
+        def landed(error: KafkaError | None, message: t.Any) -> None:
+            offset = message.offset()
+            if (
+                error is not None or offset is None or offset < 0
+            ):  # sent twice, and the broker no longer knows where it is
+                self.lost.append(
+                    error or KafkaError(KafkaError._FAIL, "a record was written, and its offset is not known")
+                )
+                return
+            progress.places.update(dict.fromkeys(opened, offset))
+            progress.next = offset + 1
+
+        return landed
+
+    def _commit(self) -> None:
+        """End the transaction, with the progress of what it has moved."""
+        self.transactions.flush()
+        if self.lost:
+            raise KafkaException(self.lost[0])
+        commits: list[list[tuple[TopicPartition, CommittedOffset]]] = []
+        for number in range(len(self.job.groups)):
+            its = ((task, metadata(task.progress, task.range.boundaries, number)) for task in self.moved.values())
+            commits.append(
+                [
+                    (task.range.destination, CommittedOffset(task.progress.position, text))
+                    for task, text in its
+                    if text is not None
+                ]
+            )
+        self.transactions.commit(commits)
+        self.moved.clear()
+
+    def _is_end(self, task: _Task, message: t.Any) -> bool:
+        """Is an error the end of the log, behind the range? Raise what cannot be waited out."""
+        where, error, end = task.range.source, message.error(), task.range.end
+        if error.code() == KafkaError._PARTITION_EOF:
+            if message.offset() < end:
+                raise refusals.ends_early(self.source, where, message.offset(), end)
+            return True
+        if not error.retriable():
+            raise refusals.refused(self.source, where, task.progress.position, error)
+        return False
+
+    def _unwritten(self, error: KafkaError) -> MigrationError:
+        where = self.largest.where
+        if error.code() != KafkaError.MSG_SIZE_TOO_LARGE or where is None:
+            return refusals.unwritten(self.destination, error, "records cannot be written")
+        return BrokerError(
+            f"a record is larger than the topic takes; the largest one, of source offset {self.largest.offset}, "
+            f"has {self.largest.size} bytes, and max.message.bytes is {self.job.largest}",
+            cluster=str(self.destination),
+            remedy="raise max.message.bytes of the topic there, and run again: the copy goes on where it has ended",
+            **where._asdict(),
+        )
+
+    def _stalled(self, seconds: float) -> MigrationError:
+        where, task = next(iter(self.tasks.items()))
+        return refusals.stalled(
+            self.source, where, task.progress.position, len(self.tasks) - 1, seconds, self.opened.complaints
+        )

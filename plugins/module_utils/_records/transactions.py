@@ -1,0 +1,143 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Write records and the progress of a copy in one transaction, and go on where the one who died has ended.
+
+The order of calls makes it exactly once: init_transactions() ends the transaction of a dead process and fences a frozen one;
+only then is the progress final, and is read; what is sent is flushed before progress is committed with it, so that the
+offsets that the records got are known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import (
+    client_configuration,
+    open_consumer,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TopicPartition as Position
+
+# While a worker is dead with an open transaction, read_committed consumers of the destination stand still for so long.
+_TRANSACTION_SECONDS = 60
+_WAIT_SECONDS = 90.0  # for a broker's part in a transaction
+_ABORT_SECONDS = 10.0
+_COMMITTED_SECONDS = 30.0
+_PASSING = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+)
+_SETTINGS = {
+    "transaction.timeout.ms": _TRANSACTION_SECONDS * 1000,
+    "linger.ms": 20,
+    "batch.num.messages": 100_000,
+    "queue.buffering.max.messages": 500_000,
+    "queue.buffering.max.kbytes": 128 << 10,
+    "enable.metrics.push": False,
+    "log_level": 0,
+}
+
+
+class Transactions:
+    """One transactional producer, and the groups that keep its progress. Not begun after opening; close() in the end."""
+
+    def __init__(
+        self, destination: Connection, transactional_id: str, groups: t.Sequence[str], settings: t.Mapping[str, t.Any]
+    ) -> None:
+        """Take over from whoever has used this transactional id. Raises NotAuthorized, ConnectionFailed or BrokerError.
+
+        settings: librdkafka's properties for batches and messages.
+        """
+        self._destination = destination
+        self._keepers: list[Consumer] = []
+        configuration = {**client_configuration(destination), **_SETTINGS, **settings}
+        try:
+            # The first tells why there is no connection, if there is none.
+            for group in groups:
+                self._keepers.append(open_consumer(destination, {"group.id": group}).consumer)
+            self.producer = Producer({**configuration, "transactional.id": transactional_id})
+            self._asked(lambda: self.producer.init_transactions(_WAIT_SECONDS), f"{transactional_id} cannot begin")
+        except ValueError as exc:
+            self.close()
+            raise InvalidInput("the producer cannot be set up", cluster=str(destination), why=str(exc)) from exc
+        except BaseException:
+            self.close()
+            raise
+
+    def progress(self, partitions: t.Sequence[TopicPartition]) -> dict[TopicPartition, list[CommittedOffset | None]]:
+        """What each group has committed for each partition; final, for nobody else can write it any more."""
+        found: dict[TopicPartition, list[CommittedOffset | None]] = {partition: [] for partition in partitions}
+        for keeper in self._keepers:
+            for each in self._committed(keeper, partitions):
+                where = TopicPartition(each.topic, each.partition)
+                if each.error is not None:
+                    raise refusals.unwritten(self._destination, each.error, "the progress cannot be read", where)
+                known = each.offset is not None and each.offset >= 0
+                found[where].append(CommittedOffset(each.offset, each.metadata or "") if known else None)
+        return found
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self.producer.begin_transaction()
+
+    def flush(self) -> None:
+        """Return when every record has been answered."""
+        if left := self.producer.flush(_WAIT_SECONDS):
+            raise BrokerError(
+                f"{left} records were not acknowledged within {_WAIT_SECONDS:.0f} s",
+                cluster=str(self._destination),
+                remedy="see whether the partitions have leaders and enough in-sync replicas, and run again",
+            )
+
+    def commit(self, progress: t.Sequence[t.Sequence[tuple[TopicPartition, CommittedOffset]]]) -> None:
+        """Commit the transaction with the progress: for each group what it keeps of some partitions."""
+        for keeper, commits in zip(self._keepers, progress, strict=True):
+            positions = [Position(*where, each.offset, each.metadata) for where, each in commits]
+            if positions:
+                group = keeper.consumer_group_metadata()
+                self.producer.send_offsets_to_transaction(positions, group, _WAIT_SECONDS)
+        self.producer.commit_transaction(_WAIT_SECONDS)
+
+    def abort(self) -> None:
+        """End a transaction that has failed, so that readers of the destination need not wait for its timeout."""
+        with contextlib.suppress(KafkaException):  # one who was fenced cannot; and the first error counts
+            self.producer.abort_transaction(_ABORT_SECONDS)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        for keeper in self._keepers:
+            keeper.close()
+
+    def _committed(self, keeper: Consumer, partitions: t.Sequence[TopicPartition]) -> list[Position]:
+        wanted = [Position(*where) for where in partitions]
+        end = time.monotonic() + _COMMITTED_SECONDS
+        while True:
+            try:
+                return keeper.committed(wanted, _COMMITTED_SECONDS)
+            except KafkaException as exc:
+                # A coordinator that moves, or is not there yet on a new cluster.
+                if exc.args[0].code() not in _PASSING or time.monotonic() > end:
+                    what = "the progress of an earlier attempt cannot be read"
+                    raise refusals.unwritten(self._destination, exc.args[0], what) from exc
+                time.sleep(0.2)
+
+    def _asked(self, ask: t.Callable[[], t.Any], what: str) -> None:
+        try:
+            ask()
+        except KafkaException as exc:
+            raise refusals.unwritten(self._destination, exc.args[0], what) from exc

@@ -1,0 +1,360 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kafka_backlog_copy
+short_description: Copy what groups have not consumed to another cluster, each record once
+version_added: 0.1.0
+description:
+  - For each partition that the groups of a snapshot consume, copies the records from the first of their offsets to the end,
+    with key, value, headers, timestamp, partition and order, on Spark. What aborted transactions hold is left out.
+  - Each record is copied exactly once. The progress is committed in the transactions that hold the records, so a copy that
+    is killed at any moment goes on when the same task is run again.
+  - Writes a plan file that says where each group stands among the copied records, for
+    M(streamshift.kafka.kafka_offset_commit).
+  - Topics that are missing are made like the source's. Until every group is past the backlog, settings are held back by
+    which a broker would delete, compact or stamp copied records.
+author:
+  - The streamshift.kafka authors (@streamshift)
+extends_documentation_fragment:
+  - streamshift.kafka._attributes
+  - streamshift.kafka._source_destination
+  - streamshift.kafka._mapping.renaming
+  - streamshift.kafka._spark
+  - streamshift.kafka._progress
+attributes:
+  check_mode:
+    support: partial
+    details:
+      - Check mode shows every range that is going to be copied and the topics that are going to be made or changed. Where the
+        records come to lie is known only when they are copied, so the destination's offsets are null.
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+options:
+  snapshot:
+    description:
+      - Path of the snapshot file, as M(streamshift.kafka.kafka_group_offsets) writes it.
+    type: path
+    required: true
+  copy:
+    description:
+      - Path of the copy file, which holds what is copied and what is held back. Its directory must exist. A later run goes
+        on with what it says. Keep it until the settings are restored.
+    type: path
+    required: true
+  plan:
+    description:
+      - Path of the plan file that is written when everything is copied.
+    type: path
+    required: true
+  receipt:
+    description:
+      - Path of the receipt file of an earlier commit. It explains what the destination's groups have committed since, so that
+        the plan stays as it is.
+    type: path
+  on_uncommitted:
+    description:
+      - What to do for a partition that a group has not committed, of a topic of which it has committed another one.
+      - V(ignore) leaves it alone, V(start) copies the whole partition and lets the group begin there, V(end) lets it begin
+        behind what is copied.
+    type: str
+    choices: [ignore, start, end]
+    default: ignore
+  append:
+    description:
+      - Whether a destination topic may hold records already. What is copied is written behind them.
+    type: bool
+    default: false
+  live:
+    description:
+      - Whether the source may still be written. The ends are fixed when the copy is planned, and what is written later is not
+        copied.
+    type: bool
+    default: false
+  idle_wait:
+    description:
+      - How many seconds lie between two readings of the source's ends, which must be equal unless O(live=true).
+    type: float
+    default: 5
+  max_bytes_per_second:
+    description:
+      - The most bytes of keys and values that are copied in a second, by all workers together.
+    type: int
+  restore_retention:
+    description:
+      - Give the topics their settings back although groups are not past the backlog. The brokers may then delete records
+        that are not consumed.
+      - A run that finds every group past the backlog does it without.
+    type: bool
+    default: false
+notes:
+  - Progress is kept in groups, and written with transactional ids, whose names begin with C(streamshift-). The user needs the
+    ACLs GROUP READ and DELETE and TRANSACTIONAL_ID WRITE on that prefix, TOPIC READ, WRITE, DESCRIBE_CONFIGS and
+    ALTER_CONFIGS on the destination's topics, and TOPIC CREATE where some are missing.
+  - Records are compressed as C(compression.type) in O(destination.client_config) says; by default they are not.
+seealso:
+  - module: streamshift.kafka.kafka_offset_verify
+  - module: streamshift.kafka.kafka_offset_commit
+"""
+
+EXAMPLES = r"""
+- name: Write down where the groups stand
+  streamshift.kafka.kafka_group_offsets:
+    cluster: "{{ hostvars.onprem.kafka_cluster }}"
+    groups:
+      - billing
+    snapshot: "{{ inventory_dir }}/snapshot.json"
+
+- name: Copy what they have not consumed
+  streamshift.kafka.kafka_backlog_copy:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    snapshot: "{{ inventory_dir }}/snapshot.json"
+    copy: "{{ inventory_dir }}/copy.json"
+    plan: "{{ inventory_dir }}/plan.json"
+    max_bytes_per_second: 50000000
+
+- name: Set them to the first record that they have not consumed
+  streamshift.kafka.kafka_offset_commit:
+    cluster: "{{ hostvars.cloud.kafka_cluster }}"
+    plan: "{{ inventory_dir }}/plan.json"
+    receipt: "{{ inventory_dir }}/receipt.json"
+"""
+
+RETURN = r"""
+copy:
+  description: Path of the copy file.
+  returned: success
+  type: str
+  sample: /srv/kafka-migrations/onprem-to-cloud/copy.json
+plan:
+  description: Path of the plan file.
+  returned: success
+  type: str
+  sample: /srv/kafka-migrations/onprem-to-cloud/plan.json
+ranges:
+  description: What is copied of each partition of the source, sorted.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    topic:
+      description: The source's topic.
+      type: str
+      returned: success
+      sample: orders
+    partition:
+      description: The partition, here and there.
+      type: int
+      returned: success
+      sample: 3
+    destination_topic:
+      description: The destination's topic.
+      type: str
+      returned: success
+      sample: orders
+    start:
+      description: The first offset that is copied.
+      type: int
+      returned: success
+      sample: 41877
+    end:
+      description: The offset behind the last one that is copied.
+      type: int
+      returned: success
+      sample: 50000
+    records:
+      description: How many records that are at most; markers of transactions and what was compacted away are no records.
+      type: int
+      returned: success
+      sample: 8123
+    bytes:
+      description: About how many bytes they have on the source's disks; null where its brokers do not tell.
+      type: int
+      returned: success
+      sample: 1212416
+    groups:
+      description: The groups that stand at the start, or before it.
+      type: list
+      elements: str
+      returned: success
+      sample: [billing]
+    lost:
+      description: How many offsets behind the first group's have left the source's log already.
+      type: int
+      returned: success
+      sample: 0
+    reason:
+      description: V(expired) where records are lost, V(nothing_to_copy) where the groups are at the end, else null.
+      type: str
+      returned: success
+      sample: null
+    copied:
+      description: How many records were copied, by all runs together; null in check mode.
+      type: int
+      returned: success
+      sample: 8119
+topics:
+  description: A line for each topic that is made, and for each of which settings are held back.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "orders: created with 6 partitions, replication factor 3"
+entries:
+  description: Where every group stands among the copied records, as the plan says it. Offsets are null in check mode.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    group:
+      description: The destination's group.
+      type: str
+      returned: success
+      sample: billing
+    topic:
+      description: The destination's topic.
+      type: str
+      returned: success
+      sample: orders
+    partition:
+      description: The partition.
+      type: int
+      returned: success
+      sample: 3
+    offset:
+      description: The offset that is to be committed.
+      type: int
+      returned: success
+      sample: 0
+    verdict:
+      description: V(exact), V(requested) or V(uncommitted).
+      type: str
+      returned: success
+      sample: exact
+    reason:
+      description: V(expired) where records had left the source's log.
+      type: str
+      returned: success
+      sample: null
+    repeats:
+      description: V(0) for an exact offset.
+      type: int
+      returned: success
+      sample: 0
+    detail:
+      description: A word on the reason.
+      type: str
+      returned: success
+      sample: ""
+summary:
+  description: A table for people, as lines.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "topic   partitions  records at most     MB"
+    - "orders           6            48210    7.4"
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_run
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
+
+
+def backlog_copy(module: AnsibleModule) -> dict[str, t.Any]:
+    params = module.params
+    path = params["copy"]
+    options.check_not_negative(params, "idle_wait")
+    options.check_positive(params, "max_bytes_per_second")
+    for name in ("copy", "plan"):
+        files.check_writable(params[name])
+    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    mapping = options.mapping(params)
+
+    def save(backlog: file.Backlog) -> None:
+        files.write(path, file.to_json(backlog))
+
+    with files.locked(path):
+        text = files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
+        known, planned, given = (
+            files.read(params[name]) if params[name] else None for name in ("copy", "plan", "receipt")
+        )
+        outcome = backlog_run.run(
+            snapshot.read(text, params["snapshot"]),
+            source,
+            destination,
+            mapping,
+            _options(params),
+            backlog_run.Earlier(
+                file.from_json(known, path) if known is not None else None,
+                plan.from_json(planned, params["plan"]) if planned is not None else None,
+                receipt.from_json(given, params["receipt"]) if given is not None else None,
+            ),
+            None if module.check_mode else save,
+            reporter(params["progress_file"]),
+        )
+        made = plan.to_json(outcome.plan) if outcome.plan is not None else planned
+        if made is not None and made != planned and not module.check_mode:
+            files.write(params["plan"], made)
+    for line in outcome.warnings:
+        module.warn(line)
+    return {
+        "changed": outcome.changed or made != planned,
+        "copy": path,
+        "plan": params["plan"],
+        **backlog_results.result(outcome),
+    }
+
+
+def _options(params: dict[str, t.Any]) -> use_case.Options:
+    return use_case.Options(
+        params["on_uncommitted"],
+        params["append"],
+        params["live"],
+        params["idle_wait"],
+        params["max_bytes_per_second"],
+        params["restore_retention"],
+        options.spark_options(params),
+    )
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            **options.cluster_spec("source", "destination"),
+            **options.renaming_spec(),
+            **options.spark_spec(),
+            **progress_spec(),
+            "snapshot": {"type": "path", "required": True},
+            "copy": {"type": "path", "required": True},
+            "plan": {"type": "path", "required": True},
+            "receipt": {"type": "path"},
+            "on_uncommitted": {"type": "str", "choices": ["ignore", "start", "end"], "default": "ignore"},
+            "append": {"type": "bool", "default": False},
+            "live": {"type": "bool", "default": False},
+            "idle_wait": {"type": "float", "default": 5},
+            "max_bytes_per_second": {"type": "int"},
+            "restore_retention": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    run(module, backlog_copy)
+
+
+if __name__ == "__main__":
+    main()
