@@ -13,7 +13,13 @@ import re
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import permissions, positions, storage, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
+    groups,
+    permissions,
+    positions,
+    storage,
+    topics,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_topics import Pair, plan_topics
@@ -92,6 +98,7 @@ def plan(
         tuple(dataclasses.replace(each, begin=ends[each.destination]) for each in _dealt_out(found, options.spark)),
     )
     check_rights(backlog, source, destination, {draft.group for draft in wanted})
+    _check_unknown(backlog, destination)
     _check_room(backlog, source, destination)
     return backlog
 
@@ -155,13 +162,13 @@ def clusters(snapshot: Snapshot, source: Connection, destination: Connection) ->
     return source_id, destination_id
 
 
-def check_rights(backlog: Backlog, source: Connection, destination: Connection, groups: t.Collection[str]) -> None:
-    """Raise NotAuthorized that names every ACL which is missing on a cluster. groups: the destination's."""
+def check_rights(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
+    """Raise NotAuthorized that names every ACL which is missing on a cluster. members: the destination's groups."""
     progress, names = all_groups(backlog), [topic.name for topic in backlog.topics]
     here = permissions.missing_acls(source, reads_topics={topic.source for topic in backlog.topics})
     there = permissions.missing_acls(
         destination,
-        reads_groups=[*groups, *progress],
+        reads_groups=[*members, *progress],
         commits_groups=progress,
         writes_topics=names,
         transactional_ids=[transactional_id(backlog.name, number) for number in backlog.bins()],
@@ -304,11 +311,24 @@ def _ends(
 
 
 def _name(source_id: str, destination_id: str, snapshot: Snapshot, found: t.Iterable[BacklogRange]) -> str:
-    """The same for the same copy: a copy file that is lost can be made again, and does not begin from the start."""
+    """The same for the same copy, so that one whose file is lost is recognised by its progress groups."""
     text = "\n".join(
         [source_id, destination_id, snapshot.digest(), *(f"{each.source} {each.destination}" for each in found)]
     )
     return f"streamshift-copy-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _check_unknown(backlog: Backlog, destination: Connection) -> None:
+    """Raise Refused for a copy that was begun and whose file is gone: its ends and boundaries were others."""
+    names = all_groups(backlog)
+    for name, reading in sorted(groups.read_groups(destination, names, stable=False).items()):
+        if reading.offsets:
+            raise Refused(
+                "this copy was begun already, and its copy file is missing",
+                cluster=str(destination),
+                group=name,
+                remedy="restore the copy file, or remove what was copied and this group, and begin anew",
+            )
 
 
 def _check_room(backlog: Backlog, source: Connection, destination: Connection) -> None:

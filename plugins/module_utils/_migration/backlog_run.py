@@ -109,10 +109,16 @@ def _restored(
 
 
 def _notes(backlog: Backlog) -> list[str]:
-    """What a copy could not do as it should."""
-    stamped = sum(each.done.without_timestamp for each in backlog.ranges if each.done is not None)
-    if not stamped:
-        return []
-    return [
-        f"{stamped} records have the timestamp 0, which cannot be written, and have 1 at the destination (milliseconds)."
+    """What a copy could not do as it should, a line each."""
+    done = [(each, each.done) for each in backlog.ranges if each.done is not None]
+    lines = [
+        f"{each.source}: {its.expired} offsets expired at the source after the copy was planned, before they were copied."
+        for each, its in done
+        if its.expired
     ]
+    stamped = sum(its.without_timestamp for _each, its in done)
+    if stamped:
+        lines.append(
+            f"{stamped} records have the timestamp 0, which cannot be written, and have 1 (ms) at the destination."
+        )
+    return lines

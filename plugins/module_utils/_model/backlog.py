@@ -23,14 +23,16 @@ class Done(t.NamedTuple):
     """What became of a range: records and bytes (of keys and values) that were copied, and their places.
 
     next: the destination offset behind the last copied record, None where there was none. without_timestamp: how many
-    records had the timestamp 0, which means "now" to the client, and were given 1. places: the destination offset of the
-    first copied record at or after each boundary; boundaries behind the last record have none.
+    records had the timestamp 0, which means "now" to the client, and were given 1. expired: how many offsets had left the
+    source's log before they could be copied. places: the destination offset of the first copied record at or after each
+    boundary; boundaries behind the last record have none.
     """
 
     records: int
     bytes: int
     next: int | None
     without_timestamp: int
+    expired: int
     places: dict[int, int]
 
 
@@ -212,6 +214,7 @@ def _done(row: t.Any) -> Done:
         documents.offset_of(row["bytes"]),
         _optional(row["next"]),
         documents.offset_of(row["without_timestamp"]),
+        documents.offset_of(row["expired"]),
         {documents.offset_of(here): documents.offset_of(there) for here, there in row["places"]},
     )
 

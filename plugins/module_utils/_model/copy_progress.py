@@ -9,7 +9,7 @@ both or nothing. The broker takes any offset, but no partition that it lacks, he
 4096 bytes of metadata (offset.metadata.max.bytes), of which confluent-kafka takes one. So what does not fit goes to further
 groups, in the same transaction. Each commit replaces the metadata of the one before.
 
-    "<records> <bytes> <next or -> <records without timestamp>|<C>:<D>,<C>:<D>..."    first group
+    "<records> <bytes> <next or -> <without timestamp> <expired>|<C>:<D>,<C>:<D>..."    first group
     "|<C>:<D>,..."                                                                    further groups
 """
 
@@ -21,7 +21,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 
-# Boundaries of one group's commit: two numbers of up to 19 digits each, beside four numbers in front.
+# Boundaries of one group's commit: two numbers of up to 19 digits each, beside five numbers in front.
 BOUNDARIES = 95
 
 
@@ -34,11 +34,12 @@ class Progress:
     bytes: int = 0
     next: int | None = None
     without_timestamp: int = 0
+    expired: int = 0
     places: dict[int, int] = dataclasses.field(default_factory=dict)
 
     def done(self) -> Done:
         """The same when all is copied."""
-        return Done(self.records, self.bytes, self.next, self.without_timestamp, dict(self.places))
+        return Done(self.records, self.bytes, self.next, self.without_timestamp, self.expired, dict(self.places))
 
 
 def transactional_id(name: str, number: int) -> str:
@@ -62,7 +63,7 @@ def metadata(progress: Progress, boundaries: t.Sequence[int], group: int) -> str
     head = ""
     if group == 0:
         following = "-" if progress.next is None else progress.next
-        head = f"{progress.records} {progress.bytes} {following} {progress.without_timestamp}"
+        head = f"{progress.records} {progress.bytes} {following} {progress.without_timestamp} {progress.expired}"
     places = progress.places
     its = boundaries[group * BOUNDARIES : (group + 1) * BOUNDARIES]
     pairs = ",".join(f"{offset}:{places[offset]}" for offset in its if offset in places)
@@ -78,9 +79,14 @@ def read(start: int, commits: t.Iterable[CommittedOffset | None]) -> Progress:
     if first is None:
         return Progress(start)
     head, _mark, pairs = _text(first).partition("|")
-    records, size, following, without_timestamp = head.split(" ")
+    records, size, following, without_timestamp, expired = head.split(" ")
     progress = Progress(
-        first.offset, int(records), int(size), None if following == "-" else int(following), int(without_timestamp)
+        first.offset,
+        int(records),
+        int(size),
+        None if following == "-" else int(following),
+        int(without_timestamp),
+        int(expired),
     )
     for text in (pairs, *(_text(each).partition("|")[2] for each in more if each is not None)):
         for pair in filter(None, text.split(",")):

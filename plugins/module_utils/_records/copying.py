@@ -25,10 +25,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import Opened, open_consumer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+    TIMESTAMP_NOT_AVAILABLE,
     KafkaError,
     KafkaException,
     Message,
@@ -54,6 +55,7 @@ _READ = {
     "queued.max.messages.kbytes": 64 << 10,
 }
 _NEVER = 1 << 63
+_NEARLY_0 = 1
 _FULL_QUEUE_SECONDS = 0.02
 
 
@@ -137,8 +139,10 @@ def _tasks(destination: Connection, job: Job, transactions: Transactions) -> dic
                 remedy="remove that group, and copy into another directory",
                 **each.destination._asdict(),
             ) from exc
-        progress.position = max(progress.position, job.log_starts.get(each.source, 0))
         if progress.position < each.end:
+            log_start = min(job.log_starts.get(each.source, 0), each.end)
+            progress.expired += max(0, log_start - progress.position)
+            progress.position = max(progress.position, log_start)
             due = [offset for offset in each.boundaries if offset not in progress.places]
             tasks[each.source] = _Task(each, progress, due)
     return tasks
@@ -161,11 +165,13 @@ class _Copy:
     bytes: int = 0
 
     def run(self) -> tuple[int, int]:
-        consumer = self.opened.consumer
-        consumer.assign([Position(*where, task.progress.position) for where, task in self.tasks.items()])
+        for where, task in list(self.tasks.items()):
+            if task.progress.position >= task.range.end:  # all that was left has expired
+                self.moved[where] = self.tasks.pop(where)
+        self.opened.consumer.assign([Position(*where, task.progress.position) for where, task in self.tasks.items()])
         begun = time.monotonic()
         try:
-            while self.tasks:
+            while self.tasks or self.moved:
                 self.transactions.begin()
                 self._fill(begun)
                 self._commit()
@@ -244,10 +250,11 @@ class _Copy:
             if message is last or offset >= due:
                 landed = self._landing(progress, task.opened_by(offset))
                 due = task.next_due()
-            key, value, timestamp, headers = message.key(), message.value(), message.timestamp()[1], message.headers()
-            if timestamp == 0:  # which would be the time of writing
-                timestamp = 1
-                progress.without_timestamp += 1
+            key, value, headers = message.key(), message.value(), message.headers()
+            kind, timestamp = message.timestamp()
+            if timestamp <= 0:
+                timestamp = _written_as(kind, timestamp)
+                progress.without_timestamp += timestamp == _NEARLY_0
             length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
             size += length
             if length > largest.size:
@@ -328,3 +335,8 @@ class _Copy:
         return refusals.stalled(
             self.source, where, task.progress.position, len(self.tasks) - 1, seconds, self.opened.complaints
         )
+
+
+def _written_as(kind: int, timestamp: int) -> int:
+    """What is written for a timestamp that is not positive. The client would take 0 for the time of writing."""
+    return NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE or timestamp < 0 else _NEARLY_0
