@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     progress_groups,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.copying import Job
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copying import copy
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import parallel_tasks
@@ -47,7 +47,9 @@ def carry_out(
     say("making topics and holding their retention back")
     topics, largest = backlog_topics.prepare(destination, backlog.topics, lambda noted: save(with_topics(noted)))
     backlog = with_topics(topics)
-    if backlog.bins():
+    left = sum(each.end - each.start for each in backlog.ranges)
+    if left:
+        say(f"copying at most {counted(left, 'record')} on Spark, which is starting")
         with open_session(options.spark) as spark, watched(backlog, destination, say):
             copy(spark, source, destination, _jobs(backlog, source, largest, options, parallel_tasks(spark)))
     done = _finished(backlog, destination)

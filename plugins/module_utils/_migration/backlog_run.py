@@ -10,7 +10,11 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog as planning
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_copy, backlog_entries
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import (
+    backlog_copy,
+    backlog_entries,
+    backlog_obstacles,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog import Options
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_copy import Save
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_entries import RangeSummary
@@ -72,7 +76,7 @@ def run(
     else:
         backlog = before
         warnings += planning.check_known(before, snapshot, wanted, source, destination, options)
-    sizes = planning.sizes(backlog, source)
+    sizes = backlog_obstacles.sizes(backlog, source)
     if save is not None and not backlog.is_done:
         backlog = backlog_copy.carry_out(backlog, source, destination, options, save, say)
         warnings += backlog_copy.remove_progress(backlog, destination)

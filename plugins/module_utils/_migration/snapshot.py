@@ -11,7 +11,12 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    GroupBusy,
+    InvalidInput,
+    NotFound,
+    Refused,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
@@ -125,6 +130,16 @@ def take(connection: Connection, selection: Selection, on_active_group: str, sur
         ),
     )
     return Taken(snapshot, selected.left_out, selected_topics.left_out, foreign, active, skipped)
+
+
+def check_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
+    """Raise Refused for a snapshot of another cluster; one in CSV does not tell."""
+    if snapshot.cluster_id not in (None, source_id):
+        raise Refused(
+            f"the snapshot was taken of cluster {snapshot.cluster_id}, and this is cluster {source_id}",
+            cluster=str(source),
+            remedy="take the snapshot again, or connect to the cluster that it was taken of",
+        )
 
 
 def _has_offsets(reading: GroupReading) -> bool:

@@ -22,11 +22,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.readi
     Side,
     settle,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.snapshot import check_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.wide import settle_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     InvalidInput,
-    Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
@@ -83,12 +83,7 @@ def translate(
     """
     wanted = drafts.from_snapshot(snapshot, mapping)
     source_id, destination_id = topics.cluster_id(source), topics.cluster_id(destination)
-    if snapshot.cluster_id not in (None, source_id):
-        raise Refused(
-            f"the snapshot was taken of cluster {snapshot.cluster_id}, and this is cluster {source_id}",
-            cluster=str(source),
-            remedy="take the snapshot again, or connect to the cluster that it was taken of",
-        )
+    check_cluster(snapshot, source_id, source)
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
     if merged and options.strategy == "identical":
         raise InvalidInput(

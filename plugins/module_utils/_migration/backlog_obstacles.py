@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What stands in the way of a backlog's copy: missing rights, lost files, full disks."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
+    groups,
+    permissions,
+    positions,
+    storage,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups, transactional_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+
+def check_rights(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
+    """Raise NotAuthorized that names every ACL which is missing on a cluster. members: the destination's groups."""
+    progress, names = all_groups(backlog), [topic.name for topic in backlog.topics]
+    here = permissions.missing_acls(source, reads_topics={topic.source for topic in backlog.topics})
+    there = permissions.missing_acls(
+        destination,
+        reads_groups=[*members, *progress],
+        commits_groups=progress,
+        writes_topics=names,
+        transactional_ids=[transactional_id(backlog.name, number) for number in backlog.bins()],
+    )
+    for connection, lacking in ((source, here), (destination, there)):
+        if lacking:
+            raise NotAuthorized(
+                f"missing ACL {', '.join(lacking)}",
+                cluster=str(connection),
+                remedy="grant it to the user of this cluster; for names that begin with streamshift- by one prefixed ACL",
+            )
+
+
+def check_unknown(backlog: Backlog, destination: Connection) -> None:
+    """Raise Refused for a copy that was begun and whose file is gone: its ends and boundaries were others."""
+    names = all_groups(backlog)
+    for name, reading in sorted(groups.read_groups(destination, names, stable=False).items()):
+        if reading.offsets:
+            raise Refused(
+                "this copy was begun already, and its copy file is missing",
+                cluster=str(destination),
+                group=name,
+                remedy="restore the copy file, or remove what was copied and this group, and begin anew",
+            )
+
+
+def check_room(backlog: Backlog, source: Connection, destination: Connection) -> None:
+    """Raise Refused where the destination's disks are too small, as far as brokers tell."""
+    room = storage.usable_bytes(destination)
+    known = [size for size in sizes(backlog, source).values() if size is not None]
+    if room is not None and sum(known) > sum(room.values()):
+        raise BrokerError(
+            f"about {sum(known) >> 20} MB are to be copied, and {sum(room.values()) >> 20} MB are free",
+            cluster=str(destination),
+            remedy="free space on the brokers' disks, or copy fewer topics",
+        )
+
+
+def sizes(backlog: Backlog, source: Connection) -> dict[TopicPartition, int | None]:
+    """About how many bytes each range has on the source's disks, by its share of the offsets; None where nobody tells."""
+    found = storage.log_sizes(source, [each.source for each in backlog.ranges])
+    if found is None:
+        return {each.source: None for each in backlog.ranges}
+    bounds = positions.partition_bounds(source, [each.source for each in backlog.ranges])
+    result: dict[TopicPartition, int | None] = {}
+    for each in backlog.ranges:
+        its = bounds[each.source]
+        offsets = max(1, its.high_watermark - its.log_start)
+        result[each.source] = found.get(each.source, 0) * min(each.end - each.start, offsets) // offsets
+    return result

@@ -1,0 +1,131 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which records of each partition groups have not consumed, and where the destination's logs end before these come."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
+
+# Of a Spark cluster nobody knows before a session is open; more bins than cores do no harm.
+_CORES_ELSEWHERE = 16
+
+
+def quiet_bounds(
+    source: Connection, partitions: t.Collection[TopicPartition], idle_wait: float | None
+) -> dict[TopicPartition, Bounds]:
+    """Where the logs begin and end, once nobody writes them any more.
+
+    idle_wait: seconds between two looks, which must show the same; None for one look at what may still be written.
+    Raises Refused.
+    """
+    first = positions.partition_bounds(source, partitions)
+    if idle_wait is None or not partitions:
+        return first
+    time.sleep(idle_wait)
+    second = positions.partition_bounds(source, partitions)
+    for where, its in sorted(second.items()):
+        if its.high_watermark != first[where].high_watermark:
+            what = f"the log grows: from {first[where].high_watermark} to {its.high_watermark} in {idle_wait:g} s"
+        elif its.end != its.high_watermark:
+            what = f"a transaction is open: the log ends at {its.high_watermark}, and is stable up to {its.end}"
+        else:
+            continue
+        raise Refused(
+            what,
+            cluster=str(source),
+            why="what is written from now on would not be copied",
+            remedy="stop the producers, or set live to copy what is there now and leave the rest",
+            **where._asdict(),
+        )
+    return second
+
+
+def open_ranges(
+    wanted: t.Iterable[Draft], bounds: t.Mapping[TopicPartition, Bounds], source: Connection, on_uncommitted: str
+) -> list[BacklogRange]:
+    """For each partition the range from the first group's offset to the end, without bins and the destination's ends."""
+    stands: dict[TopicPartition, set[int]] = {}
+    names: dict[TopicPartition, TopicPartition] = {}
+    for draft in wanted:
+        its = bounds[draft.source_partition]
+        offset = standing(draft, its.log_start, its.end, on_uncommitted)
+        names[draft.source_partition] = draft.partition
+        its_stands = stands.setdefault(draft.source_partition, set())
+        if offset is None:
+            continue
+        if offset > its.end:
+            beyond = offset > its.high_watermark
+            raise Refused(
+                f"offset {offset} is committed, and the log "
+                + (f"ends at {its.high_watermark}" if beyond else f"is stable up to {its.end} only"),
+                cluster=str(source),
+                group=draft.source_group,
+                why="the topic was recreated or truncated" if beyond else "a transaction is open",
+                remedy="reset the group, or leave it or the topic out" if beyond else "wait for it, or end it",
+                **draft.source_partition._asdict(),
+            )
+        its_stands.add(max(offset, its.log_start))
+    found = []
+    for where, offsets in sorted(stands.items()):
+        end = bounds[where].end
+        start = min(offsets, default=end)
+        boundaries = tuple(sorted(offset for offset in offsets if offset < end))
+        found.append(BacklogRange(where, start, end, names[where], 0, None, boundaries))
+    return found
+
+
+def standing(draft: Draft, start: int, end: int, on_uncommitted: str) -> int | None:
+    """Where a group stands at the source, or is to stand by policy where it has committed nothing; None for nowhere."""
+    if draft.committed is not None:
+        return draft.offset
+    return {"start": start, "end": end}.get(on_uncommitted)
+
+
+def dealt_out(found: t.Sequence[BacklogRange], spark: SparkOptions) -> list[BacklogRange]:
+    """The ranges, each with the number of the bin that copies it; a partition has one writer."""
+    asked = [Range(each.source, each.start, each.end) for each in found]
+    dealt = bins(asked, _cores(spark), split=False)
+    numbers = {piece.number: number for number, pieces in enumerate(dealt) for piece in pieces}
+    return [dataclasses.replace(each, number=numbers.get(place)) for place, each in enumerate(found)]
+
+
+def ends(
+    destination: Connection, found: t.Sequence[BacklogRange], existing: t.Collection[str], append: bool
+) -> dict[TopicPartition, int]:
+    """Where the destination's logs end now; 0 in topics that are still to be made."""
+    there = [each.destination for each in found if each.destination.topic in existing]
+    bounds = positions.partition_bounds(destination, there) if there else {}
+    for where, its in sorted(bounds.items()):
+        if its.log_start < its.high_watermark and not append:
+            raise Refused(
+                f"the topic is not empty: it has offsets {its.log_start} to {its.high_watermark}",
+                cluster=str(destination),
+                why="groups would have to tell copied records from those that were there",
+                remedy="name another topic in topic_map, empty this one, or set append to write behind what is there",
+                **where._asdict(),
+            )
+    return {each.destination: bounds[each.destination].end if each.destination in bounds else 0 for each in found}
+
+
+def _cores(spark: SparkOptions) -> int:
+    given = re.fullmatch(r"local(?:\[(\*|\d+).*\])?", spark.master) if spark.is_local else None
+    if given is None:
+        return _CORES_ELSEWHERE
+    return (os.cpu_count() or 1) if given[1] == "*" else int(given[1] or 1)
