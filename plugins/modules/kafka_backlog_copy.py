@@ -207,6 +207,12 @@ topics:
   elements: str
   sample:
     - "orders: created with 6 partitions, replication factor 3"
+held_back:
+  description: Topics of the destination that have not got their settings back yet, sorted.
+  returned: success
+  type: list
+  elements: str
+  sample: [orders]
 entries:
   description: Where every group stands among the copied records, as the plan says it. Offsets are null in check mode.
   returned: success
@@ -259,8 +265,8 @@ summary:
   type: list
   elements: str
   sample:
-    - "topic   partitions  records at most     MB"
-    - "orders           6            48210    7.4"
+    - "topic   partition         start           end  records at most        MB  from"
+    - "orders          0         41877         50000             8123       1.2  billing"
 """
 
 import typing as t

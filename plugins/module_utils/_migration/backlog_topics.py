@@ -144,13 +144,15 @@ def lines(planned: t.Iterable[BacklogTopic]) -> list[str]:
         if topic.created is not None:
             partitions, factor, _configs = topic.created
             said.append(f"{topic.name}: created with {partitions} partitions, replication factor {factor}")
-        if topic.held_back:
+        if topic.restored:
+            said.append(f"{topic.name}: {', '.join(sorted(topic.held_back))} are what they were before the copy")
+        elif topic.held_back:
             held = ", ".join(
-                f"{name}={each.during} (before: {'default' if each.before is None else each.before})"
+                f"{name}={each.during} instead of {'the default' if each.before is None else each.before}"
                 for name, each in sorted(topic.held_back.items())
+                if each.during != each.before
             )
-            until = "again as before" if topic.restored else "until every group is past the backlog"
-            said.append(f"{topic.name}: {held}, {until}")
+            said.append(f"{topic.name}: until every group is past the backlog, {held}")
     return said
 
 

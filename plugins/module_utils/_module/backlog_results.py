@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_topics
@@ -13,6 +14,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backl
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_run import Outcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import results
+
+_GROUPS = 3  # that a line names
 
 
 def result(outcome: Outcome) -> dict[str, t.Any]:
@@ -24,6 +27,7 @@ def result(outcome: Outcome) -> dict[str, t.Any]:
     return {
         "ranges": [_row(each) for each in outcome.ranges],
         "topics": backlog_topics.lines(backlog.topics),
+        "held_back": sorted(topic.name for topic in backlog.topics if topic.held_back and not topic.restored),
         "entries": rows,
         "summary": _summary(outcome),
         "diff": results.diff(_lines(outcome.before), _lines(backlog), "copy (before)", "copy (after)"),
@@ -47,32 +51,39 @@ def _row(each: RangeSummary) -> dict[str, t.Any]:
 
 
 def _summary(outcome: Outcome) -> list[str]:
-    """A table: a line a topic; then what has expired, and what is done with the topics."""
-    topics: dict[str, list[RangeSummary]] = {}
-    for each in outcome.ranges:
-        topics.setdefault(each.range.source.topic, []).append(each)
-    width = max(len(name) for name in ["topic", *topics])
-    copied = outcome.backlog.is_done
-    head = f"{'topic':<{width}}  partitions  records at most        MB" + ("      copied" if copied else "")
-    lines = [head]
-    for name, its in topics.items():
-        records = sum(each.range.end - each.range.start for each in its)
-        line = f"{name:<{width}}  {len(its):>10}  {records:>15}  {_megabytes(its):>8}"
-        if copied:
-            line += f"  {sum(each.range.done.records for each in its if each.range.done):>10}"
-        lines.append(line)
-    for each in outcome.ranges:
-        if each.lost:
-            first = ", ".join(each.groups)
+    """A table: a line a partition, the sums of each topic, and what is done with the topics."""
+    width = max([len("topic"), *(len(each.range.source.topic) for each in outcome.ranges)])
+    is_done = outcome.backlog.is_done
+    copied = "      copied" if is_done else ""
+    lines = [f"{'topic':<{width}}  partition         start           end  records at most        MB{copied}  from"]
+    for topic, of_topic in itertools.groupby(outcome.ranges, lambda each: each.range.source.topic):
+        its = list(of_topic)
+        for each in its:
+            where, start, end = each.range.source.partition, each.range.start, each.range.end
             lines.append(
-                f"  {each.range.source}: {each.lost} offsets that {first} has not consumed have left the source"
+                f"{topic:<{width}}  {where:>9}  {start:>12}  {end:>12}  {_amounts([each], is_done)}  {_from(each)}".rstrip()
             )
+        if its[1:]:
+            lines.append(f"{topic:<{width}}  {'all':>9}  {'':>12}  {'':>12}  {_amounts(its, is_done)}")
     return lines + [f"  {line}" for line in backlog_topics.lines(outcome.backlog.topics)]
 
 
-def _megabytes(its: t.Iterable[RangeSummary]) -> str:
+def _amounts(its: t.Collection[RangeSummary], is_done: bool) -> str:
+    """Three columns, as wide as their heads."""
     sizes = [each.bytes for each in its]
-    return "?" if None in sizes else f"{sum(size or 0 for size in sizes) / 1e6:.1f}"
+    megabytes = "?" if None in sizes else f"{sum(size or 0 for size in sizes) / 1e6:.1f}"
+    records = sum(each.range.end - each.range.start for each in its)
+    copied = sum(each.range.done.records for each in its if each.range.done)
+    return f"{records:>15}  {megabytes:>8}" + (f"  {copied:>10}" if is_done else "")
+
+
+def _from(each: RangeSummary) -> str:
+    """Which groups set the start, and what is to be said of it."""
+    more = len(each.groups) - _GROUPS
+    groups = ", ".join(each.groups[:_GROUPS]) + (f" and {more} more" if more > 0 else "")
+    lost = f"{each.lost} offsets before the start have expired, and are lost" if each.lost else ""
+    nothing = "nothing to copy" if each.range.start == each.range.end else ""
+    return "; ".join(part for part in (groups, lost, nothing) if part)
 
 
 def _lines(backlog: Backlog | None) -> list[str]:
