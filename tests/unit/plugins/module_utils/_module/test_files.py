@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
 
 NOBODY = 65534
+COLLECTIONS = Path(__file__).parents[5] / ".ansible/collections"
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def test_a_path_that_can_be_no_file_is_told_before_anything_is_done(tmp_path):
 
 
 def run(script: str, **options: object) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {**os.environ, "PYTHONPATH": str(COLLECTIONS)}
     return subprocess.Popen([sys.executable, "-c", script], env=environment, text=True, **options)  # type: ignore[call-overload,no-any-return]
 
 
