@@ -85,7 +85,7 @@ def _jobs(
             tuple(ranges),
             tuple(progress_groups(backlog.name, ranges)),
             {each.source: bounds[each.source].log_start for each in ranges},
-            min(largest[each.destination.topic] for each in ranges),
+            {each.destination.topic: largest[each.destination.topic] for each in ranges},
             limit and limit / min(len(dealt), parallel),
         )
         for number, ranges in dealt.items()

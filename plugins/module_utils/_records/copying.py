@@ -63,8 +63,8 @@ class Job(t.NamedTuple):
     """What one worker copies, and how. name: of the whole copy. number: of this bin of it.
 
     groups: how many progress groups the whole copy has. log_starts: where the source's logs begin now, for records may
-    have expired since the copy was planned. largest: what the destination's topics take as a batch, in bytes, the least of
-    them. bytes_per_second: of keys and values, None for as fast as it goes.
+    have expired since the copy was planned. largest: what each of the destination's topics takes as a batch, in bytes,
+    compressed. bytes_per_second: of keys and values, None for as fast as it goes.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Job(t.NamedTuple):
     ranges: tuple[BacklogRange, ...]
     groups: tuple[str, ...]
     log_starts: dict[TopicPartition, int]
-    largest: int
+    largest: dict[str, int]
     bytes_per_second: float | None = None
 
 
@@ -82,8 +82,8 @@ def copy_bin(source: Connection, destination: Connection, job: Job) -> tuple[int
     All or nothing of every transaction: after an error, or a death, the next attempt goes on behind the last one that was
     committed. Raises MigrationError.
     """
-    limits = {"message.max.bytes": max(1000, job.largest), "batch.size": max(1, min(_BATCH, job.largest * 9 // 10))}
-    transactions = Transactions(destination, transactional_id(job.name, job.number), job.groups, limits)
+    batch = {"batch.size": max(1, min(_BATCH, min(job.largest.values()) * 9 // 10))}
+    transactions = Transactions(destination, transactional_id(job.name, job.number), job.groups, batch)
     try:
         tasks = _tasks(destination, job, transactions)
         if not tasks:
@@ -118,10 +118,9 @@ class _Task:
 
 @dataclasses.dataclass(slots=True)
 class _Largest:
-    """The largest record of a transaction, to be named where it is too large."""
+    """The largest record of a partition in a transaction, to be named where it is too large. offset: the source's."""
 
     size: int = 0
-    where: TopicPartition | None = None
     offset: int = 0
 
 
@@ -160,7 +159,7 @@ class _Copy:
     job: Job
     moved: dict[TopicPartition, _Task] = dataclasses.field(default_factory=dict)
     lost: list[KafkaError] = dataclasses.field(default_factory=list)
-    largest: _Largest = dataclasses.field(default_factory=_Largest)
+    largest: dict[TopicPartition, _Largest] = dataclasses.field(default_factory=dict)
     records: int = 0
     bytes: int = 0
 
@@ -186,7 +185,7 @@ class _Copy:
     def _fill(self, begun: float) -> None:
         """Send records until the transaction is large or old enough."""
         consume, poll = self.opened.consumer.consume, self.transactions.producer.poll
-        self.largest = _Largest()
+        self.largest.clear()
         records, size = self.records + _RECORDS, self.bytes + _BYTES
         now = fresh = time.monotonic()
         end = now + _SECONDS
@@ -203,11 +202,9 @@ class _Copy:
                     where: t.Any = (topic, partition)  # equal to the key, and quicker to make
                     task = self.tasks.get(where)
                     if task is not None and self._take(task, list(stretch)):
-                        ended.append(task)
+                        ended.append(self.tasks.pop(where))  # what else comes of it is no longer wanted
             if ended:
                 self.opened.consumer.incremental_unassign([Position(*task.range.source) for task in ended])
-                for task in ended:
-                    del self.tasks[task.range.source]
             poll(0)
             if self.lost:
                 raise KafkaException(self.lost[0])
@@ -243,7 +240,8 @@ class _Copy:
         last of the stretch.
         """
         topic, partition = task.range.destination
-        produce, progress, largest = self.transactions.producer.produce, task.progress, self.largest
+        produce, progress = self.transactions.producer.produce, task.progress
+        largest = self.largest.setdefault(task.range.destination, _Largest())
         due, last, size = task.next_due(), records[-1], 0
         for message in records:
             landed, offset = None, message.offset()
@@ -258,7 +256,7 @@ class _Copy:
             length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
             size += length
             if length > largest.size:
-                largest.size, largest.where, largest.offset = length, task.range.source, offset
+                largest.size, largest.offset = length, offset
             while True:
                 try:
                     if headers:
@@ -319,14 +317,16 @@ class _Copy:
         return False
 
     def _unwritten(self, error: KafkaError) -> MigrationError:
-        where = self.largest.where
-        if error.code() != KafkaError.MSG_SIZE_TOO_LARGE or where is None:
+        if error.code() != KafkaError.MSG_SIZE_TOO_LARGE or not self.largest:
             return refusals.unwritten(self.destination, error, "records cannot be written")
+        limits = self.job.largest
+        where, most = max(self.largest.items(), key=lambda each: each[1].size - limits[each[0].topic])
         return BrokerError(
-            f"a record is larger than the topic takes; the largest one, of source offset {self.largest.offset}, "
-            f"has {self.largest.size} bytes, and max.message.bytes is {self.job.largest}",
+            f"a record is larger than the topic takes; the largest one, of source offset {most.offset}, "
+            f"has {most.size} bytes, and max.message.bytes is {limits[where.topic]}",
             cluster=str(self.destination),
-            remedy="raise max.message.bytes of the topic there, and run again: the copy goes on where it has ended",
+            remedy="raise max.message.bytes of the topic there, or set compression.type in client_config, and run "
+            "again: the copy goes on where it has ended",
             **where._asdict(),
         )
 

@@ -46,6 +46,8 @@ _SETTINGS = {
     "transaction.timeout.ms": _TRANSACTION_SECONDS * 1000,
     "linger.ms": 20,
     "batch.num.messages": 100_000,
+    # Before compression. What a topic takes is the broker's word, and is about compressed batches.
+    "message.max.bytes": 100 << 20,
     "queue.buffering.max.messages": 500_000,
     "queue.buffering.max.kbytes": 128 << 10,
     "enable.metrics.push": False,
@@ -61,7 +63,7 @@ class Transactions:
     ) -> None:
         """Take over from whoever has used this transactional id. Raises NotAuthorized, ConnectionFailed or BrokerError.
 
-        settings: librdkafka's properties for batches and messages.
+        settings: librdkafka's properties for batches.
         """
         self._destination = destination
         self._keepers: list[Consumer] = []
