@@ -94,3 +94,7 @@ class Locked(MigrationError):
 
 class SparkFailed(MigrationError):
     """Spark did not start, or could not do its work; errors of Kafka come out of it as what they are."""
+
+
+class DamagedRecord(MigrationError):
+    """A record of an internal topic that is not what its topic holds, or of a version that this release cannot read."""

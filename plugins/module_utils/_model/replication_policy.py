@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What MirrorMaker 2 calls topics and its own internal topics, by its replication policy.
+
+Rules: DefaultReplicationPolicy, IdentityReplicationPolicy and MirrorMakerConfig of Kafka; Connect's three topics keep their dots
+whatever the separator is. An alias cannot be told from a topic's name (us-east_1.x is a legal one), so it is asked for.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+
+class InternalTopic(t.NamedTuple):
+    """Where an internal topic is: on the source or the target cluster, and by which name."""
+
+    cluster: t.Literal["source", "target"]
+    name: str
+
+
+class ReplicationPolicy(t.NamedTuple):
+    """MirrorMaker 2's settings of one flow, as far as they decide names.
+
+    name: default or identity. separator: replication.policy.separator. internal_separator: whether internal topics are
+    called with it, too (replication.policy.internal.topic.separator.enabled). syncs_at: offset-syncs.topic.location.
+    """
+
+    source_alias: str
+    target_alias: str
+    name: str = "default"
+    separator: str = "."
+    internal_separator: bool = True
+    syncs_at: t.Literal["source", "target"] = "source"
+
+    def topic(self, topic: str) -> str:
+        """What the target calls a topic of the source."""
+        if self.name == "identity" and topic != "heartbeats":
+            return topic
+        return f"{self.source_alias}{self._separator_of_topics}{topic}"
+
+    def source_topic(self, topic: str) -> str | None:
+        """What the source calls a topic of the target; None for one that this flow has not made."""
+        prefix = f"{self.source_alias}{self._separator_of_topics}"
+        if self.name == "identity" and topic != f"{prefix}heartbeats":
+            return topic
+        return topic.removeprefix(prefix) if topic.startswith(prefix) and topic != prefix else None
+
+    @property
+    def checkpoints(self) -> InternalTopic:
+        """Where MirrorCheckpointConnector writes."""
+        return InternalTopic("target", self._internal(self.source_alias, "checkpoints"))
+
+    @property
+    def offset_syncs(self) -> InternalTopic:
+        """Where MirrorSourceConnector writes which offsets a record has; named after the other cluster."""
+        other = self.target_alias if self.syncs_at == "source" else self.source_alias
+        return InternalTopic(self.syncs_at, self._internal("mm2-offset-syncs", other))
+
+    @property
+    def connect_offsets(self) -> InternalTopic:
+        """Where a MirrorMaker 2 that runs by itself keeps how far it is; in Connect, the worker's offset.storage.topic."""
+        return InternalTopic("target", f"mm2-offsets.{self.source_alias}.internal")
+
+    @property
+    def _separator_of_topics(self) -> str:
+        return "." if self.name == "identity" else self.separator
+
+    def _internal(self, *words: str) -> str:
+        separator = self._separator_of_topics if self.internal_separator else "."
+        return separator.join([*words, "internal"])

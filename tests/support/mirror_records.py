@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The records of a real MirrorMaker 2, as they were found in its topics; what they are is in tests/data/mirror_maker."""
+
+from __future__ import annotations
+
+import base64
+import json
+import typing as t
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[1] / "data/mirror_maker"
+
+
+class Recorded(t.NamedTuple):
+    """One record: the run that it is from, what was found in it, and its bytes."""
+
+    run: str
+    row: dict[str, t.Any]
+    key: bytes | None
+    value: bytes | None
+
+
+def runs() -> dict[str, dict[str, t.Any]]:
+    """Every run of MirrorMaker 2, by policy and version."""
+    return {file.stem: json.loads(file.read_text()) for file in sorted(FOLDER.glob("*-[0-9]*.json"))}
+
+
+def recorded(kind: str) -> list[Recorded]:
+    """All records of a kind: checkpoint, offset-sync, heartbeat, connect-offset."""
+    return [
+        Recorded(run, row, _bytes(row["key_b64"]), _bytes(row["value_b64"]))
+        for run, its in runs().items()
+        for row in its["records"]
+        if row["kind"] == kind
+    ]
+
+
+def replicator() -> list[Recorded]:
+    """The records of an offsets topic with Replicator's among others."""
+    rows = map(json.loads, (FOLDER / "replicator_offsets.jsonl").read_text().splitlines())
+    return [Recorded("replicator", row, _bytes(row["key_b64"]), _bytes(row["value_b64"])) for row in rows]
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)

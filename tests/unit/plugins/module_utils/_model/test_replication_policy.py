@@ -1,0 +1,57 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Names are those that a real MirrorMaker 2 has given."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import (
+    InternalTopic,
+    ReplicationPolicy,
+)
+from tests.support.mirror_records import runs
+
+RUNS = runs()
+
+
+def policy_of(run: str) -> ReplicationPolicy:
+    its = RUNS[run]
+    settings = dict(line.split(" = ") for line in its["extra"].splitlines())
+    return ReplicationPolicy(
+        its["source"],
+        its["target"],
+        "identity" if "Identity" in settings.get("replication.policy.class", "") else "default",
+        settings.get("replication.policy.separator", "."),
+        settings.get("replication.policy.internal.topic.separator.enabled") != "false",
+        settings.get("offset-syncs.topic.location", "source"),  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_internal_topics_are_called_as_they_were(run):
+    policy = policy_of(run)
+    found = {(row["kind"], row["cluster"], row["topic"]) for row in RUNS[run]["records"]}
+    assert ("checkpoint", *policy.checkpoints) in found
+    assert ("offset-sync", *policy.offset_syncs) in found
+    assert ("connect-offset", *policy.connect_offsets) in found
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_topics_are_called_as_they_were_and_known_again(run):
+    policy, its = policy_of(run), RUNS[run]
+    copied = {"orders", "foo", "with-dash.x"} & set(its["topics_source"])
+    assert copied
+    for topic in (*copied, "heartbeats"):
+        assert policy.topic(topic) in its["topics_target"]
+        assert policy.source_topic(policy.topic(topic)) == topic
+
+
+def test_a_topic_of_another_flow_is_not_ours():
+    policy = ReplicationPolicy("onprem", "cloud")
+    assert policy.source_topic("elsewhere.orders") is None
+    assert policy.source_topic("onprem.") is None
+    assert ReplicationPolicy("onprem", "cloud", "identity").source_topic("orders") == "orders"
+    assert policy.checkpoints == InternalTopic("target", "onprem.checkpoints.internal")
