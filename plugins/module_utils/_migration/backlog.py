@@ -113,14 +113,22 @@ def check_known(
             why=f"it was planned from snapshot {known.snapshot}, and this one is {snapshot.digest()}",
             remedy="select what it was planned for and stop the groups, or copy into another directory",
         )
-    names = {each.source: each.destination for each in known.ranges}
+    ranges_of = {each.source: each for each in known.ranges}
+    ends = positions.partition_bounds(source, list(ranges_of))
     for draft in wanted:
-        if names.get(draft.source_partition) != draft.partition:
+        its = ranges_of.get(draft.source_partition)
+        if its is None or its.destination != draft.partition:
             raise Refused(
                 f"the copy was planned without {draft.source_partition} as {draft.partition}",
                 remedy="give the topic_map that it was planned with, or copy into another directory",
             )
-    ends = positions.partition_bounds(source, list(names))
+        begun_at = ranges.standing(draft, ends[its.source].log_start, its.end, options.on_uncommitted)
+        if draft.committed is None and begun_at is not None and begun_at < its.start:
+            raise Refused(
+                f"{draft.source_group} is to begin {its.source} at {begun_at}, and the copy was planned from {its.start} on",
+                cluster=str(source),
+                remedy="give the on_uncommitted that it was planned with, or copy into another directory",
+            )
     grown = {each.source: count for each in known.ranges if (count := ends[each.source].high_watermark - each.end) > 0}
     if not grown:
         return []
