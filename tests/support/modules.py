@@ -114,7 +114,7 @@ def kill(process: subprocess.Popen[str]) -> bool:
 
 
 class Migration:
-    """One migration between two clusters: its three files, and the modules that make and use them."""
+    """One migration between two clusters: its files, and the modules that make and use them."""
 
     def __init__(self, directory: Path, source: t.Any, destination: t.Any) -> None:
         directory.mkdir(exist_ok=True)
@@ -123,6 +123,7 @@ class Migration:
         self.destination = _connection(destination)
         self.servers = destination
         self.snapshot_file = directory / "snapshot.json"
+        self.copy_file = directory / "copy.json"
         self.plan_file = directory / "plan.json"
         self.receipt_file = directory / "receipt.json"
 
@@ -135,6 +136,12 @@ class Migration:
         """kafka_offset_translate of what the snapshot holds."""
         its = {"source": self.source, "destination": self.destination, **self._files("snapshot", "plan", "receipt")}
         return via("kafka_offset_translate", **its | options)
+
+    def backlog(self, via: t.Callable[..., t.Any] = succeeds, **options: t.Any) -> t.Any:
+        """kafka_backlog_copy of what the snapshot's groups have not consumed, from topics that nobody writes."""
+        its = {"source": self.source, "destination": self.destination, "idle_wait": 0.1}
+        its |= self._files("snapshot", "copy", "plan", "receipt") | {"spark": {"master": "local[2,4]"}}
+        return via("kafka_backlog_copy", **its | options)
 
     def commit(self, via: t.Callable[..., t.Any] = succeeds, **options: t.Any) -> t.Any:
         """kafka_offset_commit of the plan, without waiting for consumers that nobody has started."""

@@ -14,6 +14,7 @@ from kafka.admin import (
     ACL,
     ACLOperation,
     ACLPermissionType,
+    ACLResourcePatternType,
     KafkaAdminClient,
     ResourcePattern,
     ResourceType,
@@ -29,11 +30,15 @@ def rights_of(group: str, topic: str) -> dict[str, set[str]]:
 
 
 def grant(cluster: Servers, rights: t.Iterable[str], principal: str = "User:migrator") -> None:
-    """Allow what texts such as "GROUP READ on billing" say, and wait until the brokers know."""
+    """Allow what texts such as "GROUP READ on billing" say, and wait until the brokers know.
+
+    A name that ends with * stands for all that begin with it.
+    """
     acls = []
     for right in rights:
         kind, operation, _on, name = right.split(" ")
-        resource = ResourcePattern(ResourceType[kind], name)
+        pattern = ACLResourcePatternType.PREFIXED if name.endswith("*") else ACLResourcePatternType.LITERAL
+        resource = ResourcePattern(ResourceType[kind], name.removesuffix("*"), pattern)
         acls.append(ACL(principal, "*", ACLOperation[operation], ACLPermissionType.ALLOW, resource))
     with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
         assert not client.create_acls(acls)["failed"]

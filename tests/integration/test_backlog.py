@@ -1,0 +1,174 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What groups have not consumed arrives as it was, each record once, and each group stands where it stood.
+
+An independent client compares every record, and consumes from the offsets of the plan.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from demo.clients import Message, commit, create_topic, produce
+from tests.support.consumers import unconsumed
+from tests.support.kinds import KINDS, check_copy, commit_all, group_of
+from tests.support.modules import Migration, refuses
+from tests.support.rights import grant
+
+NAMES = [kind.__name__ for kind in KINDS]
+RENAMED = {"topic_map": [{"pattern": "(.*)", "to": r"new.\1"}], "group_map": [{"pattern": "(.*)", "to": r"new.\1"}]}
+
+
+class Filled:
+    """Topics of these kinds on a cluster, with groups."""
+
+    def __init__(self, source, kinds=KINDS):
+        self.source, self.suffix = source, uuid.uuid4().hex[:8]
+        self.groups = {}
+        for kind in kinds:
+            topic = self.topic(kind.__name__)
+            self.groups[topic] = kind(source, topic)
+            commit_all(source, topic, self.groups[topic])
+
+    def topic(self, kind):
+        return f"{kind}-{self.suffix}"
+
+
+class Copied:
+    """All of them copied together, and the groups committed."""
+
+    def __init__(self, filled, directory, destination, renamed=False):
+        self.filled, self.destination = filled, destination
+        self.prefix = "new." if renamed else ""
+        self.migration = Migration(directory, filled.source, destination)
+        names = (group_of(topic, number) for topic, its in filled.groups.items() for number in range(len(its)))
+        self.migration.snapshot(*names)
+        self.result = self.migration.backlog(**(RENAMED if renamed else {}))
+        self.migration.commit()
+
+    def check(self, kind):
+        topic = self.filled.topic(kind)
+        groups = self.filled.groups[topic]
+        there = self.prefix + topic
+        entries = self.result["entries"]
+        check_copy(
+            self.filled.source, topic, groups, self.destination, there, entries,
+            lambda number: self.prefix + group_of(topic, number),
+        )  # fmt: skip
+        last = group_of(topic, len(groups) // 2)  # and one of them goes on
+        assert unconsumed(self.destination, self.prefix + last, there) == unconsumed(self.filled.source, last, topic)
+
+
+@pytest.fixture(scope="module")
+def between_new_ones(source, destination, tmp_path_factory):
+    return Copied(Filled(source), tmp_path_factory.mktemp("new") / "migration", destination)
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_every_kind_of_record_arrives_as_it_was(between_new_ones, kind):
+    between_new_ones.check(kind)
+
+
+def test_what_expired_before_the_copy_is_told(between_new_ones):
+    topic = between_new_ones.filled.topic("expired")
+    ranges = {(each["topic"], each["partition"]): each for each in between_new_ones.result["ranges"]}
+    first, second = ranges[topic, 0], ranges[topic, 1]
+    assert (first["start"], first["lost"], first["reason"], first["copied"]) == (20, 15, "expired", 30)
+    assert (second["start"], second["end"], second["lost"], second["copied"]) == (50, 50, 47, 0)
+    assert first["groups"] == [group_of(topic, 0), group_of(topic, 1)]
+    entries = {(each["group"], each["partition"]): each for each in between_new_ones.result["entries"]}
+    assert entries[group_of(topic, 0), 0]["reason"] == "expired"
+    assert "15 offsets from 5 on" in entries[group_of(topic, 0), 0]["detail"]
+    assert entries[group_of(topic, 1), 0]["reason"] is None
+    assert any("15 offsets" in line and topic in line for line in between_new_ones.result["summary"])
+
+
+def test_a_proof_agrees(between_new_ones):
+    said = between_new_ones.migration.verify(method="records", limit=0, spark={"master": "local[2,4]"})
+    assert said["compared"] > 200
+
+
+@pytest.fixture(scope="module")
+def of_the_oldest(old):
+    return Filled(old)
+
+
+@pytest.fixture(scope="module")
+def from_the_oldest(of_the_oldest, kafka39, tmp_path_factory):
+    return Copied(of_the_oldest, tmp_path_factory.mktemp("old") / "migration", kafka39)
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_from_2_8_to_3_9(from_the_oldest, kind):
+    from_the_oldest.check(kind)
+
+
+@pytest.fixture(scope="module")
+def in_one_cluster(of_the_oldest, old, tmp_path_factory):
+    return Copied(of_the_oldest, tmp_path_factory.mktemp("one") / "migration", old, renamed=True)
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_within_one_cluster_under_other_names(in_one_cluster, kind):
+    in_one_cluster.check(kind)
+
+
+def test_to_a_secured_cluster_with_the_documented_rights(source, secured, topic, tmp_path):
+    made, there = f"{topic}-made", f"{topic}-there"
+    for name in (made, there):
+        create_topic(source, name, partitions=2)
+        produce(source, name, [Message(b"%d" % n, partition=n % 2) for n in range(40)])
+    create_topic(secured, there, partitions=2, retention_ms=1000)
+    commit(source, topic, {(name, partition): 7 for name in (made, there) for partition in range(2)})
+    topics = ("READ", "WRITE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
+    grant(
+        secured,
+        ["GROUP READ on streamshift-*", "GROUP DELETE on streamshift-*", "TRANSACTIONAL_ID WRITE on streamshift-*"]
+        + [f"TOPIC {operation} on {name}" for name in (made, there) for operation in topics]
+        + [f"TOPIC CREATE on {made}", f"GROUP READ on {topic}"],  # the latter to commit
+    )
+    migration = Migration(tmp_path / "migration", source, secured)
+    migration.destination = secured.connection_as("migrator")
+    migration.snapshot(topic)
+    assert not migration.backlog()["warnings"]
+    migration.commit()
+    for name in (made, there):
+        assert unconsumed(secured, topic, name) == unconsumed(source, topic, name)
+    assert len(unconsumed(secured, topic, made)) == 26
+
+
+def test_a_partition_without_a_commit(source, destination, topic, tmp_path):
+    create_topic(source, topic, partitions=3)
+    produce(source, topic, [Message(b"%d" % n, partition=n % 3) for n in range(30)])
+    other = f"{topic}-other"
+    commit(source, topic, {(topic, 0): 4})
+    commit(source, other, {(topic, 1): 6})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.snapshot(topic, other)
+    result = migration.backlog(on_uncommitted="start")
+    assert {each["partition"]: each["copied"] for each in result["ranges"]} == {0: 10, 1: 10, 2: 10}
+    found = {(each["group"], each["partition"]): (each["verdict"], each["offset"]) for each in result["entries"]}
+    assert [found[topic, partition] for partition in range(3)] == [("exact", 4), ("requested", 0), ("requested", 0)]
+    assert [found[other, partition] for partition in range(3)] == [("requested", 0), ("exact", 6), ("requested", 0)]
+
+
+def test_a_partition_without_a_commit_is_left_alone_until_told_otherwise(source, destination, topic, tmp_path):
+    create_topic(source, topic, partitions=2)
+    produce(source, topic, [Message(b"%d" % n, partition=n % 2) for n in range(20)])
+    commit(source, topic, {(topic, 0): 4})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.snapshot(topic)
+    result = migration.backlog()
+    assert [(each["verdict"], each["offset"]) for each in result["entries"]] == [("exact", 0), ("uncommitted", None)]
+    assert [each["copied"] for each in result["ranges"]] == [6, 0]
+    entries = migration.backlog(on_uncommitted="end")["entries"]
+    assert [(each["verdict"], each["offset"]) for each in entries] == [("exact", 0), ("requested", 0)]
+    files = migration.files()
+    # What was not copied would be lost to the group.
+    message = migration.backlog(via=refuses, on_uncommitted="start")
+    assert f"{topic} is to begin {topic}-1 at 0" in message and "on_uncommitted" in message
+    assert migration.files() == files
