@@ -171,6 +171,7 @@ class _Copy:
         begun = time.monotonic()
         try:
             while self.tasks or self.moved:
+                time.sleep(self._ahead(begun))  # before a transaction is open, which readers of the destination wait for
                 self.transactions.begin()
                 self._fill(begun)
                 self._commit()
@@ -208,10 +209,14 @@ class _Copy:
             poll(0)
             if self.lost:
                 raise KafkaException(self.lost[0])
-            if self.job.bytes_per_second:
-                ahead = self.bytes / self.job.bytes_per_second - (time.monotonic() - begun)
-                time.sleep(max(0.0, min(ahead, end - now)))
+            time.sleep(max(0.0, min(self._ahead(begun), end - time.monotonic())))
             fresh = now = time.monotonic()  # a full queue and a limit are not the source's silence
+
+    def _ahead(self, begun: float) -> float:
+        """How many seconds the copy is ahead of its limit."""
+        if not self.job.bytes_per_second:
+            return 0.0
+        return max(0.0, self.bytes / self.job.bytes_per_second - (time.monotonic() - begun))
 
     def _take(self, task: _Task, stretch: list[t.Any]) -> bool:
         """Send messages of one partition; -> has its range ended with them?"""

@@ -1,0 +1,191 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Attempts to copy, each in a process of its own, that are killed or frozen: at a chosen step, or by the test at any moment.
+
+As a program: ``python -m tests.support.killing MODULE FUNCTION < options.json`` runs a module that dies where it calls FUNCTION.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import typing as t
+from multiprocessing import forkserver
+from pathlib import Path
+from unittest import mock
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import copying, transactions
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import Producer
+from tests.support.spark import java_processes
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 60.0
+CALLS = (
+    "init_transactions",
+    "begin_transaction",
+    "produce",
+    "flush",
+    "send_offsets_to_transaction",
+    "commit_transaction",
+)
+# So small that whatever dies does it in the middle of something.
+SMALL = {"_TAKEN": 20, "_RECORDS": 100, "_SECONDS": 0.05}
+_BEGUN = "begun"
+_DURING_SECONDS = 0.002
+
+
+class Step(t.NamedTuple):
+    """Where an attempt stops by itself: before, during or after the so-manieth call of a method of its producer."""
+
+    call: str
+    when: str
+    count: int = 1
+    by: signal.Signals = signal.SIGKILL
+
+
+class Attempt:
+    """A begun attempt to copy a bin in small transactions."""
+
+    def __init__(self, source: Connection, destination: Connection, job: copying.Job, step: Step | None = None) -> None:
+        context = multiprocessing.get_context("forkserver")
+        if not _is_prepared():
+            context.set_forkserver_preload([__name__])
+            with mock.patch.dict(os.environ, PYTHONPATH=f"{ROOT / '.ansible/collections'}:{ROOT}"):
+                forkserver.ensure_running()  # once: what attempts import is the slow part of their start
+        self._said, answers = context.Pipe(duplex=False)
+        self.process = context.Process(target=_copy, args=(source, destination, job, step, answers), daemon=True)
+        self.process.start()
+        answers.close()
+
+    def begun(self) -> None:
+        """Wait until it has begun its first transaction."""
+        assert self._said.recv() == _BEGUN
+
+    def kill(self) -> bool:
+        """Kill it; False when it has ended before."""
+        self.process.kill()
+        return self.died()
+
+    def died(self) -> bool:
+        """Wait for its end. Was it killed?"""
+        self.process.join(SECONDS)
+        return self.process.exitcode == -signal.SIGKILL
+
+    def frozen(self) -> None:
+        """Wait until it has frozen itself."""
+        end = time.monotonic() + SECONDS
+        while Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            assert time.monotonic() < end and self.process.is_alive()
+            time.sleep(0.01)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        assert self.process.pid
+        os.kill(self.process.pid, signal.SIGCONT)
+
+    def outcome(self) -> t.Any:
+        """How many records it has copied, or what it says why it has not."""
+        while (said := self._said.recv()) == _BEGUN:
+            pass
+        self.process.join(SECONDS)
+        assert self.process.exitcode == 0
+        return said
+
+
+def dies_in(function: str, module: str, **options: t.Any) -> None:
+    """Run a module that kills itself where it calls a function, which is named as for mock.patch()."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.killing", module, function],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / '.ansible/collections'}:{ROOT}", "PYTHONWARNINGS": "ignore"},
+        input=json.dumps(options),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stdout
+
+
+def gone(word: str, seconds: float = 15.0) -> None:
+    """Nothing that Spark has started with this word in its environment may be there any more, soon."""
+    end = time.monotonic() + seconds
+    while left := java_processes(word):
+        assert time.monotonic() < end, [(pid, Path(f"/proc/{pid}/cmdline").read_bytes()) for pid in left]
+        time.sleep(0.1)
+
+
+def python_workers(word: str) -> list[int]:
+    """Spark's Python workers with this word in their environment, each of which has one task."""
+    return [pid for pid in java_processes(word) if _is_daemon(pid) and _is_daemon(_parent(pid))]
+
+
+def _is_daemon(pid: int) -> bool:
+    """So are the workers called too, which the first daemon begets."""
+    with contextlib.suppress(OSError):
+        return b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+def _parent(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return 0
+
+
+def _is_prepared() -> bool:
+    return forkserver._forkserver._forkserver_pid is not None  # type: ignore[attr-defined]
+
+
+def _copy(source: Connection, destination: Connection, job: copying.Job, step: Step | None, answers: t.Any) -> None:
+    calls = collections.Counter[str]()
+
+    def stumbling(name: str) -> t.Callable[..., t.Any]:
+        its = getattr(Producer, name)
+
+        def called(self: Producer, *args: t.Any, **keywords: t.Any) -> t.Any:
+            calls[name] += 1
+            here = step is not None and (step.call, step.count) == (name, calls[name])
+            if name == "begin_transaction" and calls[name] == 1:
+                answers.send(_BEGUN)
+            if here and step.when == "before":
+                os.kill(os.getpid(), step.by)
+            if here and step.when == "during":
+                threading.Timer(_DURING_SECONDS, os.kill, (os.getpid(), step.by)).start()
+            result = its(self, *args, **keywords)
+            if here and step.when == "after":
+                os.kill(os.getpid(), step.by)
+            return result
+
+        return called
+
+    stumbler = type("Stumbler", (Producer,), {name: stumbling(name) for name in CALLS})
+    with mock.patch.multiple(copying, **SMALL), mock.patch.object(transactions, "Producer", stumbler):
+        try:
+            records, _bytes = copying.copy_bin(source, destination, job)
+        except MigrationError as exc:
+            answers.send(str(exc))
+        else:
+            answers.send(records)
+
+
+if __name__ == "__main__":
+    from tests.support.modules import run
+
+    def die(*_args: t.Any, **_keywords: t.Any) -> t.NoReturn:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("still alive")
+
+    with mock.patch(sys.argv[2], die):
+        print(json.dumps(run(sys.argv[1], **json.load(sys.stdin))))
