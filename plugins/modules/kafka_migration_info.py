@@ -37,6 +37,12 @@ options:
     description:
       - The same for the receipt file, and one of another destination cluster is a problem, too.
     type: path
+  copy:
+    description:
+      - Path of the copy file, where M(streamshift.kafka.kafka_backlog_copy) is going to copy the records. One that is damaged
+        is a problem. So is a right to write the destination's topics that is missing, and, unless everything is copied
+        already, whatever is missing of what O(spark) says.
+    type: path
   verify:
     description:
       - How the result is going to be proved. V(records) needs what O(spark) says, and what is missing is a problem.
@@ -91,7 +97,7 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
@@ -103,8 +109,11 @@ def look(module: AnsibleModule) -> dict[str, t.Any]:
     params = module.params
     _unused, damaged = _read(params["plan"], plan.from_json)
     written, damaged_too = _read(params["receipt"], receipt.from_json)
+    copied, damaged_as_well = _read(params["copy"], backlog.from_json)
     spark = options.spark_options(params)
-    lacking = use_case.lacking_for_spark(spark) if params["verify"] == "records" else []
+    lacking = use_case.lacking_for_proof(spark) if params["verify"] == "records" else []
+    if params["copy"] and not (copied and copied.is_done):
+        lacking = use_case.lacking_for_copy(spark)
     found = use_case.look(
         options.connection(params, "source"),
         options.connection(params, "destination"),
@@ -112,9 +121,10 @@ def look(module: AnsibleModule) -> dict[str, t.Any]:
         options.mapping(params),
         params["commits"],
         params["on_active_group"],
+        params["copy"] is not None,
     )
     foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
-    problems = dict.fromkeys([*damaged, *damaged_too, *foreign, *lacking, *found.problems])
+    problems = dict.fromkeys([*damaged, *damaged_too, *damaged_as_well, *foreign, *lacking, *found.problems])
     return {"changed": False, "cluster_ids": found.cluster_ids, "problems": list(problems)}
 
 
@@ -142,6 +152,7 @@ def main() -> None:
             "commits": {"type": "bool", "default": True},
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
+            "copy": {"type": "path"},
             "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
             "on_active_group": {"type": "str", "choices": ["warn", "skip_group", "fail"], "default": "warn"},
         },

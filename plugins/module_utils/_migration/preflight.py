@@ -44,11 +44,13 @@ def look(
     mapping: Mapping,
     commits: bool,
     on_active_group: str = "warn",
+    copies: bool = False,
 ) -> Found:
     """Connect to both clusters, and ask for every right that the migration needs.
 
     :param commits: whether the destination's groups will be written, and not only read.
     :param on_active_group: as for a snapshot; fail makes groups that have members a problem.
+    :param copies: whether the destination's topics will be written, too.
     """
     selection.check()
     ids: dict[str, str] = {}
@@ -70,14 +72,20 @@ def look(
     here = {draft.group for draft in wanted}
     there = {draft.partition.topic for draft in wanted}
     needs = {"commits_groups": here, "commits_topics": there} if commits else {}
+    needs |= {"writes_topics": there} if copies else {}
     problems += _missing(destination, reads_groups=here, reads_topics=there, **needs)
     return Found(ids, problems)
 
 
-def lacking_for_spark(options: SparkOptions) -> list[str]:
+def lacking_for_proof(options: SparkOptions) -> list[str]:
     """Why records could not be compared on Spark where this runs; nothing is started."""
+    return [f"{why} {_OTHERWISE}." for why in lacking_for_copy(options)]
+
+
+def lacking_for_copy(options: SparkOptions) -> list[str]:
+    """The same for copying them, which nothing else can."""
     why = obstacle(options)
-    return [] if why is None else [f"{why} {_OTHERWISE}."]
+    return [] if why is None else [why]
 
 
 def foreign_receipt(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str]) -> list[str]:
