@@ -178,7 +178,7 @@ def _active(active: dict[str, str], connection: Connection) -> GroupBusy:
         f"groups still have members: {named}",
         cluster=str(connection),
         why="what they consume from now on would be consumed again at the destination",
-        remedy="stop their consumers and wait for the session timeout, or allow it by on_active_group (group_migration_on_active_source of the role)",
+        remedy="stop their consumers and wait for the session timeout, or allow it by on_active_group (on_active_source of the roles)",
     )
 
 

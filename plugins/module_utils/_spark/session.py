@@ -97,7 +97,7 @@ def obstacle(options: SparkOptions) -> str | None:
         return str(exc)
     if _is_silent(options.master_addresses if options.remote is None else [options.remote_address]):
         what = "master" if options.remote is None else "remote"
-        return f"{options} does not answer. Correct {what} (group_migration_spark.{what}), or start it."
+        return f"{options} does not answer. Correct {what} (spark.{what} of the roles), or start it."
     return None
 
 

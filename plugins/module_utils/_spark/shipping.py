@@ -53,7 +53,7 @@ def check_archives(archives: t.Iterable[str]) -> None:
         if "://" not in path and not Path(path).is_file():
             raise InvalidInput(
                 f"there is no archive {path} on this machine",
-                remedy="correct archives (group_migration_spark.archives)",
+                remedy="correct archives (spark.archives of the roles)",
             )
 
 

@@ -49,7 +49,7 @@ def _unfit(directory: str, why: str | None) -> InvalidInput:
     return InvalidInput(
         f"no folder can be made in {directory}",
         why=why,
-        remedy="set work_directory (group_migration_spark.work_directory) to one that exists and can be written",
+        remedy="set work_directory (spark.work_directory of the roles) to one that exists and can be written",
     )
 
 
