@@ -86,6 +86,13 @@ def change_topic(cluster: Servers, name: str, **settings: str | int) -> None:
         raise RuntimeError(f"topic {name} could not be changed: {answer}")
 
 
+def topic_settings(cluster: Servers, name: str) -> dict[str, str]:
+    """A topic's own settings, by Kafka's names."""
+    resource = ConfigResource(ConfigResourceType.TOPIC, name)
+    found = _control(cluster, lambda client: client.describe_configs([resource]))["topic"][name]
+    return {key: each["value"] for key, each in found.items() if each["config_source"] == "DYNAMIC_TOPIC_CONFIG"}
+
+
 def delete_records(cluster: Servers, topic: str, before: t.Mapping[int, int]) -> None:
     """Make the log of each partition start at the given offset."""
     wanted = {ControlPartition(topic, partition): offset for partition, offset in before.items()}

@@ -49,13 +49,18 @@ class Controller:
         """Play rollback."""
         return self.play("rollback", *words, **variables)
 
-    def play(self, playbook: str, *words: str, **variables: t.Any) -> Played:
+    def migrate_backlog(self, *words: str, **variables: t.Any) -> Played:
+        """Play migrate_backlog; variables are the role's, without its prefix. Spark has one core, and so one worker."""
+        its = {"spark": {"master": "local[1,4]"}, "verify": "records", **variables}
+        return self.play("migrate_backlog", *words, prefix="backlog_migration", **its)
+
+    def play(self, playbook: str, *words: str, prefix: str = "group_migration", **variables: t.Any) -> Played:
         """Play any playbook of the collection, without waiting for consumers that nobody has started.
 
         What is migrated is proved by its anchors, for that needs no Spark, which takes its time to start.
         """
         its = {"source": "onprem", "destination": "cloud", "idle_wait": 0, "verify": "anchors", **variables}
-        extra = json.dumps({f"group_migration_{name}": value for name, value in its.items()})
+        extra = json.dumps({f"{prefix}_{name}": value for name, value in its.items()})
         done = subprocess.run(
             [str(PROGRAMS / "ansible-playbook"), f"streamshift.kafka.{playbook}", "-i", str(self.inventory)]
             + ["-e", extra, *words],

@@ -16,7 +16,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
+    Backlog,
+    BacklogRange,
+    BacklogTopic,
+    Created,
+    Done,
+    HeldBack,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
@@ -36,8 +44,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 DOCS = Path(__file__).parents[3] / "docs"
-EXAMPLES = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)[:3]
-FILES: dict[str, t.Any] = {"snapshot": snapshot, "plan": plan, "receipt": receipt}
+ALL_EXAMPLES = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)
+EXAMPLES = ALL_EXAMPLES[:3] + ALL_EXAMPLES[4:]  # no task reads the report, which stands between them
+FILES: dict[str, t.Any] = {"snapshot": snapshot, "plan": plan, "receipt": receipt, "copy": backlog}
 SCHEMAS = {kind: json.loads((DOCS / f"schemas/{kind}.schema.json").read_text()) for kind in FILES}
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
@@ -73,6 +82,30 @@ def plan_entries(draw: st.DrawFn) -> PlanEntry:
     )
 
 
+counts = st.integers(0, 2**63 - 1)
+topics = st.builds(
+    BacklogTopic,
+    names,
+    names,
+    st.none() | st.builds(Created, st.integers(1, 9), st.integers(1, 9), st.dictionaries(names, texts, max_size=2)),
+    st.dictionaries(names, st.builds(HeldBack, st.none() | texts, texts), max_size=2),
+    st.booleans(),
+)
+done = st.none() | st.builds(
+    Done, counts, counts, st.none() | offsets, counts, counts, st.dictionaries(offsets, offsets, max_size=2)
+)
+ranges = st.builds(
+    BacklogRange,
+    partitions,
+    offsets,
+    offsets,
+    partitions,
+    offsets,
+    st.none() | st.integers(0, 99),
+    st.lists(offsets, max_size=2).map(tuple),
+    done,
+)
+
 documents = {
     "snapshot": st.builds(
         Snapshot,
@@ -94,6 +127,15 @@ documents = {
             st.builds(ReceiptEntry, names, partitions, *[st.none() | commits] * 3),
             max_size=2,
         ).map(tuple),
+    ),
+    "copy": st.builds(
+        Backlog,
+        texts,
+        texts,
+        texts,
+        st.just(Snapshot(None, (), ()).digest()),
+        st.lists(topics, max_size=2).map(tuple),
+        st.lists(ranges, max_size=2).map(tuple),
     ),
 }
 

@@ -18,11 +18,14 @@ def controller(tmp_path):
     return Controller(tmp_path / "infrastructure", onprem=nowhere, cloud=nowhere)
 
 
-@pytest.mark.parametrize("play", ["migrate_groups", "rollback"])
-def test_a_misspelt_variable_is_named_with_the_one_that_was_meant(controller, play):
-    output = failed(controller.play(play, groups=["billing"], on_rewnd="rewind"))
-    assert "group_migration_on_rewnd is no variable of the role group_migration" in output
-    assert "Did you mean group_migration_on_rewind?" in output
+@pytest.mark.parametrize(
+    ("play", "role"),
+    [("migrate_groups", "group_migration"), ("rollback", "group_migration"), ("migrate_backlog", "backlog_migration")],
+)
+def test_a_misspelt_variable_is_named_with_the_one_that_was_meant(controller, play, role):
+    output = failed(controller.play(play, prefix=role, groups=["billing"], verify="none", on_rewnd="rewind"))
+    assert f"{role}_on_rewnd is no variable of the role {role}" in output
+    assert f"Did you mean {role}_on_rewind?" in output
     assert "cannot connect" not in output
 
 
@@ -62,6 +65,13 @@ def test_damaged_files_are_named_where_they_are_though_a_dry_run_works_on_copies
 def test_a_negative_limit_is_told_before_anything_is_written(controller, limit):
     output = failed(controller.migrate_groups(groups=["billing"], **{limit: -1}))
     assert f"group_migration_{limit} is -1. Give 0 or more." in output
+    assert "cannot connect" not in output and controller.files() == {}
+
+
+@pytest.mark.parametrize(("limit", "value"), [("max_bytes_per_second", 0), ("idle_wait", -1)])
+def test_a_limit_of_a_backlogs_copy_that_cannot_be_meant_is_told_before_anything_is_written(controller, limit, value):
+    output = failed(controller.migrate_backlog(groups=["billing"], **{limit: value}))
+    assert f"backlog_migration_{limit} is {value}. Give" in output
     assert "cannot connect" not in output and controller.files() == {}
 
 

@@ -1,0 +1,169 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The role backlog_migration and its playbook, played as users play them."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+
+from demo.clients import (
+    Message,
+    commit,
+    committed,
+    consume,
+    create_topic,
+    list_groups,
+    log_bounds,
+    produce,
+    read,
+    topic_settings,
+)
+from tests.support.consumers import consumed_by_member, content, member
+from tests.support.playbooks import Controller, done, failed
+
+DRY_RUN = "Dry run: nothing of this has been written."
+FILES = ["copy.json", "plan.json", "receipt.json", "report.json", "snapshot.json"]
+MONTH_AGO = int(time.time() * 1000) - 30 * 86_400_000
+
+
+@pytest.fixture
+def controller(source, destination, tmp_path):
+    return Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
+
+
+@pytest.fixture
+def orders(source, topic):
+    """A topic with two partitions of 20 old records, of which a group of its name has not consumed 15 and none."""
+    create_topic(source, topic, partitions=2, retention_ms=-1)
+    produce(source, topic, [Message(b"%d" % n, b"k%d" % n, (), MONTH_AGO + n, n % 2) for n in range(40)])
+    commit(source, topic, {(topic, 0): (5, "kept"), (topic, 1): 20})
+    return topic
+
+
+def home(controller):
+    return controller.directory / "kafka-backlogs/onprem-to-cloud"
+
+
+def ranges(output):
+    """Of a table that was shown: topic, partition, start, end, records and megabytes of each line."""
+    return re.findall(r'"(\S+) +(\d+) +(\d+) +(\d+) +(\d+) +(\S+)', output)
+
+
+def test_the_main_job(source, destination, orders, controller):
+    # A dry run shows every range, and changes nothing at all.
+    dry = done(controller.migrate_backlog("--check", "--diff", groups=[orders]))
+    assert ranges(dry.output) == [(orders, "0", "5", "20", "15", "0.0"), (orders, "1", "20", "20", "0", "0.0")]
+    assert f"{orders}: created with 2 partitions, replication factor 1" in dry.output
+    assert f"2 offsets of {orders} are to be committed; which ones is known when the records are copied." in dry.output
+    assert DRY_RUN in dry.output and dry.changed > 0
+    assert controller.files() == {}
+    assert orders not in list_groups(destination)
+
+    real = done(controller.migrate_backlog("--diff", groups=[orders]))
+    assert ranges(real.output) == ranges(dry.output)
+    assert "2 proved, 0 without records, 15 records compared." in real.output
+    assert f"Settings are held back of {orders}." in real.output and DRY_RUN not in real.output
+    assert sorted(file.name for file in home(controller).iterdir()) == FILES
+    assert {file.stat().st_mode & 0o777 for file in home(controller).iterdir()} == {0o600}
+    assert committed(destination, orders) == {(orders, 0): (0, "kept"), (orders, 1): (0, "")}
+    unconsumed = [content(record) for record in read(source, orders, start={0: 5, 1: 20})]
+    assert consumed_by_member(destination, orders, orders) == unconsumed
+
+    # There is nothing more to do, and nothing is read again.
+    files, ends = controller.files(), log_bounds(destination, orders)
+    for check in (["--check"], []):
+        again = done(controller.migrate_backlog(*check, groups=[orders]))
+        assert again.changed == 0
+        assert "records compared" not in again.output
+    assert (controller.files(), log_bounds(destination, orders)) == (files, ends)
+
+    # When the group has consumed it all, the topic gets its settings back.
+    assert topic_settings(destination, orders) != {"retention.ms": "-1"}
+    assert consume(destination, orders, [orders], 15) == 15
+    moved = committed(destination, orders)
+    dry = done(controller.migrate_backlog("--check", groups=[orders]))
+    assert dry.changed > 0 and controller.files() == files
+    third = done(controller.migrate_backlog(groups=[orders]))
+    assert "are what they were before the copy" in third.output and "Settings are held back" not in third.output
+    assert topic_settings(destination, orders) == topic_settings(source, orders) == {"retention.ms": "-1"}
+    assert committed(destination, orders) == moved
+    assert done(controller.migrate_backlog(groups=[orders])).changed == 0
+
+
+def test_a_plan_is_made_while_everything_runs_and_writes_to_no_cluster(source, destination, orders, controller):
+    with member(source, orders, [orders]):
+        commit_ahead = {name: at for name, at in committed(source, orders).items()}
+        assert f"groups still have members: {orders} (Stable)" in failed(controller.migrate_backlog(groups=[orders]))
+        planned = done(controller.migrate_backlog(phase="plan", groups=[orders]))
+    assert commit_ahead and "nothing to copy" in planned.output
+    assert [file.name for file in home(controller).iterdir()] == ["snapshot.json"]
+    assert orders not in list_groups(destination)
+
+
+def test_a_rollback_leaves_what_is_copied_and_the_groups_can_be_set_again(destination, orders, controller):
+    commit_before = {(orders, 1): (0, "an older life")}
+    create_topic(destination, orders, partitions=2)
+    commit(destination, orders, commit_before)
+    done(controller.migrate_backlog(groups=[orders], verify="none"))
+    copied = log_bounds(destination, orders)
+    assert copied == {0: (0, copied[0][1]), 1: (0, 0)} and copied[0][1] >= 15
+    files = controller.files()
+    dry = done(controller.migrate_backlog("--check", "--diff", phase="rollback"))
+    assert DRY_RUN in dry.output and dry.changed > 0 and controller.files() == files
+    back = done(controller.migrate_backlog(phase="rollback"))
+    assert "The copied records stay at the destination" in back.output
+    assert committed(destination, orders) == commit_before
+
+    again = done(controller.migrate_backlog(groups=[orders]))
+    assert again.changed == 1 and "15 records compared" in again.output  # proved before they are set
+    assert committed(destination, orders)[orders, 0] == (0, "kept")
+    assert log_bounds(destination, orders) == copied
+
+
+def test_what_was_begun_does_not_go_on_with_groups_that_have_moved(source, destination, orders, controller):
+    done(controller.migrate_backlog(groups=[orders], verify="none"))
+    files = controller.files()
+    commit(source, orders, {(orders, 0): 6, (orders, 1): 20})
+    for check in (["--check"], []):
+        said = failed(controller.migrate_backlog(*check, groups=[orders]))
+        assert "the source's groups have moved since the copy was planned" in said
+        assert controller.files() == files
+
+
+def test_no_group_is_set_when_the_proof_fails(destination, orders, controller):
+    done(controller.migrate_backlog(groups=[orders], verify="none"))
+    done(controller.migrate_backlog(phase="rollback"))
+    file = home(controller) / "copy.json"
+    file.write_text(file.read_text().replace('"places": [[5, 0]]', '"places": [[5, 2]]'))  # by somebody who knows better
+    said = failed(controller.migrate_backlog(groups=[orders]))
+    assert "2 unconsumed records are left behind" in said
+    assert "No group was set by this run." in said
+    assert orders not in list_groups(destination)
+    report = json.loads((home(controller) / "report.json").read_text())
+    assert [entry["left_behind"] for entry in report["entries"]] == [2, 0]
+
+
+def test_what_is_missing_is_said_before_anything_is_written(source, destination, orders, controller):
+    said = failed(controller.migrate_backlog(groups=[orders, f"{orders}-typo"], spark={"java_home": "/nowhere"}))
+    assert "Spark needs Java 17 or newer" in said and "anchors" not in said
+    assert f"group {orders}-typo: the group does not exist" in said
+    create_topic(destination, orders, partitions=3)
+    said = failed(controller.migrate_backlog(groups=[orders]))
+    assert f"the topic has 3 partitions, and {orders} has 2 at the source" in said
+    assert orders not in list_groups(destination)
+    assert not (home(controller) / "copy.json").exists()
+
+
+def test_a_damaged_copy_file_is_named_where_it_is(orders, controller):
+    home(controller).mkdir(parents=True)
+    file = home(controller) / "copy.json"
+    file.write_text("{")
+    for check in (["--check"], []):
+        assert f"the copy file {file} is damaged" in failed(controller.migrate_backlog(*check, groups=[orders]))
+    assert file.read_text() == "{"
