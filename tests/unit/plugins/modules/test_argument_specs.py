@@ -86,7 +86,8 @@ def test_options_are_those_of_the_documentation(name, accepted):
 def test_every_secret_is_masked_and_nothing_else(name, accepted):
     options = accepted(name)
     masked = {option for option, spec in leaves(options) if spec.get("no_log")}
-    assert masked == SECRETS | ({"remote"} if "spark" in options else set())
+    its = {"spark": {"remote"}, "rest": {"password"}}
+    assert masked == SECRETS.union(*(secrets for option, secrets in its.items() if option in options))
 
 
 @pytest.mark.parametrize("name", MODULES)

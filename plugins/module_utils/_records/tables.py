@@ -1,0 +1,117 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Small topics as tables: every record of theirs as it is, to the end for sure; and records written plainly, for good."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import (
+    client_configuration,
+    open_consumer,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+    KafkaError,
+    KafkaException,
+    Producer,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TopicPartition as Position
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
+
+_TAKEN = 2000  # messages at a time
+_SETTINGS = {"fetch.wait.max.ms": 50, "fetch.error.backoff.ms": 20, "fetch.queue.backoff.ms": 5}
+_WRITTEN_WITHIN = 60.0  # seconds
+
+
+class StoredRecord(t.NamedTuple):
+    """A record as it is in the log."""
+
+    partition: TopicPartition
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+class NewRecord(t.NamedTuple):
+    """A record that is to be written; without a value, a tombstone."""
+
+    partition: TopicPartition
+    key: bytes
+    value: bytes | None
+
+
+def read_records(connection: Connection, ranges: t.Sequence[Range], committed: bool) -> list[StoredRecord]:
+    """All records of the ranges, one of each partition, in the order of their logs.
+
+    committed: what a read_committed consumer sees; else aborted records as well. Raises as scanning.scan() does, before a
+    record is left out.
+    """
+    left = {each.partition: each for each in ranges if each.start < each.end}
+    if not left:
+        return []
+    level = "read_committed" if committed else "read_uncommitted"
+    opened = open_consumer(connection, {**_SETTINGS, "isolation.level": level})
+    try:
+        refusals.check_existence(connection, left, opened.partitions)
+        found: list[StoredRecord] = []
+        positions = {where: each.start for where, each in left.items()}
+        opened.consumer.assign([Position(*where, start) for where, start in positions.items()])
+        fresh = time.monotonic()
+        while left:
+            messages: list[t.Any] = opened.consumer.consume(_TAKEN, 0.05)
+            if messages:
+                fresh = time.monotonic()
+            elif time.monotonic() - fresh > connection.request_timeout:
+                where = next(iter(left))
+                silent = time.monotonic() - fresh
+                raise refusals.stalled(connection, where, positions[where], len(left) - 1, silent, opened.complaints)
+            for message in messages:
+                where = TopicPartition(message.topic(), message.partition())
+                if where not in left:
+                    continue
+                end, error = left[where].end, message.error()
+                if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                    if message.offset() < end:
+                        raise refusals.ends_early(connection, where, message.offset(), end)
+                elif error is not None:
+                    if not error.retriable():
+                        raise refusals.refused(connection, where, positions[where], error)
+                    continue
+                elif message.offset() < end:
+                    found.append(StoredRecord(where, message.offset(), message.key(), message.value()))
+                    positions[where] = message.offset() + 1
+                    if positions[where] < end:
+                        continue
+                del left[where]
+        return sorted(found, key=lambda record: record[:2])
+    finally:
+        opened.consumer.close()
+
+
+def write_records(connection: Connection, records: t.Sequence[NewRecord]) -> None:
+    """Write these records, each to its partition and outside of any transaction, and wait until all replicas have them."""
+    failed: list[tuple[TopicPartition, KafkaError]] = []
+    settings = {"acks": "all", "enable.idempotence": True, "client.id": "streamshift-records", "log_level": 0}
+    try:
+        producer = Producer({**client_configuration(connection), **settings})
+    except KafkaException as exc:
+        raise InvalidInput("the client cannot be set up", cluster=str(connection), why=exc.args[0].str()) from exc
+    for where, key, value in records:
+
+        def delivered(error: KafkaError | None, _message: t.Any, where: TopicPartition = where) -> None:
+            if error is not None:
+                failed.append((where, error))
+
+        producer.produce(where.topic, value, key, where.partition, delivered)
+        producer.poll(0)
+    left = producer.flush(_WRITTEN_WITHIN)
+    if failed or left:
+        where, error = failed[0] if failed else (records[-1].partition, KafkaError(KafkaError._MSG_TIMED_OUT))
+        raise refusals.unwritten(connection, error, f"{len(failed) + left} records could not be written", where)
