@@ -79,15 +79,19 @@ def run(
     sizes = backlog_obstacles.sizes(backlog, source)
     if save is not None and not backlog.is_done:
         backlog = backlog_copy.carry_out(backlog, source, destination, options, save, say)
-        warnings += backlog_copy.remove_progress(backlog, destination)
     entries = backlog_entries.entries(backlog, wanted, options.on_uncommitted)
     plan = None
     if backlog.is_done:
         made = Plan(backlog.source_id, backlog.destination_id, backlog.snapshot, tuple(entries))
         plan = with_expected(made, destination, earlier.plan, earlier.receipt)
-        restored = _restored(backlog, entries, destination, options, predict=save is None)
+        past = backlog_entries.topics_that_are_past(backlog, entries, destination)
+        everything = {topic.name for topic in backlog.topics}
+        names = everything if options.restore_retention else past
+        restored = backlog_copy.restore_topics(backlog, destination, names, predict=save is None)
         if save is not None and restored != backlog:
             save(restored)
+        if save is not None and past == everything:
+            warnings += backlog_copy.remove_progress(backlog, destination)
         backlog = restored
     will_copy = save is None and not backlog.is_done
     return Outcome(
@@ -99,17 +103,6 @@ def run(
         backlog != before or will_copy,
         warnings + _notes(backlog),
     )
-
-
-def _restored(
-    backlog: Backlog, entries: list[PlanEntry], destination: Connection, options: Options, predict: bool
-) -> Backlog:
-    if not any(topic.held_back and not topic.restored for topic in backlog.topics):
-        return backlog
-    past = backlog_entries.topics_that_are_past(backlog, entries, destination)
-    if options.restore_retention:
-        past = {topic.name for topic in backlog.topics}
-    return backlog_copy.restore_topics(backlog, destination, past, predict)
 
 
 def _notes(backlog: Backlog) -> list[str]:
