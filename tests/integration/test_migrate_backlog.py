@@ -140,7 +140,8 @@ def test_no_group_is_set_when_the_proof_fails(destination, orders, controller):
     done(controller.migrate_backlog(groups=[orders], verify="none"))
     done(controller.migrate_backlog(phase="rollback"))
     file = home(controller) / "copy.json"
-    file.write_text(file.read_text().replace('"places": [[5, 0]]', '"places": [[5, 2]]'))  # by somebody who knows better
+    # Somebody who knows better has moved where a boundary lies.
+    file.write_text(file.read_text().replace('"places": [[5, 0]]', '"places": [[5, 2]]'))
     said = failed(controller.migrate_backlog(groups=[orders]))
     assert "2 unconsumed records are left behind" in said
     assert "No group was set by this run." in said
