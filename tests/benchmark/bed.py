@@ -39,22 +39,23 @@ class Address(t.NamedTuple):
 
 
 class Bed(t.NamedTuple):
-    """folder is for what the modules write."""
+    """folder is for what the modules write. short: a look is wanted, no measurement."""
 
     folder: Path
     source: Address
     destination: Address
+    short: bool = False
 
 
 @contextlib.contextmanager
-def running(loads: t.Sequence[str]) -> t.Iterator[Bed]:
+def running(loads: t.Sequence[str], short: bool = False) -> t.Iterator[Bed]:
     """Both clusters, filled with the loads. Afterwards nothing of it runs, and its files are gone."""
     with contextlib.ExitStack() as undo:
         try:
             folder = Path(
                 undo.enter_context(tempfile.TemporaryDirectory(prefix="streamshift-benchmark-", dir=_place()))
             )
-            bed = Bed(folder, _cluster("source", folder, undo), _cluster("destination", folder, undo))
+            bed = Bed(folder, _cluster("source", folder, undo), _cluster("destination", folder, undo), short)
             _fill(bed, loads, undo)
             yield bed
         finally:

@@ -22,7 +22,10 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 FOREIGN = 3  # at the destination
 BEGIN, STEP = 1_700_000_000_000, 10  # the first record's timestamp, and the time from one to the next, in milliseconds
 BATCH_BYTES = 16384  # as Java's producers and so MirrorMaker 2 have it by default
+LARGEST = 1_048_588  # what topics take as a batch by default, in bytes
 SECONDS = 120.0
+SEGMENTS = ("private", "business", "reseller", "employee", "unknown")
+STATES = ("created", "paid", "shipped", "returned")
 
 Commits = dict[str, dict[tuple[str, int], int]]
 
@@ -30,7 +33,8 @@ Commits = dict[str, dict[tuple[str, int], int]]
 class Load(t.NamedTuple):
     """Topics, and groups that each consume one of them. records and partitions are those of each.
 
-    Every caught_up-th group has consumed everything, the others stand anywhere; 0: all others.
+    Every caught_up-th group has consumed everything, the others stand anywhere; 0: all others. documents: values look like
+    a shop's JSON, which a codec makes about five times as small, instead of being numbers and dots.
     """
 
     name: str
@@ -40,6 +44,7 @@ class Load(t.NamedTuple):
     groups: int
     caught_up: int
     value_bytes: int = 100
+    documents: bool = False
 
     @property
     def topic_names(self) -> list[str]:
@@ -70,6 +75,12 @@ LOADS = {
         Load("kilobytes", topics=1, partitions=16, records=30_000, groups=0, caught_up=0, value_bytes=1000),
         Load("tenth", topics=1, partitions=16, records=62_500, groups=1, caught_up=0),
         Load("whole", topics=1, partitions=16, records=625_000, groups=1, caught_up=0),
+        Load("backlog", topics=1, partitions=16, records=125_000, groups=0, caught_up=0),
+        Load("kilobytes-backlog", topics=1, partitions=16, records=31_250, groups=0, caught_up=0, value_bytes=1000),
+        Load("documents", 1, partitions=16, records=31_250, groups=0, caught_up=0, value_bytes=1000, documents=True),
+        Load("medium", topics=1, partitions=16, records=31_250, groups=0, caught_up=0, value_bytes=1_000),
+        Load("large", topics=1, partitions=16, records=40, groups=0, caught_up=0, value_bytes=1_000_000),
+        Load("largest", topics=1, partitions=16, records=4, groups=0, caught_up=0, value_bytes=10_000_000),
         Load("small", topics=40, partitions=50, records=20, groups=0, caught_up=0),
     )
 }
@@ -80,9 +91,8 @@ def create(address: str, load: Load) -> None:
     admin = AdminClient({"bootstrap.servers": address})
     names = load.topic_names
     for start in range(0, len(names), 10):
-        wanted = [
-            NewTopic(name, load.partitions, 1, config={"retention.ms": "-1"}) for name in names[start : start + 10]
-        ]
+        config = {"retention.ms": "-1", "max.message.bytes": str(max(LARGEST, 2 * load.value_bytes))}
+        wanted = [NewTopic(name, load.partitions, 1, config=config) for name in names[start : start + 10]]
         for answer in admin.create_topics(wanted, operation_timeout=SECONDS, request_timeout=SECONDS).values():
             answer.result()
     deadline = time.monotonic() + SECONDS
@@ -110,6 +120,7 @@ def fill(address: str, load: Load, foreign: int) -> None:
             "bootstrap.servers": address,
             "enable.idempotence": True,  # in order, once
             "batch.size": BATCH_BYTES,
+            "message.max.bytes": max(LARGEST, 2 * load.value_bytes),
             "linger.ms": 100,
             "log_level": 0,
             "queue.buffering.max.messages": 200_000,
@@ -121,7 +132,8 @@ def fill(address: str, load: Load, foreign: int) -> None:
         for partition in range(load.partitions):
             for number in range(-foreign, load.records):
                 key = b"%d" % number
-                value = f"{name} {partition} {number} ".encode().ljust(load.value_bytes, b".")
+                text = _document(number, load.value_bytes) if load.documents else f"{name} {partition} {number} "
+                value = text.encode().ljust(load.value_bytes, b".")
                 while True:
                     try:
                         producer.produce(name, value, key, partition, timestamp=BEGIN + number * STEP)
@@ -133,6 +145,21 @@ def fill(address: str, load: Load, foreign: int) -> None:
         raise TimeoutError(f"{left} records were not delivered")
     for error in failures:
         raise KafkaException(error)
+
+
+def _document(number: int, size: int) -> str:
+    """About so many bytes of JSON. What differs from one to the next are numbers and a few words."""
+    any_number = number * 2654435761 % (1 << 32)  # of Knuth's hash
+    head = (
+        f'{{"orderId": "{any_number:08x}-{number:012d}", "customer": {{"id": {any_number % 99991}, '
+        f'"segment": "{SEGMENTS[any_number % 5]}"}}, "status": "{STATES[any_number % 7 % 4]}", "lines": ['
+    )
+    lines = (
+        f'{{"sku": "{(any_number * line) % 999983:06d}", "quantity": {any_number % line + 1}, '
+        f'"price": {any_number % (1000 * line) / 100:.2f}, "currency": "EUR"}}'
+        for line in range(1, size // 80)
+    )
+    return (head + ", ".join(lines))[: size - 2] + "]}"
 
 
 def main(address: str, foreign: str, *names: str) -> None:

@@ -93,6 +93,12 @@ def processes() -> t.Iterator[tuple[int, list[str]]]:
             yield int(file.parent.name), file.read_text().rpartition(")")[2].split()
 
 
+def session_cpu(leader: int) -> float:
+    """Seconds of CPU that a session of processes has used so far, with those of its children that have ended."""
+    its = (fields for _pid, fields in processes() if int(fields[3]) == leader)
+    return sum(sum(map(int, fields[11:15])) for fields in its) / os.sysconf("SC_CLK_TCK")
+
+
 def _family(pid: int) -> set[int]:
     """A process and all that descend from it."""
     parents = {each: int(fields[1]) for each, fields in processes()}

@@ -10,7 +10,7 @@ import itertools
 import statistics
 import typing as t
 
-from tests.benchmark import spark
+from tests.benchmark import backlog, spark
 from tests.benchmark.bed import ONE_WAY, Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
@@ -162,6 +162,7 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "cold": (spark.cold, ()),
     "match": (spark.match, ()),
     "proof": (proof, ("tenth", "whole")),
+    "copy": (backlog.copy, ()),
 }
 
 

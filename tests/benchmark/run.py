@@ -4,9 +4,9 @@
 
 """How fast is it? Starts two clusters, measures, prints tables, and leaves nothing behind.
 
-    run.py [plan] [groups] [commit] [length] [distance] [scan] [cold] [match] [proof]
+    run.py [--short] [plan] [groups] [commit] [length] [distance] [scan] [cold] [match] [proof] [copy]
 
-All of them by default. docs/speed.md explains the figures.
+All of them by default. --short: copy a tenth of the records, and once instead of three times, which measures nothing. docs/speed.md explains the figures.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ from tests.benchmark.questions import QUESTIONS
 def main(words: t.Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="name", help=f"what to measure: {', '.join(QUESTIONS)}")
-    names = parser.parse_args(words).names or list(QUESTIONS)
+    parser.add_argument("--short", action="store_true", help="copy a tenth of the records, once")
+    asked = parser.parse_args(words)
+    names = asked.names or list(QUESTIONS)
     if unknown := set(names) - set(QUESTIONS):
         parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(QUESTIONS)}")
     # Whoever ends it, by Ctrl-C or by kill: everything that runs is stopped on the way out.
@@ -45,7 +47,7 @@ def main(words: t.Sequence[str] | None = None) -> int:
         f"{os.cpu_count()} cores, {os.getloadavg()[0]:.1f} wanted by other programs. Starting and filling two clusters ..."
     )
     try:
-        with running(loads) as bed:
+        with running(loads, asked.short) as bed:
             print(f"... ready after {time.monotonic() - begin:.0f} s", flush=True)
             for name in names:
                 QUESTIONS[name][0](bed)

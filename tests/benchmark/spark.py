@@ -6,22 +6,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import statistics
 import subprocess
 import sys
 import typing as t
-from pathlib import Path
 
 from tests.benchmark.bed import Bed
 from tests.benchmark.loads import LOADS, Load, create, fill
-from tests.benchmark.measure import processes
+from tests.benchmark.programs import Program, started
 from tests.benchmark.rivals import connector_jars, consumer_performance, plain_consumer
 
 REPEATS = 3
-HERE = Path(__file__).parent
 
 Seconds = dict[str, list[float]]
 
@@ -29,14 +25,14 @@ Seconds = dict[str, list[float]]
 def scan(bed: Bed) -> None:
     """How fast are whole topics read and fingerprinted, beside Spark's own connector and Kafka's own tool?"""
     address = bed.source.near
-    with _program("scan") as ours, _program("connector", *map(str, connector_jars())) as theirs:
+    with started("scan") as ours, started("connector", *map(str, connector_jars())) as theirs:
         for name in ("bytes", "kilobytes"):
             load = LOADS[name]
             _fill(address, load)
             (topic,), records = load.topic_names, load.partitions * load.records
             print(f"\nscan: {records:,} records of {load.value_bytes:,} bytes in {load.partitions} partitions, 2 cores")
             seconds: Seconds = {}
-            cpu: dict[_Program, list[float]] = {ours: [], theirs: []}
+            cpu: dict[Program, list[float]] = {ours: [], theirs: []}
             for again in range(REPEATS + 1):
                 before = {program: program.cpu() for program in cpu}
                 turn = {
@@ -89,7 +85,7 @@ def cold(bed: Bed) -> None:
     seconds: Seconds = {}
     for _again in range(REPEATS):
         for name, place in (("with the archive of classes", cache), ("without", {"STREAMSHIFT_CACHE": os.devnull})):
-            with _program("scan", **place) as program:
+            with started("scan", **place) as program:
                 seconds.setdefault(name, []).append(sum(program.began))
     _table(seconds)
     print("  targets: 5.5 s with, 10 s without", flush=True)
@@ -100,61 +96,9 @@ def match(_bed: Bed) -> None:
     print(
         "\nmatch: 10,000,000 scanned records joined with 100,000 wanted fingerprints, nothing of the large side shuffled"
     )
-    with _program("match") as program:
+    with started("match") as program:
         _table({"match": [program.work({}, 100_000) for _again in range(REPEATS)]}, 10_000_000)
     print("  target: 15 s", flush=True)
-
-
-class _Program:
-    """spark_program.py, which does a line of work at a time."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-        self.began: list[float] = self._said()
-
-    def work(self, asked: dict[str, t.Any], records: int) -> float:
-        """Seconds for it; it must have seen so many records."""
-        assert self.process.stdin
-        print(json.dumps(asked), file=self.process.stdin, flush=True)
-        seconds, seen = self._said()
-        if seen != records:
-            raise RuntimeError(f"{seen} records were found instead of {records}")
-        return float(seconds)
-
-    def cpu(self) -> float:
-        """Seconds of CPU that it and the processes it has begun have used so far; they are in one session."""
-        its = (fields for _pid, fields in processes() if int(fields[3]) == self.process.pid)
-        return sum(sum(map(int, fields[11:15])) for fields in its) / os.sysconf("SC_CLK_TCK")  # of ended children, too
-
-    def _said(self) -> list[t.Any]:
-        assert self.process.stdout
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.process.args!r} has failed")
-        said: list[t.Any] = json.loads(line)
-        return said
-
-
-@contextlib.contextmanager
-def _program(*words: str, **variables: str) -> t.Iterator[_Program]:
-    process = subprocess.Popen(
-        [sys.executable, str(HERE / "spark_program.py"), *words],
-        env={**os.environ, **variables},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,  # Ctrl-C is for the benchmark alone
-    )
-    try:
-        yield _Program(process)
-    finally:
-        assert process.stdin
-        process.stdin.close()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def _asked(address: str, load: Load) -> dict[str, t.Any]:

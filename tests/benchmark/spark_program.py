@@ -4,7 +4,7 @@
 
 """A Spark session that is given work line by line, so that rivals can take turns, each in a process of its own.
 
-    spark_program.py scan | connector JAR... | match
+    spark_program.py scan | connector JAR... | match | copy MASTER
 
 It prints how long the session took, and the first job with Arrow; then for each line of JSON the seconds of its work.
 """
@@ -20,15 +20,22 @@ import typing as t
 
 from pyspark.sql import SparkSession, functions
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import progress_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.copying import Job
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copying import copy
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, parallel_tasks, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
+from tests.benchmark.loads import LARGEST
 
 MASTER = "local[2]"
 MEMORY = "2g"
 SCANNED, WANTED = 10_000_000, 100_000
+GROUPS = 50
 
 Work = t.Callable[[SparkSession, dict[str, t.Any]], tuple[float, int]]
 
@@ -81,11 +88,37 @@ def matched(spark: SparkSession, _asked: dict[str, t.Any]) -> tuple[float, int]:
     return seconds, sum(row["n"] for row in places)
 
 
-def main(kind: str, *jars: str) -> None:
-    works: dict[str, Work] = {"scan": scanned, "connector": connected, "match": matched}
+def copied(spark: SparkSession, asked: dict[str, t.Any]) -> tuple[float, int]:
+    """Copy a topic to an empty one as the collection does, for many groups, each at another offset."""
+    source = connection_from({"bootstrap_servers": asked["source"]})
+    destination = connection_from({"bootstrap_servers": asked["destination"], "client_config": asked["client_config"]})
+    begin = time.perf_counter()
+    jobs = _jobs(parallel_tasks(spark), asked)
+    records, _bytes = copy(spark, source, destination, jobs)
+    return time.perf_counter() - begin, records
+
+
+def _jobs(cores: int, asked: dict[str, t.Any]) -> list[Job]:
+    topic, to, records = asked["topic"], asked["to"], asked["records"]
+    ranges = [Range(TopicPartition(topic, part), 0, records) for part in asked["partitions"]]
+    boundaries = tuple(range(0, records, max(1, records // GROUPS)))
+    found = []
+    for number, pieces in enumerate(bins(ranges, cores, split=False)):
+        its = tuple(
+            BacklogRange(
+                each.partition, 0, records, TopicPartition(to, each.partition.partition), 0, number, boundaries
+            )
+            for each in pieces
+        )
+        found.append(Job(to, number, its, tuple(progress_groups(to, its)), {}, {to: LARGEST}))
+    return found
+
+
+def main(kind: str, *words: str) -> None:
+    works: dict[str, Work] = {"scan": scanned, "connector": connected, "match": matched, "copy": copied}
     out = os.fdopen(os.dup(1), "w")  # a session has the process's output
     begin = time.perf_counter()
-    with _session(kind, jars) as spark:
+    with _session(kind, words) as spark:
         opened = time.perf_counter()
         spark.range(0, 1000, 1, 2).mapInArrow(_same, "id bigint").count()
         first = time.perf_counter()
@@ -95,16 +128,17 @@ def main(kind: str, *jars: str) -> None:
 
 
 @contextlib.contextmanager
-def _session(kind: str, jars: t.Sequence[str]) -> t.Iterator[SparkSession]:
+def _session(kind: str, words: t.Sequence[str]) -> t.Iterator[SparkSession]:
     """The collection's own session; for the connector one with what Spark does by default, as its users have it."""
     if kind != "connector":
-        with open_session(SparkOptions(master=MASTER, driver_memory=MEMORY)) as spark:
+        master = words[0] if kind == "copy" else MASTER
+        with open_session(SparkOptions(master=master, driver_memory=MEMORY)) as spark:
             yield spark
         return
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     # What the connector logs below this level names classes that newer versions of Spark lack.
-    conf = {"spark.log.level": "WARN", "spark.ui.enabled": "false", "spark.jars": ",".join(jars)}
+    conf = {"spark.log.level": "WARN", "spark.ui.enabled": "false", "spark.jars": ",".join(words)}
     conf["spark.driver.memory"] = MEMORY
     spark = SparkSession.builder.master(MASTER).config(map=dict(conf)).getOrCreate()
     try:
