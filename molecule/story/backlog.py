@@ -24,6 +24,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -81,12 +82,16 @@ def predict(staging: Cluster, production: Cluster, name: str) -> None:
 
 def kill(staging: Cluster, production: Cluster, name: str) -> None:
     slowly = "--extra-vars=backlog_migration_max_bytes_per_second=40000"
-    with subprocess.Popen([*PLAYBOOK, slowly], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as playbook:
+    with (
+        tempfile.TemporaryFile("w+") as said,
+        subprocess.Popen([*PLAYBOOK, slowly], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT) as playbook,
+    ):
         try:
             deadline = time.monotonic() + SECONDS
             while not (found := _found(production, name)):
                 if playbook.poll() is not None or time.monotonic() > deadline:
-                    raise AssertionError("nothing was copied")
+                    said.seek(0)
+                    raise AssertionError(f"nothing was copied: {said.read()}")
                 time.sleep(0.1)
         finally:
             for pid in _with_descendants(playbook.pid):
