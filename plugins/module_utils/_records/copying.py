@@ -171,7 +171,7 @@ class _Copy:
         begun = time.monotonic()
         try:
             while self.tasks or self.moved:
-                time.sleep(self._ahead(begun))  # before a transaction is open, which readers of the destination wait for
+                time.sleep(self._ahead(begun))  # while no open transaction holds the destination's readers back
                 self.transactions.begin()
                 self._fill(begun)
                 self._commit()

@@ -12,6 +12,8 @@ offsets that the records got are known.
 from __future__ import annotations
 
 import contextlib
+import functools
+import threading
 import time
 import typing as t
 
@@ -34,7 +36,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.library
 
 # While a worker is dead with an open transaction, read_committed consumers of the destination stand still for so long.
 _TRANSACTION_SECONDS = 60
-_WAIT_SECONDS = 90.0  # for a broker's part in a transaction
+_WAIT_SECONDS = 60.0  # for a broker's part in a transaction; later, it is aborted anyway
+_HANGS_SECONDS = 5.0  # longer than a call was to wait
 _ABORT_SECONDS = 10.0
 _COMMITTED_SECONDS = 30.0
 _PASSING = (
@@ -45,6 +48,7 @@ _PASSING = (
 _SETTINGS = {
     "transaction.timeout.ms": _TRANSACTION_SECONDS * 1000,
     "linger.ms": 20,
+    "reconnect.backoff.ms": 20,  # see client.py
     "batch.num.messages": 100_000,
     # Before compression. What a topic takes is the broker's word, and is about compressed batches.
     "message.max.bytes": 100 << 20,
@@ -73,7 +77,10 @@ class Transactions:
             for group in groups:
                 self._keepers.append(open_consumer(destination, {"group.id": group}).consumer)
             self.producer = Producer({**configuration, "transactional.id": transactional_id})
-            self._asked(lambda: self.producer.init_transactions(_WAIT_SECONDS), f"{transactional_id} cannot begin")
+            what = f"{transactional_id} cannot begin"
+            # Not connected yet, it would look for its coordinator again only after half a second.
+            self._asked(lambda: self.producer.list_topics(timeout=destination.request_timeout), what)
+            self._asked(lambda: self.producer.init_transactions(_WAIT_SECONDS), what)
         except ValueError as exc:
             self.close()
             raise InvalidInput("the producer cannot be set up", cluster=str(destination), why=str(exc)) from exc
@@ -112,8 +119,9 @@ class Transactions:
             positions = [Position(*where, each.offset, each.metadata) for where, each in commits]
             if positions:
                 group = keeper.consumer_group_metadata()
-                self.producer.send_offsets_to_transaction(positions, group, _WAIT_SECONDS)
-        self.producer.commit_transaction(_WAIT_SECONDS)
+                send = functools.partial(self.producer.send_offsets_to_transaction, positions, group, _WAIT_SECONDS)
+                self._answered(send)
+        self._answered(functools.partial(self.producer.commit_transaction, _WAIT_SECONDS))
 
     def abort(self) -> None:
         """End a transaction that has failed, so that readers of the destination need not wait for its timeout."""
@@ -124,6 +132,32 @@ class Transactions:
         """Let go of the connections."""
         for keeper in self._keepers:
             keeper.close()
+
+    def _answered(self, ask: t.Callable[[], t.Any]) -> None:
+        """Ask, and raise BrokerError where there is never an answer.
+
+        librdkafka ignores the time that it is given for sending offsets, and may never find a coordinator again that has died
+        meanwhile: https://github.com/confluentinc/librdkafka/issues/5456, 5511.
+        """
+        raised: list[KafkaException] = []
+
+        def run() -> None:
+            try:
+                ask()
+            except KafkaException as exc:
+                raised.append(exc)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        thread.join(_WAIT_SECONDS + _HANGS_SECONDS)
+        if thread.is_alive():
+            raise BrokerError(
+                f"a transaction was not ended within {_WAIT_SECONDS:.0f} s",
+                cluster=str(self._destination),
+                remedy="see whether its brokers are alive, and run again: the copy goes on where it has ended",
+            )
+        if raised:
+            raise raised[0]
 
     def _committed(self, keeper: Consumer, partitions: t.Sequence[TopicPartition]) -> list[Position]:
         wanted = [Position(*where) for where in partitions]
