@@ -41,7 +41,7 @@ CALLS = (
     "commit_transaction",
 )
 # So small that whatever dies does it in the middle of something.
-SMALL = {"_TAKEN": 20, "_RECORDS": 100, "_SECONDS": 0.05}
+SMALL: dict[str, t.Any] = {"_TAKEN": 20, "_RECORDS": 100, "_SECONDS": 0.05}
 _BEGUN = "begun"
 _DURING_SECONDS = 0.002
 
@@ -51,7 +51,7 @@ class Step(t.NamedTuple):
 
     call: str
     when: str
-    count: int = 1
+    nth: int = 1
     by: signal.Signals = signal.SIGKILL
 
 
@@ -156,16 +156,17 @@ def _copy(source: Connection, destination: Connection, job: copying.Job, step: S
 
         def called(self: Producer, *args: t.Any, **keywords: t.Any) -> t.Any:
             calls[name] += 1
-            here = step is not None and (step.call, step.count) == (name, calls[name])
+            here = step is not None and (step.call, step.nth) == (name, calls[name])
+            when, by = (step.when, step.by) if step is not None and here else (None, signal.SIGKILL)
             if name == "begin_transaction" and calls[name] == 1:
                 answers.send(_BEGUN)
-            if here and step.when == "before":
-                os.kill(os.getpid(), step.by)
-            if here and step.when == "during":
-                threading.Timer(_DURING_SECONDS, os.kill, (os.getpid(), step.by)).start()
+            if when == "before":
+                os.kill(os.getpid(), by)
+            if when == "during":
+                threading.Timer(_DURING_SECONDS, os.kill, (os.getpid(), by)).start()
             result = its(self, *args, **keywords)
-            if here and step.when == "after":
-                os.kill(os.getpid(), step.by)
+            if when == "after":
+                os.kill(os.getpid(), by)
             return result
 
         return called

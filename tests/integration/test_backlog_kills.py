@@ -1,0 +1,260 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A backlog is copied once, whatever dies meanwhile: who runs the copy, Spark's workers, or the destination's brokers."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import uuid
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import read as read_progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from demo.clients import (
+    Message,
+    commit,
+    committed,
+    create_topic,
+    list_groups,
+    log_bounds,
+    partitions_of,
+    produce,
+    produce_in_transactions,
+    read,
+)
+from demo.sandbox import start
+from tests.support.killing import dies_in, gone, python_workers
+from tests.support.modules import Migration, kill, outcome, spawn
+from tests.support.scanning import MARK
+from tests.support.spark import java_processes, standalone
+
+USE_CASE = "ansible_collections.streamshift.kafka.plugins.module_utils._migration"
+RECORDS = 15_000  # of each partition: enough for two tasks
+COMMITS = ((100, 7000, 0, 3), (20, 14_990, 9000, 12_000))
+QUICK = {"spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+SECONDS = 60.0
+
+
+def messages(partition):
+    """Old records; every kind of nothing for keys, values and headers."""
+    old = int(time.time() * 1000) - 30 * 86_400_000
+    headers = ((), (("a", b"1"), ("a", b"2"), ("n", None), ("e", b"")))
+    for at in range(RECORDS):
+        key = None if at % 5 == 0 else b"" if at % 11 == 0 else b"k%d" % at
+        value = None if at % 7 == 0 else b"v%d" % at
+        yield Message(value, key, headers[at % 2], old + at, partition)
+
+
+@pytest.fixture(scope="module")
+def orders(source):
+    """A topic with two plain partitions, and two that were written in transactions, one in three of them aborted."""
+    topic = f"orders-{os.getpid()}"
+    create_topic(source, topic, 4, retention_ms=-1)
+    for partition in (0, 1):
+        produce(source, topic, messages(partition))
+    for partition in (2, 3):
+        its = list(messages(partition))
+        pieces = [its[at : at + 500] for at in range(0, RECORDS, 500)]
+        produce_in_transactions(
+            source, topic, [each for piece in pieces for each in ((piece, True), (piece[:100], False))]
+        )
+    return topic
+
+
+@pytest.fixture
+def mark(monkeypatch):
+    """A word in the environment of whatever is spawned from now on."""
+    word = uuid.uuid4().hex
+    monkeypatch.setenv(MARK, word)
+    return word
+
+
+class Copy(Migration):
+    """The copy of a topic that two groups are in the middle of, to another name."""
+
+    def __init__(self, directory, source, destination, topic, name):
+        super().__init__(directory, source, destination)
+        self.topic, self.to = topic, name
+        self.groups = [f"{name}-{number}" for number in range(len(COMMITS))]
+        for group, offsets in zip(self.groups, COMMITS, strict=True):
+            commit(source, group, {(topic, partition): offset for partition, offset in enumerate(offsets)})
+        self.snapshot(*self.groups)
+        starts = dict(enumerate(map(min, *COMMITS)))
+        self.wanted = {partition: read(source, topic, [partition], start=starts) for partition in starts}
+        self.bytes = sum(len(each.key or b"") + len(each.value or b"") for its in self.wanted.values() for each in its)
+        self.all = sum(map(len, self.wanted.values()))
+
+    def backlog(self, seconds=None, **options):
+        """seconds: about as long as copying everything takes."""
+        limit = {"max_bytes_per_second": int(self.bytes / seconds)} if seconds else {}
+        return super().backlog(**{"topic_map": [{"name": self.topic, "to": self.to}], **limit, **options})
+
+    def begun(self, seconds, **options):
+        return self.backlog(seconds, via=spawn, **options)
+
+    def known(self):
+        return backlog.from_json(self.copy_file.read_text(), "")
+
+    def copied(self):
+        """How many records the progress groups tell of."""
+        known = self.known()
+        commits = committed(self.servers, all_groups(known)[0])
+        its = (commits.get(tuple(each.destination)) for each in known.ranges)
+        return sum(read_progress(0, [CommittedOffset(*each)]).records for each in its if each)
+
+    def comes_to(self, records, process):
+        """Wait until so many are copied."""
+        end = time.monotonic() + SECONDS
+        while not self.copy_file.exists() or self.copied() < records:
+            assert process.poll() is None, outcome(process)
+            assert time.monotonic() < end, f"{records} are not copied within {SECONDS} s"
+            time.sleep(0.1)
+
+    def check(self, entries):
+        """All records are there once, in order, and each group stands at the first one that it has not consumed."""
+        places = {(each["group"], each["partition"]): each["offset"] for each in entries}
+        for partition, wanted in self.wanted.items():
+            copies = read(self.servers, self.to, [partition])
+            assert [copy[2:] for copy in copies] == [record[2:] for record in wanted]
+            offsets = [record.offset for record in wanted]
+            for group, committed_ones in zip(self.groups, COMMITS, strict=True):
+                rank = bisect.bisect_left(offsets, committed_ones[partition])
+                assert places[group, partition] == copies[rank].offset
+        assert self.backlog()["changed"] is False
+
+
+@pytest.fixture
+def copy(source, destination, orders, topic, tmp_path):
+    return Copy(tmp_path / "migration", source, destination, orders, topic)
+
+
+def killed_in(function):
+    return functools.partial(dies_in, f"{USE_CASE}.{function}")
+
+
+def test_who_runs_it_is_killed(destination, copy, topic, mark):
+    copy.backlog(via=killed_in("backlog_copy.carry_out"))
+    assert copy.copy_file.exists()
+    copy.backlog(via=killed_in("backlog_copy.open_session"))
+    assert partitions_of(destination, topic) == [0, 1, 2, 3]
+
+    first = copy.begun(seconds=30)
+    copy.comes_to(1, first)
+    assert kill(first)
+    second = copy.begun(seconds=30)  # while workers of the first may live
+    copy.comes_to(copy.copied() + 1, second)
+    assert kill(second)
+    gone(mark)
+    assert copy.copied() < copy.all
+
+    copy.backlog(via=killed_in("backlog_run.with_expected"))
+    assert copy.known().is_done and not copy.plan_file.exists()
+    gone(mark)
+    copy.check(copy.backlog()["entries"])
+
+
+def test_progress_is_removed_when_groups_are_past_the_backlog(destination, copy, topic):
+    copy.backlog()
+    (progress,) = all_groups(copy.known())
+    assert progress in list_groups(destination)
+    copy.commit()
+    for group in copy.groups:
+        commit(
+            destination,
+            group,
+            {(topic, partition): end for partition, (_, end) in log_bounds(destination, topic).items()},
+        )
+    copy.backlog(via=killed_in("backlog_copy.remove_progress"))
+    assert all(each.restored for each in copy.known().topics)
+    assert copy.backlog()["changed"] is False
+    assert progress not in list_groups(destination)
+
+
+def test_workers_are_killed(copy, mark):
+    running = copy.begun(seconds=30)
+    killed = set()
+    for _ in range(3):
+        copy.comes_to(copy.copied() + 1 if copy.copy_file.exists() else 1, running)
+        victim = random.choice([pid for pid in python_workers(mark) if pid not in killed])
+        os.kill(victim, signal.SIGKILL)
+        killed.add(victim)
+    result = outcome(running)
+    assert not result.get("failed"), result["msg"]
+    gone(mark)
+    copy.check(result["entries"])
+
+
+def test_who_was_frozen_copies_nothing_when_another_has_copied_everything(
+    source, destination, orders, copy, mark, tmp_path
+):
+    """As on a machine that was suspended, while somebody has taken its files elsewhere."""
+    frozen = copy.begun(seconds=30)
+    copy.comes_to(1, frozen)
+    processes = [frozen.pid, *java_processes(mark)]
+    for pid in processes:
+        os.kill(pid, signal.SIGSTOP)
+    shutil.copytree(copy.directory, tmp_path / "elsewhere")
+    other = Copy(tmp_path / "elsewhere", source, destination, orders, copy.to)
+    entries = other.backlog()["entries"]
+    for pid in processes:
+        os.kill(pid, signal.SIGCONT)
+    result = outcome(frozen)
+    assert not result.get("failed"), result["msg"]
+    assert result["entries"] == entries  # it has found that all was copied
+    gone(mark)
+    other.check(entries)
+
+
+def test_brokers_are_killed(source, own_cluster, orders, topic, tmp_path):
+    destination = own_cluster("mortal")
+    copy = Copy(tmp_path / "migration", source, destination, orders, topic)
+    pids, kills, runs = destination.cluster.pids, 0, 1
+    running = copy.begun(seconds=30)
+    copy.comes_to(1, running)
+    while kills < 3:
+        time.sleep(random.uniform(1, 4))
+        os.kill(pids["broker-1"], signal.SIGKILL)
+        os.waitpid(pids["broker-1"], 0)
+        kills += 1
+        pids = start("mortal", tmp_path).pids
+        if running.poll() is not None:
+            said = outcome(running)
+            assert said["failed"] and "\n" not in said["msg"] and "mortal" in said["msg"], said
+            running, runs = copy.begun(seconds=30), runs + 1
+    result = outcome(running)
+    assert not result.get("failed"), result["msg"]
+    copy.check(result["entries"])
+
+
+def test_an_executor_is_killed(source, destination, orders, copy, tmp_path):
+    with standalone(tmp_path / "spark") as cluster:
+        spark = {"master": cluster.url, "conf": QUICK}
+        running = copy.begun(seconds=15, spark=spark)
+        copy.comes_to(1, running)
+        executors = [pid for worker in cluster.workers for pid in children(worker.pid)]
+        busy = {
+            pid: its for pid in executors if (its := [each for daemon in children(pid) for each in children(daemon)])
+        }
+        victim, workers = busy.popitem()
+        os.kill(victim, signal.SIGKILL)
+        result = outcome(running)
+        assert not result.get("failed"), result["msg"]
+        assert not [pid for pid in workers if os.path.exists(f"/proc/{pid}")]
+        copy.check(result["entries"])
+
+
+def children(pid):
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], stdout=subprocess.PIPE, text=True, check=False)
+    return list(map(int, found.stdout.split()))
