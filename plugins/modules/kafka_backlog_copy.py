@@ -96,7 +96,8 @@ options:
 notes:
   - Progress is kept in groups, and written with transactional ids, whose names begin with C(streamshift-). The user needs the
     ACLs GROUP READ and DELETE and TRANSACTIONAL_ID WRITE on that prefix, TOPIC READ, WRITE, DESCRIBE_CONFIGS and
-    ALTER_CONFIGS on the destination's topics, and TOPIC CREATE where some are missing.
+    ALTER_CONFIGS on the destination's topics, TOPIC CREATE where some are missing, GROUP DESCRIBE on the destination's
+    groups, and TOPIC READ and DESCRIBE_CONFIGS on the source's topics.
   - Records are compressed as C(compression.type) in O(destination.client_config) says; by default they are not.
 seealso:
   - module: streamshift.kafka.kafka_offset_verify

@@ -85,6 +85,7 @@ def plan(
     obstacles.check_rights(backlog, source, destination, {draft.group for draft in wanted})
     obstacles.check_unknown(backlog, destination)
     obstacles.check_room(backlog, source, destination)
+    obstacles.check_spark(backlog, options.spark)
     return backlog
 
 

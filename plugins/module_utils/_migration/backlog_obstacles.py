@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What stands in the way of a backlog's copy: missing rights, lost files, full disks."""
+"""What stands in the way of a backlog's copy: missing rights, lost files, full disks, no Spark."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups, transactional_id
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    InvalidInput,
+    NotAuthorized,
+    Refused,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 
 
 def check_rights(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
@@ -29,6 +36,7 @@ def check_rights(backlog: Backlog, source: Connection, destination: Connection, 
         destination,
         reads_groups=[*members, *progress],
         commits_groups=progress,
+        deletes_groups=progress,
         writes_topics=names,
         transactional_ids=[transactional_id(backlog.name, number) for number in backlog.bins()],
     )
@@ -64,6 +72,12 @@ def check_room(backlog: Backlog, source: Connection, destination: Connection) ->
             cluster=str(destination),
             remedy="free space on the brokers' disks, or copy fewer topics",
         )
+
+
+def check_spark(backlog: Backlog, options: SparkOptions) -> None:
+    """Raise InvalidInput where Spark cannot start, before anything is written for it."""
+    if backlog.bins() and (why := obstacle(options)) is not None:
+        raise InvalidInput(why.removesuffix("."))
 
 
 def sizes(backlog: Backlog, source: Connection) -> dict[TopicPartition, int | None]:
