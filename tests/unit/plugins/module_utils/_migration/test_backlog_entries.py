@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a backlog's copy means for every group, and disks that are too small."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, storage
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_obstacles
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_entries import entries, summaries
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_ranges import open_ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+HERE, THERE = TopicPartition("orders", 0), TopicPartition("new", 0)
+CLUSTER = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
+
+
+def group(name: str, offset: int | None) -> Draft:
+    return Draft(name, THERE, name, HERE, None if offset is None else CommittedOffset(offset, "its metadata"))
+
+
+def backlog(done: Done | None, start: int = 20) -> Backlog:
+    ranges = (BacklogRange(HERE, start, 60, THERE, 100, 0, (start, 30), done),)
+    return Backlog("copy", "a", "b", "c", (), ranges)
+
+
+DONE = backlog(Done(40, 900, 140, 0, 0, {20: 100, 30: 110}))
+
+
+@pytest.mark.parametrize("policy, found", [("ignore", None), ("start", 100), ("end", 140)])
+def test_a_group_without_a_commit_stands_by_policy(policy, found):
+    (entry,) = entries(DONE, [group("billing", None)], policy)
+    assert entry.offset == found
+    assert entry.verdict == ("uncommitted" if found is None else "requested")
+
+
+@pytest.mark.parametrize("offset, place", [(5, 100), (20, 100), (30, 110), (60, 140)])
+def test_a_group_stands_where_its_first_record_was_copied_to(offset, place):
+    (entry,) = entries(DONE, [group("billing", offset)], "ignore")
+    assert (entry.offset, entry.verdict, entry.repeats, entry.metadata) == (place, "exact", 0, "its metadata")
+    assert entry.reason == ("expired" if offset < 20 else None)
+
+
+def test_who_sets_the_start_and_what_is_lost():
+    found = summaries(DONE, [group("early", 5), group("first", 20), group("late", 30)], {HERE: 7}, "ignore")
+    assert [(each.groups, each.lost, each.bytes, each.reason) for each in found] == [
+        (("early", "first"), 15, 7, "expired")
+    ]
+
+
+@pytest.mark.parametrize(
+    "policy, start, boundaries", [("ignore", 30, (30,)), ("start", 10, (10, 30)), ("end", 30, (30,))]
+)
+def test_a_range_begins_with_the_first_group(policy, start, boundaries):
+    bounds = {HERE: Bounds(10, 60, 60)}
+    (found,) = open_ranges([group("billing", 30), group("new", None)], bounds, CLUSTER, policy)
+    assert (found.start, found.end, found.boundaries) == (start, 60, boundaries)
+
+
+def test_what_has_expired_is_not_in_the_range():
+    (found,) = open_ranges([group("billing", 3)], {HERE: Bounds(10, 60, 60)}, CLUSTER, "ignore")
+    assert (found.start, found.boundaries) == (10, (10,))
+
+
+@pytest.mark.parametrize("free, refused", [({1: 3 << 20, 2: 2 << 20}, False), ({1: 3 << 20}, True), (None, False)])
+def test_disks_that_are_too_small_are_told(monkeypatch, free, refused):
+    monkeypatch.setattr(storage, "usable_bytes", lambda _connection: free)
+    monkeypatch.setattr(storage, "log_sizes", lambda _connection, _partitions: {HERE: 8 << 20})
+    monkeypatch.setattr(positions, "partition_bounds", lambda _connection, _partitions: {HERE: Bounds(0, 80, 80)})
+    planned = backlog(None)  # half of the log
+    if refused:
+        with pytest.raises(BrokerError, match="about 4 MB are to be copied, and 3 MB are free"):
+            backlog_obstacles.check_room(planned, CLUSTER, CLUSTER)
+    else:
+        backlog_obstacles.check_room(planned, CLUSTER, CLUSTER)

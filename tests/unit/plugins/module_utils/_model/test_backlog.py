@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Copy files, and where groups belong once all is copied."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
+    Backlog,
+    BacklogRange,
+    BacklogTopic,
+    Created,
+    Done,
+    HeldBack,
+    from_json,
+    to_json,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+HERE, THERE = TopicPartition("orders", 0), TopicPartition("new", 0)
+DONE = Done(40, 900, 140, 1, 2, {10: 100, 30: 120})
+RANGE = BacklogRange(HERE, 10, 60, THERE, 100, 0, (10, 30, 59), DONE)
+BACKLOG = Backlog(
+    "streamshift-copy-1",
+    "here",
+    "there",
+    "digest",
+    (
+        BacklogTopic(
+            "new", "orders", Created(2, 3, {"retention.ms": "-1"}), {"retention.ms": HeldBack(None, "-1")}, True
+        ),
+        BacklogTopic("other", "other"),
+    ),
+    (RANGE, BacklogRange(HERE._replace(partition=1), 5, 5, THERE._replace(partition=1), 0, None)),
+)
+
+
+def test_everything_comes_back():
+    assert from_json(to_json(BACKLOG), "copy.json") == BACKLOG
+    assert BACKLOG.bins() == {0: [RANGE]}
+
+
+def test_a_range_is_on_one_line():
+    assert len([line for line in to_json(BACKLOG).splitlines() if '"boundaries"' in line]) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"start": 61}, {"end": "60"}, {"bin": -1}, {"boundaries": None}, {"destination": {}}, {"done": {"records": 1}}],
+)
+def test_a_range_that_cannot_be_is_refused(change):
+    document = json.loads(to_json(BACKLOG))
+    document["entries"][0] |= change
+    with pytest.raises(InvalidFile, match="copy.json"):
+        from_json(json.dumps(document), "copy.json")
+
+
+@pytest.mark.parametrize("offset, place", [(10, 100), (30, 120), (59, 140), (60, 140)])
+def test_a_group_belongs_where_its_first_record_is_or_behind_the_last_one(offset, place):
+    assert RANGE.place(offset) == place
+
+
+def test_a_group_belongs_where_the_log_ended_when_nothing_was_copied():
+    assert BACKLOG.ranges[1].place(5) == 0
+    nothing = BacklogRange(HERE, 10, 60, THERE, 100, 0, (10,), Done(0, 0, None, 0, 0, {}))
+    assert nothing.place(10) == 100

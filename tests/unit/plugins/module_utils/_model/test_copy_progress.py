@@ -1,0 +1,73 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the commits of a copy hold comes back, and always fits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    BOUNDARIES,
+    Progress,
+    metadata,
+    progress_groups,
+    read,
+    transactional_id,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+MOST = 2**63 - 1
+FITS = 4095  # bytes that confluent-kafka leaves of offset.metadata.max.bytes
+offsets = st.integers(0, MOST) | st.integers(MOST - 1000, MOST)
+
+
+def commits(progress: Progress, boundaries: list[int], nul: str = "") -> list[CommittedOffset | None]:
+    """What every group commits for the range."""
+    where = TopicPartition("orders", 0)
+    groups = progress_groups("copy", [BacklogRange(where, 0, MOST, where, 0, 0, tuple(boundaries))])
+    texts = [metadata(progress, boundaries, number) for number in range(len(groups))]
+    return [None if text is None else CommittedOffset(progress.position, text + nul) for text in texts]
+
+
+@given(
+    st.lists(offsets, max_size=3 * BOUNDARIES, unique=True).map(sorted),
+    st.builds(Progress, offsets, offsets, offsets, st.none() | offsets, offsets, offsets),
+    st.data(),
+)
+def test_progress_comes_back(boundaries, progress, data):
+    reached = data.draw(st.integers(0, len(boundaries)))
+    progress.places = {offset: data.draw(offsets) for offset in boundaries[:reached]}
+    for nul in ("", "\0"):  # with which confluent-kafka ends metadata
+        assert read(0, commits(progress, boundaries, nul)) == progress
+
+
+@pytest.mark.parametrize("count", [0, 1, BOUNDARIES, BOUNDARIES + 1, 3 * BOUNDARIES])
+def test_the_largest_numbers_fit(count):
+    boundaries = list(range(MOST - count, MOST))
+    progress = Progress(MOST, MOST, MOST, MOST, MOST, MOST, dict.fromkeys(boundaries, MOST))
+    found = commits(progress, boundaries)
+    assert len(found) == max(1, -(-count // BOUNDARIES))
+    assert all(each is not None and len(each.metadata.encode()) <= FITS for each in found)
+    assert read(0, found) == progress
+
+
+def test_a_range_without_commits_is_at_its_start():
+    assert read(7, [None, None]) == Progress(7)
+
+
+@pytest.mark.parametrize("text", ["", "|", "1 2 3|", "1 2 - 0 0|5", "a b c d e|"])
+def test_what_no_copy_has_committed_is_refused(text):
+    with pytest.raises(ValueError):
+        read(0, [CommittedOffset(5, text)])
+
+
+def test_one_prefix_covers_every_name():
+    where = TopicPartition("orders", 0)
+    names = progress_groups("streamshift-copy-1", [BacklogRange(where, 0, 9, where, 0, 0)])
+    assert all(name.startswith("streamshift-") for name in [*names, transactional_id("streamshift-copy-1", 3)])
