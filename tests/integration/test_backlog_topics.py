@@ -1,0 +1,133 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Topics are made like the source's, held back while groups are not past the backlog, and given back what they had."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from demo.clients import Message, commit, create_topic, list_groups, log_bounds, partitions_of, produce, read
+from tests.support.consumers import content
+from tests.support.modules import Migration
+
+LONG_AGO = 1_400_000_000_000
+FOREIGN = b"foreign"
+THEIRS = {
+    "message.timestamp.type": "LogAppendTime",
+    "cleanup.policy": "compact,delete",
+    "max.message.bytes": "1000",
+    "retention.ms": "1000",
+    "message.timestamp.before.max.ms": "5000",
+}
+
+
+def own(cluster, topic):
+    return topic_configs(connection_from(cluster.plaintext, "cluster"), [topic])[topic].own
+
+
+@pytest.fixture
+def migration(source, destination, topic, tmp_path):
+    """Old records in a topic that the destination lacks, and in one that is there with settings that would lose them."""
+    for name, policy in ((f"{topic}-made", "delete"), (f"{topic}-there", "compact,delete")):
+        create_topic(source, name, partitions=2, retention_ms=-1, cleanup_policy=policy, segment_ms=700_000)
+        messages = [Message(b"v" * 2000, b"k%d" % n, (), LONG_AGO + n, n % 2) for n in range(20)]
+        produce(source, name, messages)
+        commit(source, topic, {(name, 0): 2, (name, 1): 0})
+    create_topic(destination, f"{topic}-there", partitions=2, **{key.replace(".", "_"): v for key, v in THEIRS.items()})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.snapshot(topic)
+    return migration
+
+
+def test_settings_are_held_back_until_every_group_is_past(migration, source, destination, topic):
+    made, there = f"{topic}-made", f"{topic}-there"
+    files, groups = migration.files(), list_groups(destination)
+    predicted = migration.backlog(check=True, diff=True)
+    assert migration.files() == files and own(destination, there) == THEIRS
+    assert [each for each in list_groups(destination) if topic in each] == [each for each in groups if topic in each]
+    with pytest.raises(Exception, match=made):
+        partitions_of(destination, made)
+
+    done = migration.backlog(diff=True)
+    assert predicted.keys() == done.keys()
+    for name in ("changed", "copy", "plan"):
+        assert predicted[name] == done[name]
+    assert [each | {"copied": None} for each in done["ranges"]] == predicted["ranges"]
+    assert [each | {"offset": None} for each in done["entries"]] == predicted["entries"]
+    assert [line.split(":")[0] for line in predicted["topics"]][:2] == [made, made]
+    for name in (made, there):
+        its = own(destination, name)
+        assert its["retention.ms"] == "-1" and its["cleanup.policy"] == "delete"
+        assert its["message.timestamp.type"] == "CreateTime"
+        assert unconsumed_of(source, name) == [content(each) for each in read(destination, name)]
+    assert partitions_of(destination, made) == [0, 1] and own(destination, made)["segment.ms"] == "700000"
+
+    migration.commit()
+    during = own(destination, there)
+    assert migration.backlog()["changed"] is False and own(destination, there) == during
+    commit(
+        destination, topic, {(name, p): log_bounds(destination, name)[p][1] for name in (made, there) for p in (0, 1)}
+    )
+    assert migration.backlog(check=True)["changed"] is True and own(destination, there) == during
+    assert migration.backlog()["changed"] is True
+    assert own(destination, there) == THEIRS
+    assert own(destination, made) == own(source, made)
+    assert migration.backlog()["changed"] is False
+
+
+def test_settings_are_given_back_at_once_when_asked(migration, source, destination, topic):
+    migration.backlog(restore_retention=True)
+    assert own(destination, f"{topic}-there") == THEIRS
+    assert own(destination, f"{topic}-made") == own(source, f"{topic}-made")
+    assert migration.backlog(restore_retention=True)["changed"] is False
+
+
+def test_others_write_on_both_sides_while_records_are_copied_slowly(source, destination, topic, tmp_path):
+    limit = 1_000_000  # bytes a second
+    create_topic(source, topic)
+    produce(source, topic, [Message(b"%06d" % n + b"." * 1000) for n in range(6000)])
+    create_topic(destination, topic)
+    produce(destination, topic, [Message(FOREIGN)] * 3)
+    stands = {f"{topic}-{n}": n for n in range(0, 6000, 500)}
+    for group, offset in stands.items():
+        commit(source, group, {(topic, 0): offset})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.snapshot(*stands)
+    over, seen = threading.Event(), []
+
+    def write():
+        while not over.is_set():
+            produce(source, topic, [Message(b"too late")])
+            produce(destination, topic, [Message(FOREIGN)])
+            seen.append((time.monotonic(), log_bounds(destination, topic)[0][1]))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        result = migration.backlog(live=True, append=True, max_bytes_per_second=limit)
+    finally:
+        over.set()
+        writer.join()
+    (planned,) = result["ranges"]
+    there = read(destination, topic)
+    here = [each for each in read(source, topic) if each.offset < planned["end"]]
+    assert [each.value for each in there if each.value != FOREIGN] == [each.value for each in here]
+    for entry in result["entries"]:
+        first = next(each for each in there if each.offset >= entry["offset"] and each.value != FOREIGN)
+        assert first.offset == entry["offset"] and first.value.startswith(b"%06d" % stands[entry["group"]])
+    moving = [(at, end) for (at, end), (_at, after) in itertools.pairwise(seen) if after - end > 50]
+    (begin, low), (finish, high) = moving[0], moving[-1]
+    assert (high - low) * 1006 / (finish - begin) < 2 * limit
+    assert any("what came later is not copied" in line for line in migration.backlog(append=True)["warnings"])
+
+
+def unconsumed_of(cluster, topic):
+    return [content(each) for each in read(cluster, topic, start={0: 2})]
