@@ -19,6 +19,7 @@ from demo.mirror_maker import ALIAS, OFFSETS_TOPIC, MirrorMaker
 from tests.support import copier
 from tests.support.clusters import KafkaCluster
 from tests.support.modules import refuses, succeeds
+from tests.support.playbooks import Controller, done, failed
 
 
 class Replicator:
@@ -185,3 +186,22 @@ def test_the_group_says_where_replicator_is_when_it_is_told_to(handover):
     its = {**handover.options["replicator"], "position": "group"}
     done = succeeds("kafka_connect_offsets", **{**handover.options, "replicator": its})
     assert {row["partition"]: row["after"] for row in done["entries"]}[0] == 10
+
+
+def test_the_playbook_predicts_hands_over_and_takes_back(handover, source, destination, tmp_path):
+    controller = Controller(tmp_path / "user", onprem=source, cloud=destination)
+    variables = {name: handover.options[name] for name in ("replication_policy", "replicator", "offsets_topic")}
+    before = controller.files()
+    predicted = done(controller.hand_over_replicator("--check", "--diff", **variables))
+    assert f"+{handover.topic}-0: {handover.copied[0]}" in predicted.output
+    assert controller.files() == before
+    with pytest.raises(kafka.errors.UnknownTopicOrPartitionError):
+        handover.stored()
+    assert "3 of 3 positions changed." in done(controller.hand_over_replicator(**variables)).output
+    assert len(handover.stored()) == 3
+    assert done(controller.hand_over_replicator(**variables)).changed == 0
+    done(controller.hand_over_replicator(phase="rollback", **variables))
+    assert [value for places in handover.stored().values() for _place, value in places] == [None] * 3
+    assert "Did you mean replicator_handover_phase" in failed(
+        controller.hand_over_replicator(phse="rollback", **variables)
+    )

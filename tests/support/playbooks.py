@@ -54,12 +54,19 @@ class Controller:
         its = {"spark": {"master": "local[1,4]"}, "verify": "records", **variables}
         return self.play("migrate_backlog", *words, prefix="backlog_migration", **its)
 
+    def hand_over_replicator(self, *words: str, **variables: t.Any) -> Played:
+        """Play hand_over_replicator; variables are the role's, without its prefix."""
+        return self._play("hand_over_replicator", "replicator_handover", variables, words)
+
     def play(self, playbook: str, *words: str, prefix: str = "group_migration", **variables: t.Any) -> Played:
-        """Play any playbook of the collection, without waiting for consumers that nobody has started.
+        """Play any playbook of the collection that migrates, without waiting for consumers that nobody has started.
 
         What is migrated is proved by its anchors, for that needs no Spark, which takes its time to start.
         """
-        its = {"source": "onprem", "destination": "cloud", "idle_wait": 0, "verify": "anchors", **variables}
+        return self._play(playbook, prefix, {"idle_wait": 0, "verify": "anchors", **variables}, words)
+
+    def _play(self, playbook: str, prefix: str, variables: dict[str, t.Any], words: t.Sequence[str]) -> Played:
+        its = {"source": "onprem", "destination": "cloud", **variables}
         extra = json.dumps({f"{prefix}_{name}": value for name, value in its.items()})
         done = subprocess.run(
             [str(PROGRAMS / "ansible-playbook"), f"streamshift.kafka.{playbook}", "-i", str(self.inventory)]
