@@ -34,12 +34,7 @@ def grant(cluster: Servers, rights: t.Iterable[str], principal: str = "User:migr
 
     A name that ends with * stands for all that begin with it.
     """
-    acls = []
-    for right in rights:
-        kind, operation, _on, name = right.split(" ")
-        pattern = ACLResourcePatternType.PREFIXED if name.endswith("*") else ACLResourcePatternType.LITERAL
-        resource = ResourcePattern(ResourceType[kind], name.removesuffix("*"), pattern)
-        acls.append(ACL(principal, "*", ACLOperation[operation], ACLPermissionType.ALLOW, resource))
+    acls = _acls(rights, principal)
     with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
         assert not client.create_acls(acls)["failed"]
         deadline = time.monotonic() + SECONDS
@@ -47,3 +42,25 @@ def grant(cluster: Servers, rights: t.Iterable[str], principal: str = "User:migr
             while not client.describe_acls(acl)[0]:
                 assert time.monotonic() < deadline, f"{acl} did not come"
                 time.sleep(0.05)
+
+
+def revoke(cluster: Servers, rights: t.Iterable[str], principal: str = "User:migrator") -> None:
+    """Take back what grant() has allowed, and wait until the brokers know."""
+    acls = _acls(rights, principal)
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
+        client.delete_acls(acls)
+        deadline = time.monotonic() + SECONDS
+        for acl in acls:
+            while client.describe_acls(acl)[0]:
+                assert time.monotonic() < deadline, f"{acl} did not go"
+                time.sleep(0.05)
+
+
+def _acls(rights: t.Iterable[str], principal: str) -> list[ACL]:
+    acls = []
+    for right in rights:
+        kind, operation, _on, name = right.split(" ")
+        pattern = ACLResourcePatternType.PREFIXED if name.endswith("*") else ACLResourcePatternType.LITERAL
+        resource = ResourcePattern(ResourceType[kind], name.removesuffix("*"), pattern)
+        acls.append(ACL(principal, "*", ACLOperation[operation], ACLPermissionType.ALLOW, resource))
+    return acls

@@ -1,0 +1,389 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A copy that cannot be right is refused: in seconds, in one line that says what and where, with nothing written."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import threading
+import time
+
+import pytest
+from kafka.admin import KafkaAdminClient
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from demo.clients import (
+    Message,
+    change_topic,
+    commit,
+    committed,
+    create_topic,
+    list_groups,
+    log_bounds,
+    produce,
+    read,
+)
+from tests.support.consumers import content, open_transaction, unconsumed
+from tests.support.modules import Migration, refuses
+from tests.support.rights import grant, revoke
+
+
+@pytest.fixture
+def orders(source, topic):
+    """A topic with ten records in each of two partitions; a group of its name stands at 5 and 3."""
+    create_topic(source, topic, partitions=2)
+    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
+    commit(source, topic, {(topic, 0): 5, (topic, 1): 3})
+    return topic
+
+
+@pytest.fixture
+def migration(source, destination, orders, tmp_path):
+    """The groups' offsets are known."""
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.snapshot(orders)
+    return migration
+
+
+@pytest.fixture
+def refused(migration, orders, destination):
+    """What a copy is refused for, with options; nothing has been written."""
+
+    def run(**options):
+        before = state(migration, destination, orders)
+        message = migration.backlog(via=refuses, **options)
+        assert state(migration, destination, orders) == before
+        return message
+
+    return run
+
+
+def state(migration, destination, topic):
+    """Everything that a copy of this topic could change."""
+    connection = connection_from(destination.plaintext, "destination cluster")
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=destination.bootstrap_servers)) as client:
+        topics = [name for name in client.list_topics() if topic in name]
+    groups = [group for group in list_groups(destination) if group.startswith("streamshift-copy-") or topic in group]
+    its = {
+        group: {each: at for each, at in committed(destination, group).items() if topic in each[0]} for group in groups
+    }
+    return (
+        migration.files(),
+        {
+            name: (its_own.own, log_bounds(destination, name))
+            for name, its_own in topic_configs(connection, topics).items()
+        },
+        {group: commits for group, commits in its.items() if commits},
+    )
+
+
+def planned(migration, **changes):
+    """Have the copy file say that nothing is copied yet, and change what else is wanted of its ranges."""
+    known = json.loads(migration.copy_file.read_text())
+    for number, entry in enumerate(known["entries"]):
+        entry.update({"done": None, "bin": number, **changes})
+    migration.copy_file.write_text(json.dumps(known))
+
+
+class TestTopics:
+    def test_destination_is_not_empty(self, refused, destination, orders):
+        create_topic(destination, orders, partitions=2)
+        produce(destination, orders, [Message(b"foreign", partition=1)])
+        message = refused()
+        assert f"topic {orders}, partition 1: the topic is not empty" in message and "append" in message
+
+    def test_partition_count_differs(self, refused, destination, orders):
+        create_topic(destination, orders, partitions=3)
+        message = refused()
+        assert f"topic {orders}: the topic has 3 partitions" in message and "has 2 at the source" in message
+
+    def test_two_topics_into_one(self, refused, migration, source, orders):
+        other = f"{orders}-other"
+        create_topic(source, other)
+        commit(source, orders, {(other, 0): 0})
+        commit(source, other, {(other, 0): 0})
+        migration.snapshot(orders, other)
+        into = {"topic_map": [{"pattern": "(.*)-other", "to": r"\1"}]}
+        message = refused(**into)
+        assert orders in message and other in message and "topic_map" in message
+        migration.snapshot(orders, other, topics=[orders, other])
+        groups = [{"name": other, "to": f"{other}-2"}]
+        assert "topic_map" in refused(**into, group_map=groups)
+
+    def test_into_itself(self, refused, source):
+        assert "copied into themselves" in refused(destination=source.connection)
+
+    def test_destination_is_compacted(self, refused, destination, orders):
+        create_topic(destination, orders, partitions=2, cleanup_policy="compact")
+        message = refused()
+        assert f"topic {orders}: the topic is compacted" in message
+
+    def test_too_few_replicas_in_sync(self, refused, destination, orders):
+        create_topic(destination, orders, partitions=2)
+        change_topic(destination, orders, min_insync_replicas=2)
+        message = refused()
+        assert f"topic {orders}, partition 0: 1 of 1 replicas are in sync, and min.insync.replicas is 2" in message
+
+    def test_source_topic_is_gone(self, refused, source, orders):
+        delete_topic(source, orders)
+        assert orders in refused()
+
+    def test_destination_topic_is_gone_meanwhile(self, refused, migration, source, destination, orders):
+        create_topic(destination, orders, partitions=2)
+        commit(source, orders, {(orders, 0): 10, (orders, 1): 10})
+        migration.snapshot(orders)
+        migration.backlog()
+        planned(migration, start=9)
+        delete_topic(destination, orders)
+        message = refused()
+        assert f"topic {orders}: the topic was there when the copy was planned" in message
+
+
+class TestSource:
+    def test_offset_beyond_the_end(self, refused, migration, source, orders):
+        commit(source, orders, {(orders, 1): 11})
+        migration.snapshot(orders)
+        message = refused()
+        assert f"group {orders}, topic {orders}, partition 1: offset 11 is committed, and the log ends at 10" in message
+
+    def test_open_transaction(self, refused, source, orders):
+        with open_transaction(source, orders, [Message(b"open")]):
+            message = refused()
+        assert f"topic {orders}, partition 0: a transaction is open" in message and "live" in message
+
+    def test_group_behind_an_open_transaction(self, refused, migration, source, orders):
+        with open_transaction(source, orders, [Message(b"open")] * 3):
+            commit(source, orders, {(orders, 0): 12})
+            migration.snapshot(orders)
+            message = refused(live=True)
+        assert "partition 0: offset 12 is committed, and the log is stable up to 10 only" in message
+
+    def test_somebody_writes(self, refused, source, orders):
+        over = threading.Event()
+
+        def write():
+            while not over.is_set():
+                produce(source, orders, [Message(b"more", partition=1)])
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            message = refused(idle_wait=2)
+        finally:
+            over.set()
+            writer.join()
+        assert f"topic {orders}, partition 1: the log grows" in message and "Stop the producers" in message
+
+    def test_unreachable(self, refused):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        for role in ("source", "destination"):
+            message = refused(**{role: {"bootstrap_servers": [address]}})
+            assert message.startswith(f"{role} cluster ") and "connection refused" in message
+
+    def test_wrong_password(self, refused, secured):
+        wrong = secured.connection_as("admin") | {"sasl_password": "not-the-password"}
+        for role in ("source", "destination"):
+            message = refused(**{role: wrong})
+            assert message.startswith(f"{role} cluster ") and "not-the-password" not in message
+
+
+class TestFiles:
+    @pytest.fixture
+    def known(self, migration, source, destination, orders):
+        """A copy that has copied nothing, for the group is at the end."""
+        create_topic(destination, orders, partitions=2)
+        commit(source, orders, {(orders, 0): 10, (orders, 1): 10})
+        migration.snapshot(orders)
+        migration.backlog()
+        return migration
+
+    def test_no_snapshot(self, refused, migration):
+        migration.snapshot_file.unlink()
+        message = refused()
+        assert str(migration.snapshot_file) in message and "kafka_group_offsets" in message
+
+    def test_snapshot_of_another_cluster(self, refused, kafka39, source):
+        message = refused(source=kafka39.connection)
+        assert source.cluster_id in message and kafka39.cluster_id in message
+
+    @pytest.mark.parametrize(
+        "damage", ["cut", "empty", "other kind", "later version", "no ranges", "backwards", "words"]
+    )
+    def test_damaged_copy_file(self, refused, known, damage):
+        text = known.copy_file.read_text()
+        document = json.loads(text)
+        entry = document["entries"][0]
+        if damage == "other kind":
+            text = known.plan_file.read_text()
+        elif damage == "later version":
+            text = json.dumps(document | {"version": 99})
+        elif damage == "no ranges":
+            text = json.dumps({name: value for name, value in document.items() if name != "entries"})
+        elif damage == "backwards":
+            text = json.dumps(document | {"entries": [entry | {"start": entry["end"] + 1}]})
+        elif damage == "words":
+            text = json.dumps(document | {"entries": [entry | {"end": "ten"}]})
+        else:
+            text = "" if damage == "empty" else text[: len(text) // 2]
+        known.copy_file.write_text(text)
+        assert str(known.copy_file) in refused()
+
+    def test_copy_file_of_other_clusters(self, refused, known, kafka39):
+        message = refused(destination=kafka39.connection)
+        assert "the copy was planned for destination cluster" in message and kafka39.cluster_id in message
+
+    def test_another_snapshot(self, refused, known, source, orders):
+        commit(source, orders, {(orders, 0): 6})
+        known.snapshot(orders)
+        assert "the source's groups have moved since the copy was planned" in refused()
+
+    def test_another_topic_map(self, refused, known, orders):
+        message = refused(topic_map=[{"name": orders, "to": f"{orders}-new"}])
+        assert f"planned without {orders}-0 as {orders}-new-0" in message
+
+    def test_source_was_written_meanwhile(self, refused, known, source, orders):
+        planned(known)
+        produce(source, orders, [Message(b"more", partition=1)])
+        message = refused()
+        assert f"{orders}-1 has grown by 1 offsets since the copy was planned" in message and "live" in message
+
+    def test_copy_file_is_lost(self, refused, known, source, destination, orders):
+        commit(source, orders, {(orders, 0): 5, (orders, 1): 3})
+        known.copy_file.unlink()
+        known.plan_file.unlink()
+        known.snapshot(orders)
+        known.backlog(check=True)
+        name = f"{self.name_of(known, orders, source, destination)}-progress-0"
+        commit(destination, name, {(orders, 0): (7, "2 6 2 0|5:0")})
+        message = refused()
+        assert f"group {name}: this copy was begun already, and its copy file is missing" in message
+
+    def name_of(self, known, orders, source, destination):
+        """As if it had been begun: a copy without anything to copy has the same name as one with something."""
+        from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog
+        from ansible_collections.streamshift.kafka.plugins.module_utils._model import mapping, snapshot
+
+        taken = snapshot.read(known.snapshot_file.read_text(), "")
+        here, there = (connection_from(each.connection, "") for each in (source, destination))
+        wanted = backlog.entries_of(taken, mapping.Mapping(), here)
+        return backlog.plan(taken, wanted, here, there, backlog.Options(idle_wait=0)).name
+
+    def test_two_runs_at_once(self, refused, migration):
+        folder = os.open(migration.directory, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            assert f"another run works in {migration.directory} now" in refused()
+        finally:
+            os.close(folder)
+
+    def test_no_directory(self, refused, migration, tmp_path):
+        for option in ("copy", "plan"):
+            assert f"{tmp_path}/missing is no directory" in refused(**{option: str(tmp_path / "missing/file.json")})
+
+
+class TestOptions:
+    @pytest.mark.parametrize("limit", [0, -1])
+    def test_a_limit_of_nothing(self, refused, limit):
+        assert f"max_bytes_per_second is {limit}. Give more than 0" in refused(max_bytes_per_second=limit)
+
+    def test_a_negative_wait(self, refused):
+        assert "idle_wait is -1" in refused(idle_wait=-1)
+
+    def test_no_java(self, refused):
+        for check in (True, False):
+            message = refused(spark={"java_home": "/nowhere"}, check=check)
+            assert "Spark needs Java 17 or newer" in message and "/nowhere" in message
+
+
+class TestRights:
+    """Each that the documentation names is missed by name before anything is written."""
+
+    TOPIC = ("READ", "WRITE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
+
+    def test_of_the_destination(self, refused, secured, orders):
+        create_topic(secured, orders, partitions=2)
+        # Who may alter settings may see them, without another right.
+        needed = [f"TOPIC {operation} on {orders}" for operation in self.TOPIC if operation != "DESCRIBE_CONFIGS"]
+        needed += ["TRANSACTIONAL_ID WRITE on streamshift-*"]
+        needed += [f"GROUP {operation} on streamshift-*" for operation in ("READ", "DELETE")]
+        always = [f"GROUP READ on {orders}", f"TOPIC DESCRIBE_CONFIGS on {orders}"]
+        self.each_missed(refused, secured, needed, *always, destination=secured.ssl_connection)
+
+    def test_to_make_a_topic(self, refused, secured, orders):
+        needed = [f"TOPIC {operation} on {orders}" for operation in self.TOPIC] + [f"GROUP READ on {orders}"]
+        needed += [f"{kind} on streamshift-*" for kind in ("TRANSACTIONAL_ID WRITE", "GROUP READ", "GROUP DELETE")]
+        grant(secured, needed, secured.ssl_principal)
+        message = refused(destination=secured.ssl_connection)
+        revoke(secured, needed, secured.ssl_principal)
+        assert f"TOPIC CREATE on {orders}" in message
+
+    def test_of_the_source(self, secured, destination, topic, tmp_path):
+        create_topic(secured, topic)
+        produce(secured, topic, [Message(b"%d" % n) for n in range(10)])
+        commit(secured, topic, {(topic, 0): 5})
+        migration = Migration(tmp_path / "migration", secured, destination)
+        migration.snapshot(topic)
+        self.each_missed(
+            lambda **options: migration.backlog(via=refuses, **options),
+            secured,
+            [f"TOPIC READ on {topic}", f"TOPIC DESCRIBE_CONFIGS on {topic}"],
+            f"TOPIC DESCRIBE on {topic}",
+            source=secured.ssl_connection,
+        )
+
+    def each_missed(self, refused, cluster, needed, *others, **connection):
+        grant(cluster, [*needed, *others], cluster.ssl_principal)
+        try:
+            for right in needed:
+                revoke(cluster, [right], cluster.ssl_principal)
+                message = refused(**connection)
+                assert f"ACL {right.removesuffix('*')}" in message, right
+                grant(cluster, [right], cluster.ssl_principal)
+        finally:
+            revoke(cluster, [*needed, *others], cluster.ssl_principal)
+
+
+def test_a_record_that_fits_only_when_it_is_compressed(source, destination, topic, tmp_path):
+    """Nothing tells before it is written; it is named then, and either remedy works."""
+    create_topic(source, topic, max_message_bytes=50_000)
+    produce(source, topic, [Message(b"small")])
+    produce(source, topic, [Message(b"x" * 200_000)], compression_type="gzip")
+    produce(source, topic, [Message(b"small, too")])
+    commit(source, topic, {(topic, 0): 0})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.snapshot(topic)
+    message = migration.backlog(via=refuses_later)
+    assert message.startswith("destination cluster ") and f"topic {topic}, partition 0: a record is larger" in message
+    assert "source offset 1, has 200000 bytes, and max.message.bytes is 50000" in message
+    assert read(destination, topic) == [] and not migration.plan_file.exists()
+    migration.destination["client_config"] = {"compression.type": "gzip"}
+    migration.backlog()
+    assert [content(each) for each in read(destination, topic)] == [content(each) for each in read(source, topic)]
+    migration.commit()
+    assert len(unconsumed(destination, topic, topic)) == 3
+
+
+def refuses_later(module, **options):
+    """As refuses(), for what Spark has to be started for."""
+    from tests.support.modules import run
+
+    result = run(module, **options)
+    assert result.get("failed") and "exception" not in result and "\n" not in result["msg"], result
+    return result["msg"]
+
+
+def delete_topic(cluster, topic):
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as client:
+        client.delete_topics([topic])
+        end = time.monotonic() + 20
+        while topic in client.list_topics():
+            assert time.monotonic() < end
+            time.sleep(0.1)
