@@ -81,7 +81,7 @@ def predict(staging: Cluster, production: Cluster, name: str) -> None:
 
 
 def kill(staging: Cluster, production: Cluster, name: str) -> None:
-    slowly = "--extra-vars=backlog_migration_max_bytes_per_second=40000"
+    slowly = "--extra-vars=backlog_migration_max_bytes_per_second=10000"
     with (
         tempfile.TemporaryFile("w+") as said,
         subprocess.Popen([*PLAYBOOK, slowly], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT) as playbook,
