@@ -94,7 +94,8 @@ options:
     type: bool
     default: false
 notes:
-  - Progress is kept in groups, and written with transactional ids, whose names begin with C(streamshift-). The user needs the
+  - Progress is kept in groups, and written with transactional ids, whose names begin with C(streamshift-). The groups are
+    removed by a run that finds every group past the backlog. The user needs the
     ACLs GROUP READ and DELETE and TRANSACTIONAL_ID WRITE on that prefix, TOPIC READ, WRITE, DESCRIBE_CONFIGS and
     ALTER_CONFIGS on the destination's topics, TOPIC CREATE where some are missing, GROUP DESCRIBE on the destination's
     groups, and TOPIC READ and DESCRIBE_CONFIGS on the source's topics.

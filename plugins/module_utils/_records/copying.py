@@ -57,6 +57,7 @@ _READ = {
 _NEVER = 1 << 63
 _NEARLY_0 = 1
 _FULL_QUEUE_SECONDS = 0.02
+_MOMENT = 0.5  # seconds
 
 
 class Job(t.NamedTuple):
@@ -191,7 +192,7 @@ class _Copy:
         now = fresh = time.monotonic()
         end = now + _SECONDS
         while self.tasks and self.records < records and self.bytes < size and now < end:
-            messages: list[t.Any] = consume(_TAKEN, 0.02)  # typed, every field of a message may be None
+            messages: list[t.Any] = consume(self._most(), 0.02)  # typed, every field of a message may be None
             now = time.monotonic()
             if not messages:
                 if now - fresh > self.source.request_timeout:
@@ -211,6 +212,13 @@ class _Copy:
                 raise KafkaException(self.lost[0])
             time.sleep(max(0.0, min(self._ahead(begun), end - time.monotonic())))
             fresh = now = time.monotonic()  # a full queue and a limit are not the source's silence
+
+    def _most(self) -> int:
+        """How many messages to take at a time: with a limit, what may be copied in a moment."""
+        if not self.job.bytes_per_second:
+            return _TAKEN
+        average = self.bytes / self.records if self.records else self.job.bytes_per_second
+        return max(1, min(_TAKEN, int(_MOMENT * self.job.bytes_per_second / max(1.0, average))))
 
     def _ahead(self, begun: float) -> float:
         """How many seconds the copy is ahead of its limit."""
