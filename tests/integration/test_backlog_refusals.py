@@ -361,8 +361,8 @@ def test_a_record_that_fits_only_when_it_is_compressed(source, destination, topi
     migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(topic)
     message = migration.backlog(via=refuses_later)
-    assert message.startswith("destination cluster ") and f"topic {topic}, partition 0: a record is larger" in message
-    assert "source offset 1, has 200000 bytes, and max.message.bytes is 50000" in message
+    assert message.startswith("destination cluster ") and f"topic {topic}, partition 0: the record at" in message
+    assert f"source offset 1 of {topic}-0 has 200000 bytes, and max.message.bytes is 50000" in message
     assert read(destination, topic) == [] and not migration.plan_file.exists()
     migration.destination["client_config"] = {"compression.type": "gzip"}
     migration.backlog()

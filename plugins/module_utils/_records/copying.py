@@ -83,8 +83,9 @@ def copy_bin(source: Connection, destination: Connection, job: Job) -> tuple[int
     All or nothing of every transaction: after an error, or a death, the next attempt goes on behind the last one that was
     committed. Raises MigrationError.
     """
-    batch = {"batch.size": max(1, min(_BATCH, min(job.largest.values()) * 9 // 10))}
-    transactions = Transactions(destination, transactional_id(job.name, job.number), job.groups, batch)
+    batch = _batch(job)
+    settings = {"batch.size": batch}
+    transactions = Transactions(destination, transactional_id(job.name, job.number), job.groups, settings)
     try:
         tasks = _tasks(destination, job, transactions)
         if not tasks:
@@ -92,7 +93,7 @@ def copy_bin(source: Connection, destination: Connection, job: Job) -> tuple[int
         opened = open_consumer(source, _READ)
         try:
             refusals.check_existence(source, tasks, opened.partitions)
-            return _Copy(source, destination, opened, transactions, tasks, job).run()
+            return _Copy(source, destination, opened, transactions, tasks, job, batch).run()
         finally:
             opened.consumer.close()
     finally:
@@ -115,14 +116,6 @@ class _Task:
         count = bisect.bisect_right(self.due, offset)
         opened, self.due = self.due[:count], self.due[count:]
         return opened
-
-
-@dataclasses.dataclass(slots=True)
-class _Largest:
-    """The largest record of a partition in a transaction, to be named where it is too large. offset: the source's."""
-
-    size: int = 0
-    offset: int = 0
 
 
 def _tasks(destination: Connection, job: Job, transactions: Transactions) -> dict[TopicPartition, _Task]:
@@ -158,9 +151,9 @@ class _Copy:
     transactions: Transactions
     tasks: dict[TopicPartition, _Task]
     job: Job
+    batch: int
     moved: dict[TopicPartition, _Task] = dataclasses.field(default_factory=dict)
-    lost: list[KafkaError] = dataclasses.field(default_factory=list)
-    largest: dict[TopicPartition, _Largest] = dataclasses.field(default_factory=dict)
+    lost: list[MigrationError] = dataclasses.field(default_factory=list)
     records: int = 0
     bytes: int = 0
 
@@ -178,7 +171,7 @@ class _Copy:
                 self._commit()
         except KafkaException as exc:
             self.transactions.abort()
-            raise self._unwritten(exc.args[0]) from exc
+            raise refusals.unwritten(self.destination, exc.args[0], "records cannot be written") from exc
         except BaseException:
             self.transactions.abort()
             raise
@@ -187,7 +180,6 @@ class _Copy:
     def _fill(self, begun: float) -> None:
         """Send records until the transaction is large or old enough."""
         consume, poll = self.opened.consumer.consume, self.transactions.producer.poll
-        self.largest.clear()
         records, size = self.records + _RECORDS, self.bytes + _BYTES
         now = fresh = time.monotonic()
         end = now + _SECONDS
@@ -209,7 +201,7 @@ class _Copy:
                 self.opened.consumer.incremental_unassign([Position(*task.range.source) for task in ended])
             poll(0)
             if self.lost:
-                raise KafkaException(self.lost[0])
+                raise self.lost[0]
             time.sleep(max(0.0, min(self._ahead(begun), end - time.monotonic())))
             fresh = now = time.monotonic()  # a full queue and a limit are not the source's silence
 
@@ -250,26 +242,23 @@ class _Copy:
         """Send records of one partition, in order.
 
         A callback costs time: only those have one whose place has to be known, the first at or after each boundary and the
-        last of the stretch.
+        last of the stretch, and those that fill a batch alone, which may be more than the topic takes.
         """
         topic, partition = task.range.destination
-        produce, progress = self.transactions.producer.produce, task.progress
-        largest = self.largest.setdefault(task.range.destination, _Largest())
+        produce, progress, batch = self.transactions.producer.produce, task.progress, self.batch
         due, last, size = task.next_due(), records[-1], 0
         for message in records:
-            landed, offset = None, message.offset()
-            if message is last or offset >= due:
-                landed = self._landing(progress, task.opened_by(offset))
-                due = task.next_due()
-            key, value, headers = message.key(), message.value(), message.headers()
+            offset, key, value, headers = message.offset(), message.key(), message.value(), message.headers()
             kind, timestamp = message.timestamp()
             if timestamp <= 0:
                 timestamp = _written_as(kind, timestamp)
                 progress.without_timestamp += timestamp == _NEARLY_0
             length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
             size += length
-            if length > largest.size:
-                largest.size, largest.offset = length, offset
+            landed = None
+            if message is last or offset >= due or length > batch:
+                landed = self._landing(task, offset, length)
+                due = task.next_due()
             while True:
                 try:
                     if headers:
@@ -285,26 +274,30 @@ class _Copy:
         self.records += len(records)
         self.bytes += size
 
-    def _landing(self, progress: Progress, opened: t.Sequence[int]) -> t.Callable[[KafkaError | None, t.Any], None]:
+    def _landing(self, task: _Task, source_offset: int, length: int) -> t.Callable[[KafkaError | None, t.Any], None]:
+        """What is done when a record of this source offset and length is written, or is not."""
+        progress, opened = task.progress, task.opened_by(source_offset)
+
         def landed(error: KafkaError | None, message: t.Any) -> None:
             offset = message.offset()
-            if (
-                error is not None or offset is None or offset < 0
-            ):  # sent twice, and the broker no longer knows where it is
-                self.lost.append(
-                    error or KafkaError(KafkaError._FAIL, "a record was written, and its offset is not known")
-                )
-                return
-            progress.places.update(dict.fromkeys(opened, offset))
-            progress.next = offset + 1
+            if error is not None and error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+                self.lost.append(self._too_large(task, source_offset, length))
+            elif error is not None:
+                its = task.range.destination
+                self.lost.append(refusals.unwritten(self.destination, error, "a record cannot be written", its))
+            elif offset is None or offset < 0:  # sent twice, and the broker no longer knows where it is
+                self.lost.append(refusals.unplaced(self.destination, task.range.destination))
+            else:
+                progress.places.update(dict.fromkeys(opened, offset))
+                progress.next = offset + 1
 
         return landed
 
     def _commit(self) -> None:
         """End the transaction, with the progress of what it has moved."""
-        self.transactions.flush()
+        self.transactions.flush(self.lost)
         if self.lost:
-            raise KafkaException(self.lost[0])
+            raise self.lost[0]
         commits: list[list[tuple[TopicPartition, CommittedOffset]]] = []
         for number in range(len(self.job.groups)):
             its = ((task, metadata(task.progress, task.range.boundaries, number)) for task in self.moved.values())
@@ -329,14 +322,11 @@ class _Copy:
             raise refusals.refused(self.source, where, task.progress.position, error)
         return False
 
-    def _unwritten(self, error: KafkaError) -> MigrationError:
-        if error.code() != KafkaError.MSG_SIZE_TOO_LARGE or not self.largest:
-            return refusals.unwritten(self.destination, error, "records cannot be written")
-        limits = self.job.largest
-        where, most = max(self.largest.items(), key=lambda each: each[1].size - limits[each[0].topic])
+    def _too_large(self, task: _Task, offset: int, length: int) -> MigrationError:
+        where = task.range.destination
         return BrokerError(
-            f"a record is larger than the topic takes; the largest one, of source offset {most.offset}, "
-            f"has {most.size} bytes, and max.message.bytes is {limits[where.topic]}",
+            f"the record at source offset {offset} of {task.range.source} has {length} bytes, and max.message.bytes is "
+            f"{self.job.largest[where.topic]}",
             cluster=str(self.destination),
             remedy="raise max.message.bytes of the topic there, or set compression.type in client_config, and run "
             "again: the copy goes on where it has ended",
@@ -348,6 +338,11 @@ class _Copy:
         return refusals.stalled(
             self.source, where, task.progress.position, len(self.tasks) - 1, seconds, self.opened.complaints
         )
+
+
+def _batch(job: Job) -> int:
+    """The most bytes that are sent as one batch; only a record that is larger by itself makes a larger one."""
+    return max(1, min(_BATCH, min(job.largest.values()) * 9 // 10))
 
 
 def _written_as(kind: int, timestamp: int) -> int:

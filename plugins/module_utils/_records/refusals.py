@@ -117,6 +117,16 @@ def unwritten(
     return BrokerError(what, cluster=str(connection), why=error.str(), remedy=remedy, **its)
 
 
+def unplaced(connection: Connection, where: TopicPartition) -> BrokerError:
+    """A record was written, and the broker no longer knows at which offset."""
+    return BrokerError(
+        "a record was written twice, and its offset is not known",
+        cluster=str(connection),
+        remedy="run again: it is written once more, and what was written is taken back",
+        **where._asdict(),
+    )
+
+
 _DENIED = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "TOPIC WRITE and TOPIC READ on the topics that are copied to",
     KafkaError.GROUP_AUTHORIZATION_FAILED: "GROUP READ on streamshift- (prefixed)",

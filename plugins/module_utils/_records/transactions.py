@@ -38,6 +38,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.library
 _TRANSACTION_SECONDS = 60
 _WAIT_SECONDS = 60.0  # for a broker's part in a transaction; later, it is aborted anyway
 _HANGS_SECONDS = 5.0  # longer than a call was to wait
+_LOOK_SECONDS = 1.0
 _ABORT_SECONDS = 10.0
 _COMMITTED_SECONDS = 30.0
 _PASSING = (
@@ -104,9 +105,12 @@ class Transactions:
         """Begin a transaction."""
         self.producer.begin_transaction()
 
-    def flush(self) -> None:
-        """Return when every record has been answered."""
-        if left := self.producer.flush(_WAIT_SECONDS):
+    def flush(self, failed: t.Sequence[t.Any]) -> None:
+        """Return when every record has been answered, or one has failed: those behind it are not answered any more."""
+        end = time.monotonic() + _WAIT_SECONDS
+        while (left := self.producer.flush(_LOOK_SECONDS)) and not failed:
+            if time.monotonic() < end:
+                continue
             raise BrokerError(
                 f"{left} records were not acknowledged within {_WAIT_SECONDS:.0f} s",
                 cluster=str(self._destination),
