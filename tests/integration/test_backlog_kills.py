@@ -36,7 +36,7 @@ from demo.clients import (
 )
 from demo.sandbox import start
 from tests.support.killing import dies_in, gone, python_workers
-from tests.support.modules import Migration, kill, outcome, spawn
+from tests.support.modules import Migration, kill, outcome, spawn, succeeds
 from tests.support.scanning import MARK
 from tests.support.spark import java_processes, standalone
 
@@ -96,13 +96,13 @@ class Copy(Migration):
         self.bytes = sum(len(each.key or b"") + len(each.value or b"") for its in self.wanted.values() for each in its)
         self.all = sum(map(len, self.wanted.values()))
 
-    def backlog(self, seconds=None, **options):
+    def backlog(self, via=succeeds, seconds=None, **options):
         """seconds: about as long as copying everything takes."""
         limit = {"max_bytes_per_second": int(self.bytes / seconds)} if seconds else {}
-        return super().backlog(**{"topic_map": [{"name": self.topic, "to": self.to}], **limit, **options})
+        return super().backlog(via, **{"topic_map": [{"name": self.topic, "to": self.to}], **limit, **options})
 
     def begun(self, seconds, **options):
-        return self.backlog(seconds, via=spawn, **options)
+        return self.backlog(spawn, seconds, **options)
 
     def known(self):
         return backlog.from_json(self.copy_file.read_text(), "")
@@ -174,7 +174,7 @@ def test_progress_is_removed_when_groups_are_past_the_backlog(destination, copy,
         commit(
             destination,
             group,
-            {(topic, partition): end for partition, (_, end) in log_bounds(destination, topic).items()},
+            {(topic, partition): end for partition, (_start, end) in log_bounds(destination, topic).items()},
         )
     copy.backlog(via=killed_in("backlog_copy.remove_progress"))
     assert all(each.restored for each in copy.known().topics)
@@ -185,7 +185,7 @@ def test_progress_is_removed_when_groups_are_past_the_backlog(destination, copy,
 def test_workers_are_killed(copy, mark):
     running = copy.begun(seconds=30)
     killed = set()
-    for _ in range(3):
+    for _attempt in range(3):
         copy.comes_to(copy.copied() + 1 if copy.copy_file.exists() else 1, running)
         victim = random.choice([pid for pid in python_workers(mark) if pid not in killed])
         os.kill(victim, signal.SIGKILL)

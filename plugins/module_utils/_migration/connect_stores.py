@@ -33,7 +33,7 @@ _REPLICAS = 3
 _SETTINGS = {"cleanup.policy": "compact"}
 _IDLE = ("Empty", "Dead", "")
 
-Changes = t.Mapping[TopicPartition, int | None]
+Changes: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"
 
 
 class Found(t.NamedTuple):

@@ -79,7 +79,7 @@ def test_nothing_else_is_found(here, changes, low, high, first, last, hows, is_c
         (Window(3 * its.start, 3 * its.stop - 4 * is_cut, 3 * its.stop, 3 * len(log)),)
         for its, log in ((mine, source), (others, destination))
     ]
-    plain = [log[its.start : its.stop] for log, its in ((source, mine), (destination, others))]
+    plain = [[source[at] for at in mine], [destination[at] for at in others]]
     together = joined(stretches_of(source, destination, hows), mine, others)
     logs = [our_rows, their_rows]
     expected = comparisons(*map(Half, windows, plain), hows, logs)
