@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import time
 import typing as t
 import zlib
 from pathlib import Path
@@ -18,6 +19,7 @@ from demo.clients import Message, commit, create_topic, delete_records, produce,
 from demo.mirror_maker import ALIAS, OFFSETS_TOPIC, MirrorMaker
 from tests.support import copier
 from tests.support.clusters import KafkaCluster
+from tests.support.connect import Worker
 from tests.support.modules import refuses, succeeds
 from tests.support.playbooks import Controller, done, failed
 
@@ -121,6 +123,44 @@ def test_mirror_maker_goes_on_with_the_next_record_and_a_second_run_changes_noth
     assert handover.contents(handover.topic, handover.destination) == expected
     # It has found what was written, and has written its own behind it: no key is anywhere else.
     assert {key: len(places) for key, places in handover.stored().items()} == {(topic, each): 1 for each in range(3)}
+
+
+def test_a_connector_in_kafka_connect_goes_on_by_rest(handover, source, destination, topic, tmp_path):
+    name = f"mirror {topic}"  # what a url has to quote
+    quoted = name.replace(" ", "%20")
+    with Worker(tmp_path / "connect", destination, f"worker-{topic}") as worker:
+        rest = {key: each for key, each in handover.options.items() if key != "offsets_topic"}
+        rest |= {"method": "rest", "rest": {"url": worker.url}, "connector": name}
+        assert "404" in refuses("kafka_connect_offsets", **rest)
+        worker.mirror(name, source, destination, topic, state="PAUSED")
+        assert "is PAUSED" in refuses("kafka_connect_offsets", **rest)
+        worker.ask("PUT", f"/connectors/{quoted}/stop")
+        predicted = succeeds("kafka_connect_offsets", check=True, **rest)
+        stored = succeeds("kafka_connect_offsets", **rest)
+        assert predicted["entries"] == stored["entries"]
+        assert {row["partition"]: row["after"] for row in stored["entries"]} == handover.copied
+        assert succeeds("kafka_connect_offsets", **rest)["changed"] is False
+        assert succeeds("kafka_connect_offsets", state="rolled_back", **rest)["written"] == 3
+        assert succeeds("kafka_connect_offsets", **rest)["written"] == 3
+        worker.resume(name)
+        expected = handover.contents(topic, source)
+        deadline = time.monotonic() + 120
+        while len(handover.contents(topic, destination)) < len(expected) and time.monotonic() < deadline:
+            time.sleep(0.5)
+        time.sleep(3)  # for what should not come
+        assert handover.contents(topic, destination) == expected
+
+
+def test_what_is_no_connect_is_said(handover, source):
+    broker = f"http://{source.bootstrap_servers[0]}"
+    rest = {key: each for key, each in handover.options.items() if key != "offsets_topic"}
+    rest |= {"method": "rest", "connector": "mirror"}
+    for url, why in (
+        (broker, "cannot connect"),
+        ("http://127.0.0.1:1", "cannot connect"),
+        ("nonsense", "cannot connect"),
+    ):
+        assert why in refuses("kafka_connect_offsets", **rest, rest={"url": url})
 
 
 def test_what_was_stored_is_taken_back(handover):
