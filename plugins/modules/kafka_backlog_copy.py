@@ -208,7 +208,7 @@ topics:
   type: list
   elements: str
   sample:
-    - "orders: created with 6 partitions, replication factor 3"
+    - "orders: made by this copy, with 6 partitions and replication factor 3"
 held_back:
   description: Topics of the destination that have not got their settings back yet, sorted.
   returned: success

@@ -82,6 +82,11 @@ def test_settings_are_held_back_until_every_group_is_past(migration, source, des
     assert own(destination, made) == own(source, made)
     assert migration.backlog()["changed"] is False
 
+    migration.roll_back(on_rewind="rewind")  # and all of it is unconsumed again
+    assert migration.backlog(check=True)["changed"] is True and own(destination, there) == THEIRS
+    assert migration.backlog()["changed"] is True and own(destination, there) == during
+    assert migration.backlog()["changed"] is False
+
 
 def test_settings_are_given_back_at_once_when_asked(migration, source, destination, topic):
     migration.backlog(restore_retention=True)

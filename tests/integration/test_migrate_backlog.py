@@ -59,7 +59,7 @@ def test_the_main_job(source, destination, orders, controller):
     # A dry run shows every range, and changes nothing at all.
     dry = done(controller.migrate_backlog("--check", "--diff", groups=[orders]))
     assert ranges(dry.output) == [(orders, "0", "5", "20", "15", "0.0"), (orders, "1", "20", "20", "0", "0.0")]
-    assert f"{orders}: created with 2 partitions, replication factor 1" in dry.output
+    assert f"{orders}: made by this copy, with 2 partitions and replication factor 1" in dry.output
     assert f"2 offsets of {orders} are to be committed; which ones is known when the records are copied." in dry.output
     assert DRY_RUN in dry.output and dry.changed > 0
     assert controller.files() == {}

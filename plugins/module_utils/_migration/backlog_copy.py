@@ -72,8 +72,22 @@ def restore_topics(backlog: Backlog, destination: Connection, names: t.Collectio
     held = [topic for topic in backlog.topics if topic.name in names and topic.held_back and not topic.restored]
     if not predict:
         backlog_topics.restore(destination, held)
-    topics = (dataclasses.replace(topic, restored=topic.restored or topic in held) for topic in backlog.topics)
-    return dataclasses.replace(backlog, topics=tuple(topics))
+    return _marked(backlog, held, restored=True)
+
+
+def hold_again(backlog: Backlog, destination: Connection, names: t.Collection[str], save: Save | None) -> Backlog:
+    """Hold back again what was restored of these topics. save: as of carry_out(); None only tells what would be."""
+    restored = [topic for topic in backlog.topics if topic.name in names and topic.restored]
+    marked = _marked(backlog, restored, restored=False)
+    if save is not None and restored:
+        save(marked)
+        backlog_topics.hold(destination, restored)
+    return marked
+
+
+def _marked(backlog: Backlog, topics: t.Collection[BacklogTopic], restored: bool) -> Backlog:
+    its = (dataclasses.replace(each, restored=restored) if each in topics else each for each in backlog.topics)
+    return dataclasses.replace(backlog, topics=tuple(its))
 
 
 def _jobs(

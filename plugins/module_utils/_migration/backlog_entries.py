@@ -62,17 +62,26 @@ def entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: str) ->
     )
 
 
-def topics_that_are_past(backlog: Backlog, planned: t.Sequence[PlanEntry], destination: Connection) -> set[str]:
-    """The destination's topics of which every group has consumed all that was copied."""
+class Standing(t.NamedTuple):
+    """Topics of the destination. past: every group has consumed all that was copied. ahead: some group has all of it ahead."""
+
+    past: set[str]
+    ahead: set[str]
+
+
+def standing_of_groups(backlog: Backlog, planned: t.Sequence[PlanEntry], destination: Connection) -> Standing:
+    """Where the groups stand now, before or behind what was copied."""
     commits = commits_of(groups.read_groups(destination, sorted({entry.group for entry in planned})))
     ends = {each.destination: each.place(each.end) for each in backlog.ranges}
-    waiting = set()
+    waiting, ahead = set(), set()
     for entry in planned:
-        if entry.target is not None:
+        if entry.offset is not None:
             committed = commits.get(entry.key)
             if committed is None or committed.offset < ends[entry.partition]:
                 waiting.add(entry.partition.topic)
-    return {topic.name for topic in backlog.topics} - waiting
+            if entry.offset < ends[entry.partition] and (committed is None or committed.offset < entry.offset):
+                ahead.add(entry.partition.topic)
+    return Standing({topic.name for topic in backlog.topics} - waiting, ahead)
 
 
 def _entry(draft: Draft, its: BacklogRange, on_uncommitted: str) -> PlanEntry:

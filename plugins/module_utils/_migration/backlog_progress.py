@@ -97,7 +97,7 @@ class Pace:
         """A line for each topic that has moved since the last look, and one for all together where there are several."""
         if self.begun is None:
             self.begun, self.first, self.last = now, found, {}
-        moved = [topic for topic, amount in sorted(found.items()) if amount != self.last.get(topic)]
+        moved = [topic for topic, amount in sorted(found.items()) if amount.passed and amount != self.last.get(topic)]
         self.last = found
         seconds = now - self.begun
         said = [_line(topic, found[topic], self.first[topic], seconds) for topic in moved[:_MOST_TOPICS]]

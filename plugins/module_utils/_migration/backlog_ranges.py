@@ -51,7 +51,8 @@ def quiet_bounds(
             what,
             cluster=str(source),
             why="what is written from now on would not be copied",
-            remedy="stop the producers, or set live to copy what is there now and leave the rest",
+            remedy="stop the producers (kafka-transactions.sh ends the transaction of one that has died), or set live to copy "
+            "what is there now and leave the rest",
             **where._asdict(),
         )
     return second

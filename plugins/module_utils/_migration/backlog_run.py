@@ -65,6 +65,8 @@ def run(
 ) -> Outcome:
     """Plan the copy, or go on with the plan of an earlier run; carry it out; restore topics that all groups are past.
 
+    Topics that were restored are held back again where a group has all that was copied ahead of it, as after a rollback.
+
     save: writes the copy file; None predicts only.
     """
     wanted = planning.entries_of(snapshot, mapping, source)
@@ -84,25 +86,36 @@ def run(
     if backlog.is_done:
         made = Plan(backlog.source_id, backlog.destination_id, backlog.snapshot, tuple(entries))
         plan = with_expected(made, destination, earlier.plan, earlier.receipt)
-        past = backlog_entries.topics_that_are_past(backlog, entries, destination)
+        stands = backlog_entries.standing_of_groups(backlog, entries, destination)
         everything = {topic.name for topic in backlog.topics}
-        names = everything if options.restore_retention else past
+        if not options.restore_retention:  # after a rollback
+            backlog = backlog_copy.hold_again(backlog, destination, stands.ahead, save)
+        names = everything if options.restore_retention else stands.past
         restored = backlog_copy.restore_topics(backlog, destination, names, predict=save is None)
         if save is not None and restored != backlog:
             save(restored)
-        if save is not None and past == everything:
+        if save is not None and stands.past == everything:
             warnings += backlog_copy.remove_progress(backlog, destination)
         backlog = restored
     will_copy = save is None and not backlog.is_done
+    ranges = backlog_entries.summaries(backlog, wanted, sizes, options.on_uncommitted)
     return Outcome(
         before,
         backlog,
-        backlog_entries.summaries(backlog, wanted, sizes, options.on_uncommitted),
+        ranges,
         entries,
         plan,
         backlog != before or will_copy,
-        warnings + _notes(backlog),
+        warnings + _lost(ranges) + _notes(backlog),
     )
+
+
+def _lost(ranges: t.Iterable[RangeSummary]) -> list[str]:
+    """What groups have not consumed and nobody can copy any more."""
+    lost = [each for each in ranges if each.lost]
+    named = [f"{each.range.source} ({each.lost} offsets of {', '.join(each.groups)})" for each in lost[:5]]
+    more = f" and {len(lost) - 5} more partitions" if lost[5:] else ""
+    return [f"Unconsumed records have left the source's logs, and are lost: {', '.join(named)}{more}."] if lost else []
 
 
 def _notes(backlog: Backlog) -> list[str]:

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Created, HeldBack
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 
 _FOR_EVER = "9223372036854775807"
 # While records are copied, and until every group is past them.
@@ -131,6 +132,12 @@ def prepare(
     }
 
 
+def hold(destination: Connection, topics: t.Iterable[BacklogTopic]) -> None:
+    """Set what is held back."""
+    during = {topic.name: {name: each.during for name, each in topic.held_back.items()} for topic in topics}
+    alter_topic_configs(destination, during)
+
+
 def restore(destination: Connection, held: t.Iterable[BacklogTopic]) -> None:
     """Give topics the settings back that were held back."""
     before = {topic.name: {name: each.before for name, each in topic.held_back.items()} for topic in held}
@@ -143,7 +150,8 @@ def lines(planned: t.Iterable[BacklogTopic]) -> list[str]:
     for topic in sorted(planned, key=lambda topic: topic.name):
         if topic.created is not None:
             partitions, factor, _configs = topic.created
-            said.append(f"{topic.name}: created with {partitions} partitions, replication factor {factor}")
+            made = counted(partitions, "partition")
+            said.append(f"{topic.name}: made by this copy, with {made} and replication factor {factor}")
         if topic.restored:
             said.append(f"{topic.name}: {', '.join(sorted(topic.held_back))} are what they were before the copy")
         elif topic.held_back:
