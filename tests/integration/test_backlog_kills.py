@@ -60,7 +60,7 @@ def messages(partition):
 @pytest.fixture(scope="module")
 def orders(source):
     """A topic with two plain partitions, and two that were written in transactions, one in three of them aborted."""
-    topic = f"orders-{os.getpid()}"
+    topic = f"killed-{os.getpid()}"
     create_topic(source, topic, 4, retention_ms=-1)
     for partition in (0, 1):
         produce(source, topic, messages(partition))

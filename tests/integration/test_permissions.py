@@ -143,7 +143,8 @@ def test_a_denied_group_is_named(secured, migrator, topic, grant):
     for group in (f"{topic}-a", f"{topic}-b", f"{topic}-c"):
         commit(secured, group, {(topic, 0): 0})
     grant(f"GROUP DESCRIBE on {topic}-b", f"TOPIC DESCRIBE on {topic}")
-    eventually(lambda: [row.group for row in list_groups(migrator)] == [f"{topic}-b"])
+    # Other tests have let this user see other groups.
+    eventually(lambda: [row.group for row in list_groups(migrator) if topic in row.group] == [f"{topic}-b"])
     with pytest.raises(NotAuthorized, match=f"needs ACL GROUP DESCRIBE on {topic}-a, {topic}-c"):
         read_groups(migrator, [f"{topic}-a", f"{topic}-b", f"{topic}-c"])
     assert read_groups(migrator, [f"{topic}-b"])[f"{topic}-b"].offsets == {TopicPartition(topic, 0): CommittedOffset(0)}

@@ -118,8 +118,11 @@ def dies_in(function: str, module: str, **options: t.Any) -> None:
     assert done.returncode == -signal.SIGKILL, done.stdout
 
 
-def gone(word: str, seconds: float = 15.0) -> None:
-    """Nothing that Spark has started with this word in its environment may be there any more, soon."""
+def gone(word: str, seconds: float = 60.0) -> None:
+    """Nothing that Spark has started with this word in its environment may be there any more, soon.
+
+    Java writes its archive of classes when it ends for the first time on a machine, which takes some 20 seconds.
+    """
     end = time.monotonic() + seconds
     while left := java_processes(word):
         assert time.monotonic() < end, [(pid, Path(f"/proc/{pid}/cmdline").read_bytes()) for pid in left]

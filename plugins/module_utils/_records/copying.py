@@ -172,6 +172,8 @@ class _Copy:
         except KafkaException as exc:
             self.transactions.abort()
             raise refusals.unwritten(self.destination, exc.args[0], "records cannot be written") from exc
+        except SystemError as exc:  # how the client fails on an error that is its end, while it calls back
+            raise self.transactions.end() from exc
         except BaseException:
             self.transactions.abort()
             raise

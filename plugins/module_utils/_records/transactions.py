@@ -18,7 +18,11 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    InvalidInput,
+    MigrationError,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
@@ -131,6 +135,14 @@ class Transactions:
         """End a transaction that has failed, so that readers of the destination need not wait for its timeout."""
         with contextlib.suppress(KafkaException):  # one who was fenced cannot; and the first error counts
             self.producer.abort_transaction(_ABORT_SECONDS)
+
+    def end(self) -> MigrationError:
+        """Why the client can do nothing any more."""
+        try:
+            self.producer.abort_transaction(_ABORT_SECONDS)
+        except KafkaException as exc:
+            return refusals.unwritten(self._destination, exc.args[0], "records cannot be written")
+        return BrokerError("the client has failed", cluster=str(self._destination), remedy="run again")
 
     def close(self) -> None:
         """Let go of the connections."""
