@@ -43,7 +43,7 @@ _TAKEN = 2000  # messages at a time
 # Where a transaction ends, whatever comes first. Each costs a few round trips, and what it holds is written again when the
 # worker dies in it.
 _RECORDS = 100_000
-_BYTES = 64 << 20
+_BYTES = 128 << 20
 _SECONDS = 2.0
 _BATCH = 1_000_000  # bytes
 _READ = {
