@@ -46,8 +46,6 @@ _SETTINGS = {
     "fetch.wait.max.ms": 10,
     "fetch.min.bytes": 1,
     "fetch.error.backoff.ms": 20,
-    # Only together: with the default of 1000 ms a full queue holds every partition back for a second at a time.
-    "fetch.queue.backoff.ms": 5,
     "queued.min.messages": 1000,
     "queued.max.messages.kbytes": 16384,
     "fetch.max.bytes": 16 << 20,
@@ -184,15 +182,8 @@ class _Reader:
         """Add one message to its task; -> is the span at its end?"""
         end = task.spans[0][1]
         offset = message.offset()
-        error = message.error()
-        if error is not None:
-            if error.code() == KafkaError._PARTITION_EOF:
-                if offset < end:
-                    raise refusals.ends_early(self.connection, where, offset, end)
-                return True
-            if error.retriable():
-                return False
-            raise refusals.refused(self.connection, where, task.position, error)
+        if message.error() is not None:
+            return refusals.is_end(self.connection, where, task.position, end, message)
         if offset < end:
             task.records.append(_record(message, self.parts))
         task.position = offset + 1

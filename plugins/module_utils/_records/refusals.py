@@ -55,6 +55,21 @@ def refused(connection: Connection, where: TopicPartition, position: int, error:
     return BrokerError("cannot be read", cluster=str(connection), why=error.str(), **where._asdict())
 
 
+def is_end(connection: Connection, where: TopicPartition, position: int, end: int, message: t.Any) -> bool:
+    """Is a message that holds an error the end of the log, at `end` or behind it? A reader's next offset is `position`.
+
+    False for what passes by itself; raises what cannot be waited out.
+    """
+    error = message.error()
+    if error.code() == KafkaError._PARTITION_EOF:
+        if message.offset() < end:
+            raise ends_early(connection, where, message.offset(), end)
+        return True
+    if not error.retriable():
+        raise refused(connection, where, position, error)
+    return False
+
+
 def ends_early(connection: Connection, where: TopicPartition, found: int, wanted: int) -> BrokerError:
     """The log, or what is stable of it, ends before a range does."""
     return lost(connection, where, f"the log ends at {found}, and {wanted} was expected")

@@ -29,7 +29,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerp
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
     TIMESTAMP_LOG_APPEND_TIME,
     TIMESTAMP_NOT_AVAILABLE,
-    KafkaError,
     Message,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TopicPartition as Position
@@ -44,8 +43,6 @@ _TAKEN = 2000  # messages at a time; more leave the processor's caches
 _SETTINGS = {
     "fetch.wait.max.ms": 50,
     "fetch.error.backoff.ms": 20,
-    # With the default of 1000 ms a full queue stops fetching for a second at a time.
-    "fetch.queue.backoff.ms": 5,
     "queued.max.messages.kbytes": 65536,
     "fetch.max.bytes": 16 << 20,
 }
@@ -191,7 +188,7 @@ class _Scan:
             if message.error() is not None:
                 _close(rows, task, kind, begin)  # so that the task's position is known
                 kind, begin = None, len(offsets)
-                if self._is_end(task, message):
+                if refusals.is_end(self.connection, task.piece.partition, task.position, end, message):
                     task.position = end
                 continue
             offset = message.offset()
@@ -213,17 +210,6 @@ class _Scan:
             bares.append(bare)
         _close(rows, task, kind, begin)
         return task.position >= end
-
-    def _is_end(self, task: _Task, message: t.Any) -> bool:
-        """Is an error the end of the log, behind the piece? Raise what cannot be waited out."""
-        where, error = task.piece.partition, message.error()
-        if error.code() == KafkaError._PARTITION_EOF:
-            if message.offset() < task.piece.end:
-                raise refusals.ends_early(self.connection, where, message.offset(), task.piece.end)
-            return True
-        if not error.retriable():
-            raise refusals.refused(self.connection, where, task.position, error)
-        return False
 
     def _go_on(self, ended: t.Sequence[_Task], waiting: collections.deque[TopicPartition]) -> None:
         """On from pieces that have ended to the next of their partitions, and to partitions that have waited."""

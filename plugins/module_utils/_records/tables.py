@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.library
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 
 _TAKEN = 2000  # messages at a time
-_SETTINGS = {"fetch.wait.max.ms": 50, "fetch.error.backoff.ms": 20, "fetch.queue.backoff.ms": 5}
+_SETTINGS = {"fetch.wait.max.ms": 50, "fetch.error.backoff.ms": 20}
 _WRITTEN_WITHIN = 60.0  # seconds
 
 
@@ -76,14 +76,10 @@ def read_records(connection: Connection, ranges: t.Sequence[Range], committed: b
                 where = TopicPartition(message.topic(), message.partition())
                 if where not in left:
                     continue
-                end, error = left[where].end, message.error()
-                if error is not None and error.code() == KafkaError._PARTITION_EOF:
-                    if message.offset() < end:
-                        raise refusals.ends_early(connection, where, message.offset(), end)
-                elif error is not None:
-                    if not error.retriable():
-                        raise refusals.refused(connection, where, positions[where], error)
-                    continue
+                end = left[where].end
+                if message.error() is not None:
+                    if not refusals.is_end(connection, where, positions[where], end, message):
+                        continue
                 elif message.offset() < end:
                     found.append(StoredRecord(where, message.offset(), message.key(), message.value()))
                     positions[where] = message.offset() + 1
