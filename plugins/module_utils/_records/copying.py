@@ -37,7 +37,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.library
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
     TopicPartition as Position,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import CONSEQUENCES, Transactions
 
 _TAKEN = 2000  # messages at a time
 # Where a transaction ends, whatever comes first. Each costs a few round trips, and what it holds is written again when the
@@ -50,8 +50,6 @@ _READ = {
     "isolation.level": "read_committed",
     "fetch.wait.max.ms": 20,
     "fetch.error.backoff.ms": 20,
-    # With the default of 1000 ms a full queue stops fetching for a second at a time.
-    "fetch.queue.backoff.ms": 5,
     "queued.max.messages.kbytes": 64 << 10,
 }
 _NEVER = 1 << 63
@@ -153,7 +151,7 @@ class _Copy:
     job: Job
     batch: int
     moved: dict[TopicPartition, _Task] = dataclasses.field(default_factory=dict)
-    lost: list[MigrationError] = dataclasses.field(default_factory=list)
+    lost: list[MigrationError | KafkaException] = dataclasses.field(default_factory=list)
     records: int = 0
     bytes: int = 0
 
@@ -169,11 +167,8 @@ class _Copy:
                 self.transactions.begin()
                 self._fill(begun)
                 self._commit()
-        except KafkaException as exc:
-            self.transactions.abort()
-            raise refusals.unwritten(self.destination, exc.args[0], "records cannot be written") from exc
-        except SystemError as exc:  # how the client fails on an error that is its end, while it calls back
-            raise self.transactions.end() from exc
+        except (KafkaException, SystemError) as exc:
+            raise self.transactions.failure(exc) from exc
         except BaseException:
             self.transactions.abort()
             raise
@@ -226,7 +221,8 @@ class _Copy:
         records, ended = [], False
         for message in stretch:
             if message.error() is not None:
-                ended = ended or self._is_end(task, message)
+                where = task.range.source
+                ended = ended or refusals.is_end(self.source, where, progress.position, end, message)
             elif message.offset() < end:
                 records.append(message)
             else:  # the last offsets of the range are gaps
@@ -284,6 +280,8 @@ class _Copy:
             offset = message.offset()
             if error is not None and error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
                 self.lost.append(self._too_large(task, source_offset, length))
+            elif error is not None and error.code() in CONSEQUENCES:
+                self.lost.append(KafkaException(error))
             elif error is not None:
                 its = task.range.destination
                 self.lost.append(refusals.unwritten(self.destination, error, "a record cannot be written", its))
@@ -312,17 +310,6 @@ class _Copy:
             )
         self.transactions.commit(commits)
         self.moved.clear()
-
-    def _is_end(self, task: _Task, message: t.Any) -> bool:
-        """Is an error the end of the log, behind the range? Raise what cannot be waited out."""
-        where, error, end = task.range.source, message.error(), task.range.end
-        if error.code() == KafkaError._PARTITION_EOF:
-            if message.offset() < end:
-                raise refusals.ends_early(self.source, where, message.offset(), end)
-            return True
-        if not error.retriable():
-            raise refusals.refused(self.source, where, task.progress.position, error)
-        return False
 
     def _too_large(self, task: _Task, offset: int, length: int) -> MigrationError:
         where = task.range.destination

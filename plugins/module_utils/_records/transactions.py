@@ -50,6 +50,8 @@ _PASSING = (
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
 )
+# What calls and records fail with after the error that is the reason.
+CONSEQUENCES = (KafkaError._FATAL, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 _SETTINGS = {
     "transaction.timeout.ms": _TRANSACTION_SECONDS * 1000,
     "linger.ms": 20,
@@ -136,13 +138,21 @@ class Transactions:
         with contextlib.suppress(KafkaException):  # one who was fenced cannot; and the first error counts
             self.producer.abort_transaction(_ABORT_SECONDS)
 
-    def end(self) -> MigrationError:
-        """Why the client can do nothing any more."""
+    def failure(self, failed: KafkaException | SystemError) -> MigrationError:
+        """Abort, and say why records cannot be written.
+
+        An error that is the client's end often says no more than that, and nothing at all where the client meets it while it
+        calls back (a SystemError). The true reason comes with the abort.
+        """
+        error = failed.args[0] if isinstance(failed, KafkaException) else None
         try:
             self.producer.abort_transaction(_ABORT_SECONDS)
         except KafkaException as exc:
-            return refusals.unwritten(self._destination, exc.args[0], "records cannot be written")
-        return BrokerError("the client has failed", cluster=str(self._destination), remedy="run again")
+            if error is None or error.code() in CONSEQUENCES:
+                error = exc.args[0]
+        if error is None:
+            return BrokerError("the client has failed", cluster=str(self._destination), remedy="run again")
+        return refusals.unwritten(self._destination, error, "records cannot be written")
 
     def close(self) -> None:
         """Let go of the connections."""
