@@ -38,6 +38,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search
     Cut,
     find_cut,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import by_shift
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tail import check_tail
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
@@ -64,8 +65,16 @@ def decide(question: Question) -> Decision | Need:
     except NotRead:
         return reader.need()
     except BudgetSpent:
-        return rows.budget_spent(question.policy)
+        return _given_up(question)
     return reader.need() if reader.source.missing_uncommitted else decision
+
+
+def _given_up(question: Question) -> Decision | Need:
+    reader = Reader(question)
+    try:
+        return by_shift(reader, question) or rows.budget_spent(question.policy)
+    except NotRead:
+        return reader.need()
 
 
 def _decide(reader: Reader, question: Question, matching: Matching) -> Decision:
@@ -77,6 +86,9 @@ def _decide(reader: Reader, question: Question, matching: Matching) -> Decision:
         destination.want(destination.start, destination.start + HEAD)
     for width in WIDTHS:
         if not matching.timestamp:
+            shifted = by_shift(reader, question)
+            if shifted is not None:
+                return shifted
             width = _whole_logs(reader, question)
         context = read_context(source, question.committed, width)
         known = Known(context, matching)

@@ -103,12 +103,17 @@ class Policy:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Question:
-    """Where does a group that stands at `committed` in the source log stand in the destination log?"""
+    """Where does a group that stands at `committed` in the source log stand in the destination log?
+
+    shifts: by how much a record's offset at the source may exceed that of its copy, the likeliest first. They are tried
+    where timestamps do not lead, and checked before they are believed.
+    """
 
     committed: int
     source: Log
     destination: Log
     policy: Policy = Policy()
+    shifts: tuple[int, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

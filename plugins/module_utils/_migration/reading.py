@@ -35,12 +35,14 @@ class Side:
     """One cluster and what was read of it.
 
     parts are what fingerprints are made of; with leave_headers_out a record also matches without its headers.
+    records_read: how many were read, some of them more than once.
     """
 
     connection: Connection
     parts: tuple[str, ...] = ("key", "value", "headers")
     leave_headers_out: bool = True
     logs: dict[TopicPartition, Log] = dataclasses.field(default_factory=dict)
+    records_read: int = 0
 
     def learn(self, partitions: t.Collection[TopicPartition]) -> None:
         """Read the edges of partitions, for the first time or again; what was read of their records is kept."""
@@ -77,17 +79,19 @@ class Side:
         for partition, found in answers.items():
             log = self.logs[partition]
             for start, end, records in found:
+                self.records_read += len(records)
                 if not self.leave_headers_out:
                     records = [record._replace(bare=record.digest) for record in records]
                 (log.add if committed else log.add_uncommitted)((start, end), records)
 
 
 class Case(t.NamedTuple):
-    """A question of one entry: where a group that stands at `committed` belongs."""
+    """A question of one entry: where a group that stands at `committed` belongs. shifts: see Question."""
 
     committed: int
     source: TopicPartition
     destination: TopicPartition
+    shifts: tuple[int, ...] = ()
 
 
 _Key = t.TypeVar("_Key")
@@ -116,7 +120,8 @@ def settle(
         for key, case in cases.items():
             if key in decided:
                 continue
-            question = Question(case.committed, source.logs[case.source], destination.logs[case.destination], policy)
+            logs = source.logs[case.source], destination.logs[case.destination]
+            question = Question(case.committed, *logs, policy, case.shifts)
             answer = rule(key, question)
             if isinstance(answer, Decision):
                 decided[key] = answer

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""Where timestamps do not lead: by how much the offsets of both logs differ, if somebody has noted it.
+
+A copier that keeps the order, between logs in which every offset holds a record, makes one difference for all of them. It
+is believed where both logs show the same records at three places: around the committed offset, where the destination begins,
+and where it ends. As many offsets lie in between on both sides then, and nothing else fits in.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Anchor,
+    Decision,
+    Need,
+    Question,
+    Span,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import NotRead, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+_WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
+_DISTINCT = 4  # different records among them, without which they prove nothing
+
+
+def by_shift(reader: Reader, question: Question) -> Decision | None:
+    """What one of the differences in question.shifts proves; None when none of them does. Raises NotRead."""
+    for shift in question.shifts:
+        decision = _by_shift(_Shifted(reader, shift), question.committed)
+        if decision is not None:
+            return decision
+    return None
+
+
+def goes_on(question: Question, anchor: Anchor) -> bool | Need:
+    """Do both logs still go on alike, to the destination's end, from a record and its copy that were found before?"""
+    reader = Reader(question)
+    logs = _Shifted(reader, anchor.source_offset - anchor.destination_offset)
+    try:
+        if not logs.low <= anchor.source_offset < logs.high <= reader.source.end:
+            return False
+        logs.want(anchor.source_offset, logs.high)
+        found = logs.anchor(anchor.destination_offset)
+        same = found is not None and found.fingerprint == anchor.fingerprint
+        return same and logs.same(anchor.source_offset) and logs.same(logs.high)
+    except NotRead:
+        return reader.need()
+
+
+def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
+    source, destination = logs.source, logs.destination
+    if not source.start <= logs.low < logs.high <= source.end or committed < logs.low:
+        return None
+    reached = min(committed, logs.high)
+    logs.want(logs.low, reached, logs.high)
+    if not (logs.same(reached) and logs.same(logs.low) and logs.same(logs.high)):
+        return None
+    if committed > logs.high:
+        return rows.behind(committed - 1, destination.end) if source.records(committed - 1, committed) else None
+    offset = committed - logs.shift
+    its = Decision(Verdict.EXACT, offset, repeats=0, matched_by=logs.matching.parts)
+    return dataclasses.replace(its, before=logs.anchor(offset - 1), after=logs.anchor(offset))
+
+
+class _Shifted:
+    """Both logs, if a record's offset at the source is that of its copy plus `shift`.
+
+    low and high are the edges of what the destination has, as offsets of the source.
+    """
+
+    matching = Matching(timestamp=False, headers=True)
+
+    def __init__(self, reader: Reader, shift: int) -> None:
+        self.source, self.destination, self.shift = reader.source, reader.destination, shift
+        self.low = reader.destination.start + shift
+        self.high = reader.destination.end + shift
+
+    def want(self, *places: int) -> None:
+        """Note that same() will be asked for all of these."""
+        for place in places:
+            start, end = self._around(place, _WIDTHS[0])
+            self.source.want(start, end)
+            self.destination.want(start - self.shift, end - self.shift)
+
+    def same(self, place: int) -> bool:
+        """Do both logs show the same records around this offset of the source, enough different ones, without a gap?"""
+        for width in _WIDTHS:
+            start, end = self._around(place, width)
+            if not all([self.source.want(start, end), self.destination.want(start - self.shift, end - self.shift)]):
+                raise NotRead
+            here = [self.matching.key(record) for record in self.source.records(start, end)]
+            there = [
+                self.matching.key(record) for record in self.destination.records(start - self.shift, end - self.shift)
+            ]
+            if len(here) < end - start or here != there:
+                return False
+            if len(set(here)) >= min(_DISTINCT, self.high - self.low):
+                return True
+        return False
+
+    def anchor(self, offset: int) -> Anchor | None:
+        """The record that stands at this offset of the destination, if there is one."""
+        for found in self.destination.records(offset, offset + 1):
+            return Anchor(offset + self.shift, offset, self.matching.fingerprint(found))
+        return None
+
+    def _around(self, place: int, width: int) -> Span:
+        return max(place - width, self.low), min(place + width, self.high)
