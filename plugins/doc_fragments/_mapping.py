@@ -31,6 +31,22 @@ options:
           - MirrorMaker 2's C(replication.policy.separator).
         type: str
         default: "."
+      target_alias:
+        description:
+          - MirrorMaker 2's alias of the destination cluster, after which it names a topic of its own.
+        type: str
+      internal_topic_separator_enabled:
+        description:
+          - Whether topics of its own have O(replication_policy.separator), too
+            (C(replication.policy.internal.topic.separator.enabled)).
+        type: bool
+        default: true
+      offset_syncs_location:
+        description:
+          - The cluster on which it notes the offsets of records (C(offset-syncs.topic.location)).
+        type: str
+        choices: [source, target]
+        default: source
   repartitioned:
     description:
       - Source topics whose records stand in other partitions at the destination, by regular expressions that match the

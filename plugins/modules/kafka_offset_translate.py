@@ -27,14 +27,24 @@ extends_documentation_fragment:
   - streamshift.kafka._source_destination
   - streamshift.kafka._mapping
   - streamshift.kafka._mapping.renaming
+  - streamshift.kafka._selection
+  - streamshift.kafka._selection.topics
   - streamshift.kafka._spark
   - streamshift.kafka._progress
 options:
+  source:
+    description:
+      - The Kafka cluster that the groups come from.
+      - Where it is lost, leave it out and set O(strategy=mirror_maker).
+    required: false
   snapshot:
     description:
       - Path of the snapshot file, as M(streamshift.kafka.kafka_group_offsets) writes it, in either format.
+      - Required with O(source). Without it, O(groups) and its like tell what is to be planned, and only then.
     type: path
-    required: true
+  groups:
+    description:
+      - Consumer groups, by name, where there is no O(source). A name beats O(exclude_group_patterns).
   snapshot_group:
     description:
       - The group that a CSV file of three columns is about.
@@ -55,8 +65,14 @@ options:
       - V(records) matches the records.
       - V(identical) keeps the offsets. Inside one cluster that is always right; between two, the records around every
         commit are compared first, for a copier that keeps offsets.
+      - V(mirror_maker) matches the records, too, with what MirrorMaker 2 has noted of their offsets. Where timestamps do
+        not lead to a record, as on topics with C(message.timestamp.type=LogAppendTime), logs are not read whole then.
+        What an earlier plan in O(plan) has proved of a group that has not moved is kept. Needs O(replication_policy), and
+        that MirrorMaker 2 has kept the order of records.
+      - Without O(source), V(mirror_maker) takes MirrorMaker 2's checkpoints as they are. They are V(safe), with the
+        reason C(checkpoint).
     type: str
-    choices: [records, identical]
+    choices: [records, identical, mirror_maker]
     default: records
   match_on:
     description:
@@ -147,6 +163,28 @@ EXAMPLES = r"""
       source_alias: onprem
     wait_for_copier: 60
 
+- name: The same where records bear the time at which they came, with MirrorMaker 2's own notes
+  streamshift.kafka.kafka_offset_translate:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    snapshot: "{{ inventory_dir }}/snapshot.json"
+    plan: "{{ inventory_dir }}/plan.json"
+    strategy: mirror_maker
+    replication_policy:
+      name: default
+      source_alias: onprem
+      target_alias: cloud
+
+- name: The source is lost, and the groups go on from MirrorMaker 2's checkpoints
+  streamshift.kafka.kafka_offset_translate:
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    group_patterns: [".*"]
+    plan: "{{ inventory_dir }}/plan.json"
+    strategy: mirror_maker
+    replication_policy:
+      name: default
+      source_alias: onprem
+
 - name: Plan new names for groups inside one cluster
   streamshift.kafka.kafka_offset_translate:
     source: "{{ kafka_cluster }}"
@@ -211,6 +249,23 @@ entries:
       type: str
       returned: success
       sample: ""
+kept:
+  description: How many entries were kept from the plan that was there, with O(strategy=mirror_maker).
+  returned: success
+  type: int
+  sample: 0
+records_read:
+  description: How many records of both clusters were read without Spark.
+  returned: success
+  type: int
+  sample: 913
+index:
+  description: How much MirrorMaker 2 has noted, with O(strategy=mirror_maker).
+  returned: success
+  type: dict
+  sample:
+    checkpoints: 12
+    syncs: 604
 counts:
   description: How many entries have each verdict.
   returned: success
@@ -237,9 +292,12 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import checkpoints
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
@@ -249,39 +307,94 @@ def translate(module: AnsibleModule) -> dict[str, t.Any]:
     params = module.params
     path = params["plan"]
     options.check_not_negative(params, "wait_for_copier", "search_limit", "spark_limit")
+    _check_combination(params)
     files.check_writable(path)
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
     with files.locked(path):
         before = files.read(path)
-        taken = snapshot.read(
-            files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets"),
-            params["snapshot"],
-            params["snapshot_group"],
-        )
-        mapping = options.mapping(params)
-        for pattern in mapping.idle_patterns({entry.partition.topic for entry in taken.entries}):
-            module.warn(f"repartitioned: {pattern} matches no topic of these groups")
-        plan = use_case.translate(
-            taken,
-            source,
-            destination,
-            mapping,
-            _options(params),
-            file.from_json(before, path) if before is not None else None,
-            _receipt(params["receipt"]),
-            reporter(params["progress_file"]),
-        )
+        previous = file.from_json(before, path) if before is not None else None
+        made = (_from_records if params["source"] else _from_checkpoints)(module, previous)
+        plan = made.plan
         text = file.to_json(plan)
         if text != before and not module.check_mode:
             files.write(path, text)
     return {
         "changed": text != before,
         "plan": path,
+        "kept": made.kept,
+        "records_read": made.records_read,
+        "index": made.index,
         "entries": [results.plan_row(entry) for entry in plan.entries],
         "counts": results.plan_counts(plan),
         "summary": results.plan_summary(plan),
         "diff": results.file_diff(before, text, path, results.plan_lines, file.from_json),
     }
+
+
+def _check_combination(params: dict[str, t.Any]) -> None:
+    """What Ansible's own rules for arguments would say less plainly."""
+    selected = [name for name in options.selection_spec() if params[name]]
+    if params["source"] is None and params["strategy"] != "mirror_maker":
+        raise InvalidInput(
+            f"strategy {params['strategy']} reads the source, and there is none",
+            remedy="set source and snapshot, or, where the source is lost and MirrorMaker 2 was at work, strategy mirror_maker",
+        )
+    if params["source"] is not None and params["snapshot"] is None:
+        raise InvalidInput("there is no snapshot", remedy="take one with kafka_group_offsets, and set snapshot")
+    if params["source"] is not None and selected:
+        raise InvalidInput(
+            f"{selected[0]} is for checkpoints, without source; the snapshot tells which groups and topics are meant",
+            remedy="give it to kafka_group_offsets",
+        )
+    if params["source"] is None and params["snapshot"] is not None:
+        raise InvalidInput(
+            "a snapshot tells where groups stood at the source, and there is no source to find that in",
+            remedy="set source, or groups or group_patterns in place of snapshot to take MirrorMaker 2's checkpoints",
+        )
+
+
+def _from_records(module: AnsibleModule, previous: file.Plan | None) -> use_case.Translation:
+    params = module.params
+    taken = snapshot.read(
+        files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets"),
+        params["snapshot"],
+        params["snapshot_group"],
+    )
+    mapping = options.mapping(params)
+    for pattern in mapping.idle_patterns({entry.partition.topic for entry in taken.entries}):
+        module.warn(f"repartitioned: {pattern} matches no topic of these groups")
+    return use_case.translate(
+        taken,
+        options.connection(params, "source"),
+        options.connection(params, "destination"),
+        mapping,
+        _options(params),
+        previous,
+        _receipt(params["receipt"]),
+        reporter(params["progress_file"]),
+    )
+
+
+def _from_checkpoints(module: AnsibleModule, previous: file.Plan | None) -> use_case.Translation:
+    params = module.params
+    plan, count, left_out = checkpoints.plan_from_checkpoints(
+        options.connection(params, "destination"),
+        options.replication_policy(params, "source_alias"),
+        options.selection(params),
+        options.mapping(params),
+        previous,
+        _receipt(params["receipt"]),
+    )
+    if left_out:
+        module.warn(f"Left out by an exclude pattern: {', '.join(left_out)}.")
+    return use_case.Translation(plan, index={"checkpoints": count, "syncs": 0})
+
+
+def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
+    """How MirrorMaker 2 calls its topics; those on the source are named after the target, and the other way round."""
+    if params["strategy"] != "mirror_maker":
+        return None
+    at_source = params["replication_policy"]["offset_syncs_location"] == "source"
+    return options.replication_policy(params, "source_alias", *(["target_alias"] if at_source else []))
 
 
 def _options(params: dict[str, t.Any]) -> use_case.Options:
@@ -302,6 +415,7 @@ def _options(params: dict[str, t.Any]) -> use_case.Options:
         policy,
         options.spark_options(params),
         params["spark_limit"],
+        _mirror(params),
     )
 
 
@@ -313,15 +427,17 @@ def _receipt(path: str | None) -> receipt.Receipt | None:
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            **options.cluster_spec("source", "destination"),
+            "source": {**options.cluster_spec("source")["source"], "required": False},
+            **options.cluster_spec("destination"),
             **options.mapping_spec(),
+            **options.selection_spec(),
             **options.spark_spec(),
             **progress_spec(),
-            "snapshot": {"type": "path", "required": True},
+            "snapshot": {"type": "path"},
             "snapshot_group": {"type": "str"},
             "plan": {"type": "path", "required": True},
             "receipt": {"type": "path"},
-            "strategy": {"type": "str", "choices": ["records", "identical"], "default": "records"},
+            "strategy": {"type": "str", "choices": ["records", "identical", "mirror_maker"], "default": "records"},
             "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
             "wait_for_copier": {"type": "float", "default": 0},
             "on_uncommitted": {"type": "str", "choices": ["ignore", "start", "end"], "default": "ignore"},
@@ -339,6 +455,7 @@ def main() -> None:
             "search_limit": {"type": "int", "default": 100_000},
             "spark_limit": {"type": "int", "default": 1_000_000_000},
         },
+        required_if=[("strategy", "mirror_maker", ("replication_policy",))],
         supports_check_mode=True,
     )
     run(module, translate)

@@ -38,13 +38,16 @@ class Draft(t.NamedTuple):
             raise ValueError(f"{self.source_group} has committed nothing for {self.source_partition}")
         return self.committed.offset
 
+    @property
+    def position(self) -> SourcePosition:
+        """Where the source's group stands."""
+        offset = None if self.committed is None else self.committed.offset
+        return SourcePosition(self.source_group, self.source_partition, offset)
+
     def entry(self, verdict: Verdict, offset: int | None = None, **more: t.Any) -> PlanEntry:
         """The plan's entry for this draft; metadata is carried unchanged."""
-        position = SourcePosition(
-            self.source_group, self.source_partition, None if self.committed is None else self.committed.offset
-        )
         metadata = self.committed.metadata if self.committed and offset is not None else ""
-        return PlanEntry(self.group, self.partition, offset, verdict, (position,), metadata=metadata, **more)
+        return PlanEntry(self.group, self.partition, offset, verdict, (self.position,), metadata=metadata, **more)
 
 
 def from_snapshot(snapshot: Snapshot, mapping: Mapping) -> list[Draft]:

@@ -15,6 +15,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, identical, repartitioned
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.kept import kept_entries
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.mirror_index import MirrorIndex, read_index
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import (
     PAUSE,
     SAY_WAITING_EVERY,
@@ -25,14 +27,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.readi
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.snapshot import check_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.wide import settle_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    InvalidInput,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -44,7 +45,10 @@ if t.TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """The options of kafka_offset_translate; wait_for_copier in seconds, spark_limit in records."""
+    """The options of kafka_offset_translate; wait_for_copier in seconds, spark_limit in records.
+
+    mirror: how MirrorMaker 2 calls its topics, for strategy mirror_maker.
+    """
 
     strategy: str = "records"
     wait_for_copier: float = 0
@@ -53,6 +57,7 @@ class Options:
     policy: Policy = dataclasses.field(default_factory=Policy)
     spark: SparkOptions = dataclasses.field(default_factory=SparkOptions)
     spark_limit: int = 1_000_000_000
+    mirror: ReplicationPolicy | None = None
 
     def of_merged(self) -> repartitioned.Wanted:
         """What of them is about repartitioned topics."""
@@ -66,6 +71,19 @@ class Options:
         return Side(source, parts, False), Side(destination, parts, False)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Translation:
+    """A plan, and what it took: how many entries were kept from the previous one, and how many records were read.
+
+    index: how much MirrorMaker 2 has noted, for strategy mirror_maker. Records that Spark has read are not counted.
+    """
+
+    plan: Plan
+    kept: int = 0
+    records_read: int = 0
+    index: dict[str, int] | None = None
+
+
 def translate(
     snapshot: Snapshot,
     source: Connection,
@@ -75,7 +93,7 @@ def translate(
     previous: Plan | None = None,
     receipt: Receipt | None = None,
     say: Say = silent,
-) -> Plan:
+) -> Translation:
     """Make the plan. A verdict never raises; what raises is a cluster that cannot be read, or is another one.
 
     previous and receipt: what earlier runs left. An entry of which the decision is the same keeps what it expected
@@ -111,17 +129,25 @@ def translate(
         if draft.committed is None:
             entries[key] = _uncommitted(draft, there, options.on_uncommitted)
             del searched[key]
+    index, kept = None, {}
+    if options.mirror is not None:
+        index = read_index(source, destination, options.mirror)
+        if previous is not None and (previous.source_id, previous.destination_id) == (source_id, destination_id):
+            kept = kept_entries(searched, previous, here, there, options.match_on)
+            entries |= kept
+            searched = {key: draft for key, draft in searched.items() if key not in kept}
     if options.strategy == "identical":
         entries |= identical.entries(searched, here, there, source_id == destination_id, options.match_on)
     else:
         with session_on_demand(options.spark, say) as spark:
-            entries |= _by_records(searched, here, there, options, spark, say)
+            entries |= _by_records(searched, here, there, options, index, spark, say)
             entries |= repartitioned.entries(
                 merged, source_counts, destination_counts, here, there, options.of_merged(), spark, say
             )
 
     made = Plan(source_id, destination_id, snapshot.digest(), tuple(entries.values()))
-    return with_expected(made, destination, previous, receipt)
+    plan = with_expected(made, destination, previous, receipt)
+    return Translation(plan, len(kept), here.records_read + there.records_read, index.counts() if index else None)
 
 
 def _by_records(
@@ -129,15 +155,12 @@ def _by_records(
     here: Side,
     there: Side,
     options: Options,
+    index: MirrorIndex | None,
     spark: t.Callable[[], SparkSession],
     say: Say,
 ) -> dict[tuple[str, TopicPartition], PlanEntry]:
     """Settle by the rule; while copies are still to come, and there is time, look again. Read on with Spark at the end."""
-    cases = {
-        key: Case(draft.committed.offset, draft.source_partition, draft.partition)
-        for key, draft in searched.items()
-        if draft.committed is not None
-    }
+    cases = {key: _case(draft, index) for key, draft in searched.items()}
     deadline = time.monotonic() + options.wait_for_copier
     decisions = settle(cases, here, there, options.policy, say=say)
     say_waiting = paced(say, SAY_WAITING_EVERY)
@@ -156,6 +179,11 @@ def _by_records(
         there.learn({case.destination for case in behind.values()})
         here.learn({case.source for case in behind.values()})
         decisions |= settle(behind, here, there, options.policy)
+
+
+def _case(draft: Draft, index: MirrorIndex | None) -> Case:
+    its = draft.offset, draft.source_partition, draft.partition
+    return Case(*its, index.shifts(*its) if index else ())
 
 
 def _entry(draft: Draft, decision: Decision, match_on: tuple[str, ...]) -> PlanEntry:

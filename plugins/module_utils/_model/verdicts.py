@@ -32,6 +32,7 @@ class Reason(enum.StrEnum):
     ORDER_DIFFERS = "order_differs"
     SOURCE_LOST_RECORDS = "source_lost_records"
     REPARTITIONED = "repartitioned"
+    CHECKPOINT = "checkpoint"
     # blocked
     OPEN_TRANSACTION = "open_transaction"
     BEYOND_END = "beyond_end"

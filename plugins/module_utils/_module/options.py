@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping i
     rules_from,
     topic_prefix_from,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions, spark_options_from
 
@@ -73,6 +74,13 @@ def selection_spec() -> Spec:
         "groups": {**_STRINGS, "default": []},
         "group_patterns": {**_STRINGS, "default": []},
         "exclude_group_patterns": _STRINGS,
+        **topic_selection_spec(),
+    }
+
+
+def topic_selection_spec() -> Spec:
+    """The specs of topics and their patterns."""
+    return {
         "topics": {**_STRINGS, "default": []},
         "topic_patterns": {**_STRINGS, "default": []},
         "exclude_topic_patterns": _STRINGS,
@@ -97,6 +105,9 @@ def mapping_spec() -> Spec:
                 "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
                 "source_alias": {"type": "str"},
                 "separator": {"type": "str", "default": "."},
+                "target_alias": {"type": "str"},
+                "internal_topic_separator_enabled": {"type": "bool", "default": True},
+                "offset_syncs_location": {"type": "str", "choices": ["source", "target"], "default": "source"},
             },
         },
         "repartitioned": {**_STRINGS, "default": []},
@@ -138,9 +149,12 @@ def check_positive(params: Spec, *names: str) -> None:
 
 
 def selection(params: Spec) -> Selection:
-    """The selection that the options describe; Selection.check() tells whether it can be meant."""
-    given: Spec = {key: None if params[key] is None else tuple(params[key]) for key in selection_spec()}
-    return Selection(**given)
+    """The selection that the options of selection_spec(), or only of topic_selection_spec(), describe.
+
+    Selection.check() tells whether it can be meant.
+    """
+    given = {key: params[key] for key in selection_spec() if key in params}
+    return Selection(**{key: None if names is None else tuple(names) for key, names in given.items()})
 
 
 def mapping(params: Spec) -> Mapping:
@@ -156,6 +170,25 @@ def mapping(params: Spec) -> Mapping:
         rules_from("group_map", params["group_map"]),
         topic_prefix_from(policy),
         repartitioned_from(params.get("repartitioned") or ()),
+    )
+
+
+def replication_policy(params: Spec, *aliases: str) -> ReplicationPolicy:
+    """The replication policy that the option describes, or InvalidInput for one without these of its aliases."""
+    given = params["replication_policy"]
+    for alias in aliases:
+        if not given[alias]:
+            raise InvalidInput(
+                f"replication_policy has no {alias}, and topics of MirrorMaker 2's own are named after it",
+                remedy="set it to what MirrorMaker 2's configuration calls the cluster",
+            )
+    return ReplicationPolicy(
+        given["source_alias"] or "",
+        given["target_alias"] or "",
+        given["name"],
+        given["separator"],
+        given["internal_topic_separator_enabled"],
+        given["offset_syncs_location"],
     )
 
 

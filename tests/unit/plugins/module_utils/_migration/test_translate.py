@@ -103,7 +103,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 def planned(previous: Plan | None = None, receipt: Receipt | None = None, offset: int = 7, **options: t.Any) -> Plan:
     wanted = dataclasses.replace(IDENTICAL, **options)
-    return translate(snapshot(offset), ONPREM, CLOUD, Mapping(), wanted, previous, receipt)
+    return translate(snapshot(offset), ONPREM, CLOUD, Mapping(), wanted, previous, receipt).plan
 
 
 def migrated(before: int | None, written: int, after: int | None) -> Receipt:
@@ -193,7 +193,7 @@ def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
 
 def test_a_plan_by_records_says_what_match_on_has_compared(world):
     options = Options(match_on=("key", "timestamp"))
-    entry = translate(snapshot(7), ONPREM, CLOUD, Mapping(), options).entries[0]
+    entry = translate(snapshot(7), ONPREM, CLOUD, Mapping(), options).plan.entries[0]
     assert (entry.verdict, entry.offset, entry.evidence.matched_by) == (Verdict.EXACT, 7, ("key", "timestamp"))
 
 
@@ -202,7 +202,7 @@ def test_a_snapshot_of_another_cluster_is_refused_and_one_that_does_not_tell_is_
         Refused, match="the snapshot was taken of cluster other-id, and this is cluster source cluster-id"
     ):
         translate(snapshot(7, "other-id"), ONPREM, CLOUD, Mapping(), IDENTICAL)
-    assert translate(snapshot(7, None), ONPREM, CLOUD, Mapping(), IDENTICAL).entries[0].offset == 7
+    assert translate(snapshot(7, None), ONPREM, CLOUD, Mapping(), IDENTICAL).plan.entries[0].offset == 7
 
 
 def test_a_topic_that_may_not_be_described_is_no_missing_topic(world):

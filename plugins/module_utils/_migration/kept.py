@@ -1,0 +1,73 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What an earlier plan has proved, and still holds: so that a group that has not moved costs nothing."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Anchor,
+    Decision,
+    Need,
+    Policy,
+    Question,
+    blocked,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, settle
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+_Key = tuple[str, TopicPartition]
+_Pair = tuple[TopicPartition, TopicPartition]
+
+
+def kept_entries(
+    searched: t.Mapping[_Key, Draft], previous: Plan, here: Side, there: Side, match_on: tuple[str, ...]
+) -> dict[_Key, PlanEntry]:
+    """The entries of a plan for the same clusters that are about the same commits, and as exact as they were.
+
+    Of each partition one record and its copy are read again, the last that the plan names, and what stands at the
+    destination's end: a topic that was recreated shows there, and a copier that has begun again.
+    """
+    known = previous.by_key()
+    same: dict[_Key, PlanEntry] = {}
+    last: dict[_Pair, Copied] = {}
+    for key, draft in searched.items():
+        entry = known.get(key)
+        anchor = _anchor(entry, draft, match_on) if entry is not None else None
+        if entry is None or anchor is None:
+            continue
+        same[key] = entry
+        pair = draft.source_partition, draft.partition
+        last[pair] = max(last.get(pair, anchor), anchor)
+
+    def rule(pair: _Pair, question: Question) -> Decision | Need:
+        anchor = Anchor(*last[pair][:3])
+        answer = goes_on(question, anchor)
+        if isinstance(answer, Need):
+            return answer
+        return Decision(Verdict.EXACT, anchor.destination_offset) if answer else blocked(Reason.OFFSETS_DIFFER, "")
+
+    decided = settle({pair: Case(0, *pair) for pair in last}, here, there, Policy(), rule)
+    return {
+        key: entry
+        for key, entry in same.items()
+        if decided[searched[key].source_partition, entry.partition].verdict is Verdict.EXACT
+    }
+
+
+def _anchor(entry: PlanEntry, draft: Draft, match_on: tuple[str, ...]) -> Copied | None:
+    """A record and its copy of an exact entry about this very commit; None for any other entry."""
+    if entry.verdict is not Verdict.EXACT or entry.source != (draft.position,):
+        return None
+    if entry.metadata != (draft.committed.metadata if draft.committed else ""):
+        return None
+    if match_on and entry.evidence.matched_by != match_on:
+        return None
+    return entry.evidence.after or entry.evidence.before

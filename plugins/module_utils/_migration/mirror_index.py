@@ -1,0 +1,141 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What MirrorMaker 2 has noted of offsets on both clusters, in its internal topics."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import dataclasses
+import operator
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import mirror_records
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import (
+    Checkpoint,
+    CheckpointKey,
+    OffsetSync,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import read_records
+
+_NEAREST = 2  # entries on each side of a committed offset that are worth a try
+
+_Pair = OffsetSync | Checkpoint
+_source = operator.attrgetter("source")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MirrorIndex:
+    """Offset-syncs by the source's partition, checkpoints of all groups by the target's; each by the source's offset."""
+
+    syncs: dict[TopicPartition, list[OffsetSync]]
+    checkpoints: dict[TopicPartition, list[Checkpoint]]
+
+    def counts(self) -> dict[str, int]:
+        """How many of both there are."""
+        return {
+            "syncs": sum(map(len, self.syncs.values())),
+            "checkpoints": sum(map(len, self.checkpoints.values())),
+        }
+
+    def shifts(self, committed: int, source: TopicPartition, destination: TopicPartition) -> tuple[int, ...]:
+        """By how much offsets of the source exceed those of the target near this one, the likeliest first.
+
+        A sync holds both offsets of one record. A checkpoint is only a lower bound, and tells the difference where it is
+        exact by chance.
+        """
+        near = [*_near(self.syncs.get(source, []), committed), *_near(self.checkpoints.get(destination, []), committed)]
+        return tuple(dict.fromkeys(each.source - each.target for each in near))
+
+
+def read_index(source: Connection, target: Connection, policy: ReplicationPolicy) -> MirrorIndex:
+    """Read both internal topics to their ends. Raises as read_offset_syncs(); there may be no checkpoints."""
+    syncs = _read_offset_syncs(source if policy.offset_syncs.cluster == "source" else target, policy.offset_syncs.name)
+    found: dict[TopicPartition, list[Checkpoint]] = collections.defaultdict(list)
+    name = policy.checkpoints.name
+    if topics.partition_counts(target, [name]):  # MirrorMaker 2 may run without MirrorCheckpointConnector
+        for key, checkpoint in read_checkpoints(target, name).items():
+            found[key.partition].append(checkpoint)
+    return MirrorIndex(syncs, {where: sorted(each) for where, each in found.items()})
+
+
+def read_checkpoints(connection: Connection, topic: str) -> dict[CheckpointKey, Checkpoint]:
+    """The last checkpoint of every group and partition of the target.
+
+    Raises NotFound naming topics that could be meant, Refused for a topic that forgets, and for a record that cannot be
+    read, by its offset.
+    """
+    found: dict[CheckpointKey, Checkpoint] = {}
+    for key, checkpoint in _read(connection, topic, "checkpoints.internal", mirror_records.read_checkpoint):
+        if checkpoint is None:
+            found.pop(key, None)
+        else:
+            found[key] = checkpoint
+    return found
+
+
+def _read_offset_syncs(connection: Connection, topic: str) -> dict[TopicPartition, list[OffsetSync]]:
+    """All that compaction has left of them: not only the last of a partition is of use."""
+    found: dict[TopicPartition, set[OffsetSync]] = collections.defaultdict(set)
+    for where, sync in _read(connection, topic, "mm2-offset-syncs", mirror_records.read_offset_sync):
+        if sync is not None and min(sync) >= 0:  # before anything is copied, -1 is written
+            found[where].add(sync)
+    return {where: sorted(each) for where, each in found.items()}
+
+
+_Read = t.TypeVar("_Read")
+
+
+def _read(
+    connection: Connection, topic: str, kind: str, reader: t.Callable[[bytes | None, bytes | None], _Read]
+) -> list[_Read]:
+    count = topics.partition_counts(connection, [topic]).get(topic)
+    if count is None:
+        words = kind.replace(".", "-").split("-")
+        like = [name for name in topics.list_topics(connection) if all(word in name for word in words)]
+        raise NotFound(
+            "this topic of MirrorMaker 2 does not exist",
+            cluster=str(connection),
+            topic=topic,
+            why=f"there is {', '.join(like)}" if like else "there is none of its kind",
+            remedy="correct replication_policy: both aliases, separator, internal_topic_separator_enabled and "
+            "offset_syncs_location are those of MirrorMaker 2",
+        )
+    policy = topic_configs(connection, [topic])[topic].effective.get("cleanup.policy")
+    if policy != "compact":
+        raise Refused(
+            f"cleanup.policy is {policy}, so that what MirrorMaker 2 has noted is lost",
+            cluster=str(connection),
+            topic=topic,
+            remedy="set it to compact, and let MirrorMaker 2 run until it has written anew",
+        )
+    bounds = positions.partition_bounds(connection, [TopicPartition(topic, number) for number in range(count)])
+    ranges = [Range(where, its.log_start, its.end) for where, its in bounds.items()]
+    found = []
+    for record in read_records(connection, ranges, committed=True):
+        try:
+            found.append(reader(record.key, record.value))
+        except DamagedRecord as exc:
+            raise Refused(
+                f"the record at offset {record.offset}: {exc.what}",
+                cluster=str(connection),
+                why=exc.why,
+                remedy="see whether this is MirrorMaker 2's own topic, of a version that this release knows",
+                **record.partition._asdict(),
+            ) from exc
+    return found
+
+
+def _near(pairs: t.Sequence[_Pair], committed: int) -> list[_Pair]:
+    place = bisect.bisect_right(pairs, committed, key=_source)
+    below, above = pairs[max(0, place - _NEAREST) : place], pairs[place : place + _NEAREST]
+    return [*reversed(below), *above]
