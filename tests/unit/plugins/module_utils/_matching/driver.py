@@ -58,9 +58,15 @@ class Settled(t.NamedTuple):
     records_read: int
 
 
-def settle(committed: int, source: FullLog, destination: FullLog, policy: Policy | None = None) -> Settled:
+def settle(
+    committed: int,
+    source: FullLog,
+    destination: FullLog,
+    policy: Policy | None = None,
+    shifts: tuple[int, ...] = (),
+) -> Settled:
     """Serve every Need until there is a Decision; a Need that is empty, out of bounds or without end is an error."""
-    question = Question(committed, Log(source.facts), Log(destination.facts), policy or Policy())
+    question = Question(committed, Log(source.facts), Log(destination.facts), policy or Policy(), shifts)
     records_read = 0
     for rounds in range(MOST_ROUNDS):
         answer = decide(question)

@@ -1,0 +1,137 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A noted difference of offsets settles long logs without timestamps, and is not believed where it does not hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching import shifted
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Anchor,
+    Log,
+    Need,
+    Policy,
+    Question,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import log, run
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import (
+    FullLog,
+    serve,
+    settle,
+)
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.judge import violations
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.logs import scenario
+
+LONG = 3000
+SHORT_OF_MONEY = Policy(budget=1000)
+
+
+def copied(line: str, *, start: int = 0) -> FullLog:
+    """A destination that has put its own time on all records."""
+    return log(line, start=start, stamped=True)
+
+
+SOURCE = log(run(0, LONG))
+
+
+@pytest.mark.parametrize("committed", [1, 700, 1500, LONG - 1, LONG])
+def test_a_true_difference_settles_a_long_log_by_reading_little(committed):
+    destination = copied(run(0, LONG), start=50)
+    decision, _rounds, records_read = settle(committed, SOURCE, destination, SHORT_OF_MONEY, (-50,))
+    assert (decision.verdict, decision.offset, decision.repeats) == (Verdict.EXACT, committed + 50, 0)
+    assert records_read < 150
+    assert settle(committed, SOURCE, destination, SHORT_OF_MONEY).decision.reason is Reason.SEARCH_BUDGET_SPENT
+
+
+def test_records_of_one_moment_are_settled_as_well():
+    line = " ".join(f"r{number}@0" for number in range(LONG))
+    source, destination = log(line), log(f"junk@0 {line}")
+    assert settle(2000, source, destination, SHORT_OF_MONEY).decision.reason is Reason.SEARCH_BUDGET_SPENT
+    # What was there before the copies is not the source's, so as many offsets do not lie in between.
+    assert settle(2000, source, destination, SHORT_OF_MONEY, (-1,)).decision.offset is None
+    assert settle(2000, source, log(line), SHORT_OF_MONEY, (0,)).decision.offset == 2000
+
+
+@pytest.mark.parametrize(
+    ("line", "shift"),
+    [
+        pytest.param(run(0, LONG), 3, id="wrong"),
+        pytest.param(f"{run(0, LONG)} {run(0, LONG)}", -LONG, id="of a second copy"),
+        pytest.param(f"{run(0, 1000)} {run(400, LONG)}", -600, id="begun again before"),
+        pytest.param(f"{run(0, 2500)} {run(2000, LONG)}", 0, id="begun again behind"),
+        pytest.param(f"{run(0, 1000)} junk {run(1000, LONG)}", -1, id="foreign records"),
+        pytest.param(run(0, 1000) + " - " + run(1000, LONG), 0, id="a marker"),
+    ],
+)
+def test_what_does_not_hold_everywhere_is_not_believed(line, shift):
+    decision = settle(1500, SOURCE, copied(line), SHORT_OF_MONEY, (shift,)).decision
+    assert (decision.verdict, decision.reason) == (Verdict.BLOCKED, Reason.SEARCH_BUDGET_SPENT)
+
+
+def test_a_wrong_one_does_not_keep_a_right_one_from_being_tried():
+    assert settle(1500, SOURCE, copied(run(0, LONG)), SHORT_OF_MONEY, (7, 0)).decision.offset == 1500
+
+
+def test_equal_records_prove_nothing():
+    line = " ".join(["a@0"] * LONG)
+    assert settle(1500, log(line), copied(line), SHORT_OF_MONEY, (0,)).decision.offset is None
+
+
+def test_a_copier_that_is_behind_is_seen():
+    decision = settle(1500, SOURCE, copied(run(0, 1400)), SHORT_OF_MONEY, (0,)).decision
+    assert (decision.reason, decision.lossless) == (Reason.DESTINATION_BEHIND, 1400)
+
+
+def test_no_log_breaks_a_promise(monkeypatch):
+    """Random logs without timestamps, and the differences of some of their true copies; short logs, so few are compared."""
+    monkeypatch.setattr(shifted, "_WIDTHS", (3, 6, 12))
+    believed = 0
+    for seed in range(6000):
+        chance = random.Random(seed)
+        case = scenario(chance, chance.choice((12, 30, 60, 120)), plain=chance.random() < 0.5)
+        case = dataclasses.replace(case, policy=dataclasses.replace(case.policy, with_timestamp=False))
+        copies = [each for each in case.arrived if each.origin is not None]
+        some = chance.choices(copies, k=4) if copies else []
+        shifts = tuple({(each.origin or 0) - each.offset for each in some})
+        decision = settle(case.committed, case.source(), case.destination(), case.policy, shifts).decision
+        assert not violations(case, decision), f"{seed}, {shifts}: {case}{decision}"
+        poor = dataclasses.replace(case, policy=dataclasses.replace(case.policy, budget=0))
+        decision = settle(case.committed, case.source(), case.destination(), poor.policy, shifts).decision
+        assert not violations(poor, decision), f"{seed}, {shifts}: {poor}{decision}"
+        believed += decision.verdict is Verdict.EXACT and decision.before is not None
+    assert believed > 80
+
+
+def on(source: FullLog, destination: FullLog, anchor: Anchor) -> bool:
+    question = Question(0, Log(source.facts), Log(destination.facts))
+    while isinstance(answer := shifted.goes_on(question, anchor), Need):
+        serve(answer, question, source, destination)
+    return answer
+
+
+ANCHOR = Anchor(1000, 1050, b"r1000".hex())
+
+
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        pytest.param(run(0, 2000), True, id="as it was"),
+        pytest.param(run(0, LONG), True, id="more has come"),
+        pytest.param(f"{run(0, 2000)} {run(500, 900)}", False, id="begun again"),
+        pytest.param(run(100, 2100), False, id="recreated"),
+        pytest.param(run(0, 900), False, id="truncated"),
+    ],
+)
+def test_what_was_proved_holds_as_long_as_the_logs_go_on_alike(line, same):
+    assert on(SOURCE, copied(line, start=50), ANCHOR) is same
+
+
+def test_a_source_that_was_recreated_is_another_one():
+    assert on(log(run(5, LONG)), copied(run(0, 2000), start=50), ANCHOR) is False
