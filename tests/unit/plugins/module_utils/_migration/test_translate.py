@@ -17,7 +17,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected, reading
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import translate as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.translate import Options, translate
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.mirror_index import MirrorIndex
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.translate import (
+    Options,
+    Translation,
+    translate,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, GroupReading
@@ -25,6 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -211,3 +217,49 @@ def test_a_topic_that_may_not_be_described_is_no_missing_topic(world):
         planned()
     world.errors["orders"] = "UNKNOWN_TOPIC_OR_PARTITION"
     assert planned().entries[0].reason is Reason.TOPIC_MISSING
+
+
+@pytest.fixture
+def mirrored(world, monkeypatch):
+    """Plans again with what MirrorMaker 2 has noted: nothing. Each time the records are read anew."""
+    monkeypatch.setattr(use_case, "read_index", lambda *_flow: MirrorIndex({}, {}))
+    options = Options(strategy="mirror_maker", mirror=ReplicationPolicy("src", "dst", "identity"))
+
+    def plan_again(previous: Plan | None = None, taken: Snapshot | None = None, **more: t.Any) -> Translation:
+        wanted = dataclasses.replace(options, **more)
+        return translate(taken or snapshot(7), ONPREM, CLOUD, Mapping(), wanted, previous)
+
+    return plan_again
+
+
+def test_what_is_proved_is_kept_while_the_logs_go_on_alike(mirrored):
+    first = mirrored()
+    again = mirrored(first.plan)
+    assert (first.kept, again.kept) == (0, 1)
+    assert again.plan == first.plan
+    assert first.plan.entries[0].verdict is Verdict.EXACT
+
+
+def test_a_group_that_has_moved_is_looked_for_again(mirrored):
+    moved = mirrored(mirrored().plan, snapshot(9))
+    assert (moved.kept, moved.plan.entries[0].offset) == (0, 9)
+
+
+def test_metadata_that_have_changed_are_carried(mirrored):
+    other = SnapshotEntry("billing", ORDERS, CommittedOffset(7, "other", 5))
+    plan = mirrored(mirrored().plan, Snapshot("source cluster-id", (), (other,))).plan
+    assert plan.entries[0].metadata == "other"
+
+
+@pytest.mark.parametrize("side", ["source cluster", "destination cluster"])
+def test_nothing_is_kept_of_a_topic_with_other_records(world, mirrored, side):
+    first = mirrored()
+    world.records[side] = [record(each.offset, b"another %8d" % each.offset) for each in world.records[side]]
+    assert mirrored(first.plan).kept == 0
+
+
+def test_nothing_is_kept_of_another_cluster_or_of_another_comparison(world, mirrored):
+    first = mirrored()
+    assert mirrored(first.plan, match_on=("key", "value")).kept == 0
+    world.ids["destination cluster"] = "rebuilt"
+    assert mirrored(first.plan).kept == 0
