@@ -28,7 +28,9 @@ def test_every_scenario(run_tool):
         # The time limit, too, ends molecule before it has stopped its clusters.
         run_tool("molecule", "destroy", "--all", **molecule)
         if isinstance(failed, pytest.fail.Exception):
-            pytest.fail(f"{failed.msg}\n\nThe tasks that failed, once more:\n{failed_tasks(str(failed.msg))}", False)
+            # First and last, for whoever sees only a part.
+            tasks = failed_tasks(str(failed.msg))
+            pytest.fail(f"The tasks that failed:\n{tasks}\n\nAll of it:\n{failed.msg}\n\nOnce more:\n{tasks}", False)
         raise
     recap = said.partition("SCENARIO RECAP")[2]
     assert all(scenario in recap for scenario in SCENARIOS), said
@@ -37,7 +39,7 @@ def test_every_scenario(run_tool):
 
 
 def failed_tasks(said: str) -> str:
-    """The tasks that failed, so that whoever sees only the end of a long output sees them."""
+    """The tasks that failed, out of a long output."""
     tasks = re.split(r"^(?=TASK |PLAY |INFO )", said, flags=re.MULTILINE)
     return "".join(task for task in tasks if re.search(r"^(fatal|failed): |\[ERROR\]", task, re.MULTILINE))
 
