@@ -218,15 +218,17 @@ class _Copy:
     def _take(self, task: _Task, stretch: list[t.Any]) -> bool:
         """Send messages of one partition; -> has its range ended with them?"""
         end, progress = task.range.end, task.progress
-        records, ended = [], False
-        for message in stretch:
-            if message.error() is not None:
-                where = task.range.source
-                ended = ended or refusals.is_end(self.source, where, progress.position, end, message)
-            elif message.offset() < end:
-                records.append(message)
-            else:  # the last offsets of the range are gaps
-                ended = True
+        records, ended = stretch, False
+        if any(map(Message.error, stretch)) or stretch[-1].offset() >= end:
+            records = []
+            for message in stretch:
+                if message.error() is not None:
+                    where = task.range.source
+                    ended = ended or refusals.is_end(self.source, where, progress.position, end, message)
+                elif message.offset() < end:
+                    records.append(message)
+                else:  # the last offsets of the range are gaps
+                    ended = True
         if records:
             self._send(task, records)
             ended = ended or progress.position >= end
