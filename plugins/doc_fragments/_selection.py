@@ -6,6 +6,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
+    # Modules that have these options list the fragment below as well.
     DOCUMENTATION = r"""
 options:
   groups:
@@ -28,10 +29,14 @@ options:
         C(streamshift-.*), C(.*-mm2).
     type: list
     elements: str
+"""
+
+    TOPICS = r"""
+options:
   topics:
     description:
       - Topics, by name. A name beats O(exclude_topic_patterns).
-      - Without O(topics) and O(topic_patterns), every topic that the groups have committed offsets for.
+      - Without O(topics) and O(topic_patterns), every topic that offsets are known of.
     type: list
     elements: str
     default: []

@@ -21,6 +21,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes.files
   - streamshift.kafka._cluster
   - streamshift.kafka._selection
+  - streamshift.kafka._selection.topics
 options:
   snapshot:
     description:

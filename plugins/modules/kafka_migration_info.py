@@ -19,6 +19,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes.info_module
   - streamshift.kafka._source_destination
   - streamshift.kafka._selection
+  - streamshift.kafka._selection.topics
   - streamshift.kafka._mapping
   - streamshift.kafka._mapping.renaming
   - streamshift.kafka._spark

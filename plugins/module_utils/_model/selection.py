@@ -39,6 +39,10 @@ class Selection:
         """Raise InvalidInput for a selection of nothing, an empty name or a pattern that is no regular expression."""
         if not self.groups and not self.group_patterns:
             raise InvalidInput("no group is selected", remedy="set groups or group_patterns")
+        self.check_words()
+
+    def check_words(self) -> None:
+        """Raise InvalidInput for an empty name or a pattern that is no regular expression, whatever is selected."""
         if "" in self.groups or "" in self.topics:
             raise InvalidInput("a group or topic name is empty", remedy="remove it from groups or topics")
         for option in ("group_patterns", "exclude_group_patterns", "topic_patterns", "exclude_topic_patterns"):

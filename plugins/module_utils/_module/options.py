@@ -154,7 +154,8 @@ def selection(params: Spec) -> Selection:
     Selection.check() tells whether it can be meant.
     """
     given = {key: params[key] for key in selection_spec() if key in params}
-    return Selection(**{key: None if names is None else tuple(names) for key, names in given.items()})
+    its: Spec = {key: None if names is None else tuple(names) for key, names in given.items()}
+    return Selection(**its)
 
 
 def mapping(params: Spec) -> Mapping:

@@ -38,6 +38,13 @@ def test_excludes_that_are_not_given_are_not_empty_ones():
     assert options.selection(params) == Selection(("a",))
 
 
+def test_a_module_without_groups_selects_topics_alone():
+    params = {name: [name] for name in options.topic_selection_spec()}
+    assert options.selection(params) == Selection(
+        topics=("topics",), topic_patterns=("topic_patterns",), exclude_topic_patterns=("exclude_topic_patterns",)
+    )
+
+
 def test_maps_and_policies_become_one_mapping():
     rule = {"name": "a", "pattern": None, "to": "b"}
     assert options.mapping({**NOTHING, "topic_map": [rule]}).topic("a") == "b"
