@@ -21,6 +21,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
   - streamshift.kafka._source_destination
+  - streamshift.kafka._selection.topics
 options:
   state:
     description:
@@ -132,29 +133,23 @@ options:
         description: Whether the worker's certificate must be valid.
         type: bool
         default: true
-  topics:
-    description:
-      - Names of source topics. Without any topic selection, every topic of which a position is known.
-    type: list
-    elements: str
-    default: []
-  topic_patterns:
-    description:
-      - Regular expressions that match the whole name.
-    type: list
-    elements: str
-    default: []
-  exclude_topic_patterns:
-    description:
-      - What is left out. A name in O(topics) beats it. Replaces the default list, which holds internal topics.
-    type: list
-    elements: str
   on_misplaced:
     description:
-      - What to do when a key of the connector is in a partition where Connect does not look for it, or has other bytes.
-      - V(fail) writes nothing at all, V(tombstone) makes Connect forget it.
+      - What to do when keys of the connector are in a partition where Connect does not look for them, have other bytes than it
+        writes, or hold no offset. Scripts leave such keys behind; Connect ignores them, takes the wrong one of two, or stops.
+      - V(fail) writes nothing at all. V(remove) removes them. For that, records of the offsets topic are deleted, which needs
+        its C(cleanup.policy) to be C(compact,delete) for a moment, and the ACLs TOPIC ALTER_CONFIGS and DELETE.
     type: str
-    choices: [fail, tombstone]
+    choices: [fail, remove]
+    default: fail
+  on_rewind:
+    description:
+      - What to do when the connector has a position behind Replicator's already, and not because it has gone on since it was
+        handed over, by O(receipt) - records would be copied again.
+      - V(fail) writes nothing at all. V(keep) leaves those positions as they are. V(rewind) replaces them, which is right where
+        the records are not at the destination.
+    type: str
+    choices: [fail, keep, rewind]
     default: fail
   receipt:
     description:
@@ -216,7 +211,7 @@ written:
   type: int
   sample: 12
 misplaced:
-  description: How many keys were, or in check mode would be, forgotten for Connect does not look for them there.
+  description: How many keys were, or in check mode would be, removed by O(on_misplaced=remove).
   returned: success
   type: int
   sample: 0
@@ -226,15 +221,13 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import handover as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import RestStore, TopicStore
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import Store
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.replicator import Replicator
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_receipt as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
@@ -249,7 +242,6 @@ def connect_offsets(module: AnsibleModule) -> dict[str, t.Any]:
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     policy = _policy(params)
     store = _store(params, destination, policy)
-    blank = file.ConnectReceipt(cluster_id(destination), str(store), params["connector"], policy.source_alias)
 
     def save(receipt: file.ConnectReceipt) -> None:
         files.write(path, file.to_json(receipt))
@@ -257,17 +249,22 @@ def connect_offsets(module: AnsibleModule) -> dict[str, t.Any]:
     writer = None if module.check_mode else save
     with files.locked(path):
         text = files.read(path)
-        known = None if text is None else file.from_json(text, path)
-        if rolling_back and known is not None:
-            outcome = use_case.take_back(known, store, blank, writer)
+        receipt = use_case.receipt_of(store, destination, None if text is None else file.from_json(text, path))
+        if rolling_back:
+            outcome = use_case.take_back(store, receipt, writer)
         else:
-            wanted = use_case.wanted(
-                source, destination, _replicator(params, source, destination), _selection(params), policy
+            task = use_case.Handover(
+                source,
+                destination,
+                _replicator(params, source, destination),
+                policy,
+                options.selection(params),
+                params["on_misplaced"],
+                params["on_rewind"],
             )
-            for line in wanted.notes:
-                module.warn(line)
-            mend = params["on_misplaced"] == "tombstone"
-            outcome = use_case.hand_over(wanted.offsets, store, blank, known, mend, writer)
+            outcome = use_case.hand_over(task, store, receipt, writer)
+    for line in outcome.notes:
+        module.warn(line)
     return {
         "changed": bool(outcome.written or outcome.misplaced),
         "receipt": path,
@@ -298,23 +295,19 @@ def _policy(params: dict[str, t.Any]) -> ReplicationPolicy:
     return policy
 
 
-def _store(params: dict[str, t.Any], destination: Connection, policy: ReplicationPolicy) -> TopicStore | RestStore:
-    if params["method"] == "rest":
-        if params["offsets_topic"] or params["worker_group"]:
-            raise InvalidInput("offsets_topic and worker_group are for method topic", remedy="remove them")
-        return RestStore(ConnectRest(**params["rest"]), params["connector"], policy.source_alias)
-    return TopicStore(
-        destination,
-        params["offsets_topic"] or policy.connect_offsets.name,
-        params["worker_group"] or f"{policy.source_alias}-mm2",
-        params["connector"],
-        policy.source_alias,
-    )
+def _store(params: dict[str, t.Any], destination: Connection, policy: ReplicationPolicy) -> Store:
+    if params["method"] == "topic":
+        return use_case.topic_store(
+            destination, params["offsets_topic"], params["worker_group"], params["connector"], policy
+        )
+    if params["offsets_topic"] or params["worker_group"]:
+        raise InvalidInput("offsets_topic and worker_group are for method topic", remedy="remove them")
+    return use_case.rest_store(params["rest"], params["connector"], policy)
 
 
-def _replicator(params: dict[str, t.Any], source: Connection, destination: Connection) -> use_case.Replicator:
+def _replicator(params: dict[str, t.Any], source: Connection, destination: Connection) -> Replicator:
     its = params["replicator"]
-    return use_case.Replicator(
+    return Replicator(
         source if its["cluster"] == "source" else destination,
         its["offsets_topic"],
         its["connector"],
@@ -324,17 +317,7 @@ def _replicator(params: dict[str, t.Any], source: Connection, destination: Conne
     )
 
 
-def _selection(params: dict[str, t.Any]) -> Selection:
-    excluded = params["exclude_topic_patterns"]
-    return Selection(
-        topics=tuple(params["topics"]),
-        topic_patterns=tuple(params["topic_patterns"]),
-        exclude_topic_patterns=None if excluded is None else tuple(excluded),
-    )
-
-
 def main() -> None:
-    strings = {"type": "list", "elements": "str"}
     replicator = {
         "connector": {"type": "str", "default": "replicator"},
         "offsets_topic": {"type": "str", "default": "connect-offsets"},
@@ -342,7 +325,7 @@ def main() -> None:
         "group": {"type": "str"},
         "position": {"type": "str", "choices": ["agree", "stored", "group"], "default": "agree"},
         "topic_rename_format": {"type": "str", "default": "${topic}"},
-        "worker_groups": {**strings, "default": []},
+        "worker_groups": {"type": "list", "elements": "str", "default": []},
     }
     policy = {
         "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
@@ -359,6 +342,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **options.cluster_spec("source", "destination"),
+            **options.topic_selection_spec(),
             "state": {"type": "str", "choices": ["present", "rolled_back"], "default": "present"},
             "replicator": {"type": "dict", "default": {}, "options": replicator, "apply_defaults": True},
             "replication_policy": {"type": "dict", "required": True, "options": policy},
@@ -367,10 +351,8 @@ def main() -> None:
             "offsets_topic": {"type": "str"},
             "worker_group": {"type": "str"},
             "rest": {"type": "dict", "options": rest},
-            "topics": {**strings, "default": []},
-            "topic_patterns": {**strings, "default": []},
-            "exclude_topic_patterns": strings,
-            "on_misplaced": {"type": "str", "choices": ["fail", "tombstone"], "default": "fail"},
+            "on_misplaced": {"type": "str", "choices": ["fail", "remove"], "default": "fail"},
+            "on_rewind": {"type": "str", "choices": ["fail", "keep", "rewind"], "default": "fail"},
             "receipt": {"type": "path", "required": True},
         },
         required_if=[("method", "rest", ("rest",))],

@@ -2,52 +2,39 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Replicator hands over to a real MirrorMaker 2, which goes on with the very next record: by topic."""
+"""What Replicator has stored becomes MirrorMaker 2's, by topic or by REST; what cannot be continued is refused."""
 
 from __future__ import annotations
 
+import contextlib
+import http.server
 import json
+import threading
 import time
 import typing as t
-import zlib
 from pathlib import Path
 
 import kafka.errors
 import pytest
+from confluent_kafka import Producer
 
-from demo.clients import Message, commit, create_topic, delete_records, produce, produce_in_transactions, read
-from demo.mirror_maker import ALIAS, OFFSETS_TOPIC, MirrorMaker
-from tests.support import copier
+from demo.clients import (
+    Message,
+    commit,
+    create_topic,
+    delete_records,
+    produce,
+    produce_in_transactions,
+    read,
+    topic_settings,
+)
+from demo.mirror_maker import ALIAS
 from tests.support.clusters import KafkaCluster
 from tests.support.connect import Worker
+from tests.support.consumers import content
 from tests.support.modules import refuses, succeeds
 from tests.support.playbooks import Controller, done, failed
-
-
-class Replicator:
-    """A stand-in for Confluent Replicator, which is no free software: it copies, stores and commits as that does."""
-
-    def __init__(self, source: KafkaCluster, destination: KafkaCluster, connector: str) -> None:
-        self.source, self.destination, self.connector = source, destination, connector
-        self.offsets_topic = f"{connector}-offsets"
-        create_topic(destination, self.offsets_topic, 25, cleanup_policy="compact")
-
-    def copy(self, topic: str, to: str, behind: int) -> dict[int, int]:
-        """Copy all but the last so many records of each partition. -> the last offsets copied."""
-        copies = copier.copy(self.source, self.destination, topic, to, behind=behind)
-        last: dict[int, int] = {}
-        for partition, offset in copies:
-            last[partition] = max(last.get(partition, 0), offset)
-        for partition, offset in last.items():
-            self.store(topic, partition, json.dumps({"offset": offset}, separators=(",", ":")))
-        commit(self.source, self.connector, {(topic, partition): offset + 1 for partition, offset in last.items()})
-        return last
-
-    def store(self, topic: str, partition: int, value: str | None) -> None:
-        """Store a value for a partition, with the order of members that Replicator's keys have."""
-        key = json.dumps([self.connector, {"topic": topic, "partition": partition}], separators=(",", ":")).encode()
-        value_bytes = None if value is None else value.encode()
-        produce(self.destination, self.offsets_topic, [Message(value_bytes, key, partition=zlib.crc32(key) % 25)])
+from tests.support.replicator import Places, Replicator, places
 
 
 class Handover(t.NamedTuple):
@@ -60,18 +47,9 @@ class Handover(t.NamedTuple):
     replicator: Replicator
     options: dict[str, t.Any]
 
-    def contents(self, of: str, cluster: KafkaCluster) -> list[tuple[t.Any, ...]]:
-        """The records of a topic without their offsets, in order."""
-        return [(each.partition, *each[2:]) for each in read(cluster, of)]
-
-    def stored(self) -> dict[tuple[str, int], list[tuple[int, bytes | None]]]:
-        """What MirrorMaker 2's topic holds of its source connector: every place where a key is, and its last value there."""
-        found: dict[tuple[str, int], dict[int, bytes | None]] = {}
-        for record in read(self.destination, self.options["offsets_topic"]):
-            connector, where = json.loads(record.key or b"")
-            if connector == "MirrorSourceConnector":
-                found.setdefault((where["topic"], where["partition"]), {})[record.partition] = record.value
-        return {key: sorted(places.items()) for key, places in found.items()}
+    def stored(self) -> Places:
+        """What MirrorMaker 2's topic holds of its source connector."""
+        return places(self.destination, self.options["offsets_topic"])
 
 
 def prepared(source: KafkaCluster, destination: KafkaCluster, topic: str, tmp_path: Path, **more: t.Any) -> Handover:
@@ -101,30 +79,6 @@ def handover(source: KafkaCluster, destination: KafkaCluster, topic: str, tmp_pa
     return prepared(source, destination, topic, tmp_path)
 
 
-def test_mirror_maker_goes_on_with_the_next_record_and_a_second_run_changes_nothing(own_cluster, topic, tmp_path):
-    clusters = own_cluster("source"), own_cluster("destination")
-    handover = prepared(*clusters, topic, tmp_path, offsets_topic=OFFSETS_TOPIC)
-    predicted = succeeds("kafka_connect_offsets", check=True, **handover.options)
-    assert not (tmp_path / "connect-receipt.json").exists()
-    done = succeeds("kafka_connect_offsets", **handover.options)
-    assert {**done, "invocation": 0} == {**predicted, "invocation": 0}
-    assert {(row["topic"], row["partition"]): row["after"] for row in done["entries"]} == {
-        (handover.topic, partition): offset for partition, offset in handover.copied.items()
-    }
-    assert succeeds("kafka_connect_offsets", **handover.options)["changed"] is False
-    more = {"src.consumer.isolation.level": "read_committed"}
-    with MirrorMaker(
-        tmp_path / "mm2", handover.source, handover.destination, topics=handover.topic, sync_groups=False, more=more
-    ) as mirror_maker:
-        mirror_maker.wait_until_caught_up([handover.topic])
-        said = refuses("kafka_connect_offsets", **handover.options)
-        assert "src-mm2" in said and "members" in said
-    expected = handover.contents(handover.topic, handover.source)
-    assert handover.contents(handover.topic, handover.destination) == expected
-    # It has found what was written, and has written its own behind it: no key is anywhere else.
-    assert {key: len(places) for key, places in handover.stored().items()} == {(topic, each): 1 for each in range(3)}
-
-
 def test_a_connector_in_kafka_connect_goes_on_by_rest(handover, source, destination, topic, tmp_path):
     name = f"mirror {topic}"  # what a url has to quote
     quoted = name.replace(" ", "%20")
@@ -135,7 +89,14 @@ def test_a_connector_in_kafka_connect_goes_on_by_rest(handover, source, destinat
         worker.mirror(name, source, destination, topic, state="PAUSED")
         assert "is PAUSED" in refuses("kafka_connect_offsets", **rest)
         worker.ask("PUT", f"/connectors/{quoted}/stop")
+        its = {**rest, "replicator": {**rest["replicator"], "worker_groups": [worker.group]}}
+        assert f"group {worker.group}: it has members" in refuses("kafka_connect_offsets", **its)
+        other = {**rest, "replication_policy": {"source_alias": "primary"}}
+        assert f"source.cluster.alias {ALIAS}, and replication_policy says primary" in refuses(
+            "kafka_connect_offsets", **other
+        )
         predicted = succeeds("kafka_connect_offsets", check=True, **rest)
+        assert any(f"({worker.group}): see that" in line for line in predicted["warnings"])
         stored = succeeds("kafka_connect_offsets", **rest)
         assert predicted["entries"] == stored["entries"]
         assert {row["partition"]: row["after"] for row in stored["entries"]} == handover.copied
@@ -143,24 +104,61 @@ def test_a_connector_in_kafka_connect_goes_on_by_rest(handover, source, destinat
         assert succeeds("kafka_connect_offsets", state="rolled_back", **rest)["written"] == 3
         assert succeeds("kafka_connect_offsets", **rest)["written"] == 3
         worker.resume(name)
-        expected = handover.contents(topic, source)
+        expected = [content(record) for record in read(source, topic)]
         deadline = time.monotonic() + 120
-        while len(handover.contents(topic, destination)) < len(expected) and time.monotonic() < deadline:
+        while len(read(destination, topic)) < len(expected) and time.monotonic() < deadline:
             time.sleep(0.5)
         time.sleep(3)  # for what should not come
-        assert handover.contents(topic, destination) == expected
+        assert [content(record) for record in read(destination, topic)] == expected
+
+
+@contextlib.contextmanager
+def server(status: int, content: bytes, kind: str) -> t.Iterator[str]:
+    """A web server that has the same answer to whatever it is asked; with a status of 0, one that does not speak HTTP."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if status:
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_words: t.Any) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as running:
+        threading.Thread(target=running.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+NO_CONNECT = "this is not the REST interface of Kafka Connect"
+STRANGERS = [
+    (200, b"<html><body>Welcome</body></html>", "text/html", NO_CONNECT),
+    (200, b'{"name":"schema registry"}', "application/json", NO_CONNECT),
+    (200, b"[]", "application/json", NO_CONNECT),
+    (404, b"<html>no such page</html>", "text/html", "404"),
+    (404, b"[1]", "application/json", "404"),
+    (401, b'{"message":"who is there?"}', "application/json", "who is there?"),
+    (302, b"", "text/html", "302"),
+    (500, b"\xff\xfe", "text/plain", "500"),
+    (0, b"SSH-2.0-Nobody\r\n", "", "cannot connect"),
+]
 
 
 def test_what_is_no_connect_is_said(handover, source):
-    broker = f"http://{source.bootstrap_servers[0]}"
     rest = {key: each for key, each in handover.options.items() if key != "offsets_topic"}
     rest |= {"method": "rest", "connector": "mirror"}
-    for url, why in (
-        (broker, "cannot connect"),
-        ("http://127.0.0.1:1", "cannot connect"),
-        ("nonsense", "cannot connect"),
-    ):
-        assert why in refuses("kafka_connect_offsets", **rest, rest={"url": url})
+    broker = f"http://{source.bootstrap_servers[0]}"
+    for url in (broker, "http://127.0.0.1:1", "nonsense", "ftp://127.0.0.1:1"):
+        assert "cannot connect" in refuses("kafka_connect_offsets", **rest, rest={"url": url})
+    for *stranger, told in STRANGERS:
+        with server(*stranger) as url:
+            worker = {"url": url, "username": "me", "password": "s3cret"}
+            said = refuses("kafka_connect_offsets", **rest, rest=worker)
+        assert told in said and "s3cret" not in said, stranger
 
 
 def test_what_was_stored_is_taken_back(handover):
@@ -172,21 +170,80 @@ def test_what_was_stored_is_taken_back(handover):
     assert succeeds("kafka_connect_offsets", state="rolled_back", **handover.options)["changed"] is False
 
 
-def test_a_key_in_the_wrong_partition_is_refused_and_mended_when_told(handover):
-    key = f'["MirrorSourceConnector",{{"cluster":"{ALIAS}","partition":0,"topic":"{handover.topic}"}}]'.encode()
-    create_topic(handover.destination, handover.options["offsets_topic"], 25, cleanup_policy="compact")
-    for partition in range(25):
-        produce(
-            handover.destination,
-            handover.options["offsets_topic"],
-            [Message(b'{"offset":3}', key, partition=partition)],
-        )
+def test_keys_that_mislead_are_refused_and_removed_when_told(handover):
+    topic, offsets_topic = handover.topic, handover.options["offsets_topic"]
+    create_topic(handover.destination, offsets_topic, 25, cleanup_policy="compact")
+
+    def store(key: str, value: bytes | None, partitions: t.Iterable[int]) -> None:
+        written = [Message(value, key.encode(), partition=each) for each in partitions]
+        produce(handover.destination, offsets_topic, written)
+
+    def key(partition: int, connector: str = "MirrorSourceConnector") -> str:
+        return f'["{connector}",{{"cluster":"{ALIAS}","partition":{partition},"topic":"{topic}"}}]'
+
+    store(key(0), b'{"offset":3}', range(25))
+    store(key(1), None, range(25))
+    store(key(2), b'{"offset":"3"}', range(25))
+    store(key(1).replace(",", ", "), b'{"offset":3}', [3])
+    store(key(0, "another"), b'{"offset":3}', range(25))
+    store(key(0, "another"), b'{"offset":4}', range(25))
+    misplaced = 24 + 24 + 25 + 1
     said = refuses("kafka_connect_offsets", **handover.options)
-    assert "24 keys stand where Connect does not look for them" in said
-    done = succeeds("kafka_connect_offsets", on_misplaced="tombstone", **handover.options)
-    assert done["misplaced"] == 24
-    before = {row["partition"]: row["before"] for row in done["entries"]}
-    assert before == {0: 3, 1: None, 2: None}
+    assert f"{misplaced} of the connector's keys stand where Connect does not look for them" in said
+    done = succeeds("kafka_connect_offsets", on_misplaced="remove", **handover.options)
+    assert done["misplaced"] == misplaced
+    assert {row["partition"]: row["before"] for row in done["entries"]} == {0: 3, 1: None, 2: None}
+    assert {where: len(its) for where, its in handover.stored().items()} == {(topic, each): 1 for each in range(3)}
+    others = [each for each in read(handover.destination, offsets_topic) if b"another" in (each.key or b"")]
+    assert [(each.partition, each.value) for each in others] == [(each, b'{"offset":4}') for each in range(25)]
+    assert topic_settings(handover.destination, offsets_topic) == {"cleanup.policy": "compact"}
+    assert succeeds("kafka_connect_offsets", **handover.options)["changed"] is False
+
+
+def test_a_position_behind_replicators_is_refused_kept_or_rewound(handover):
+    succeeds("kafka_connect_offsets", **handover.options)
+    where, offsets_topic = (handover.topic, 0), handover.options["offsets_topic"]
+    ((place, _value),) = handover.stored()[where]
+    key = f'["MirrorSourceConnector",{{"cluster":"{ALIAS}","partition":0,"topic":"{handover.topic}"}}]'.encode()
+    ahead = handover.copied[0] + 7
+    produce(handover.destination, offsets_topic, [Message(b'{"offset":%d}' % ahead, key, partition=place)])
+    options = {**handover.options, "on_rewind": "rewind"}
+    # By the receipt it has gone on since.
+    done = succeeds("kafka_connect_offsets", **options)
+    assert (done["changed"], done["entries"][0]["after"]) == (False, ahead)
+    Path(options["receipt"]).unlink()
+    said = refuses("kafka_connect_offsets", **handover.options)
+    assert (
+        f"{handover.topic}-0: {ahead} is stored already, and Replicator has copied up to {handover.copied[0]}" in said
+    )
+    assert succeeds("kafka_connect_offsets", **handover.options, on_rewind="keep")["changed"] is False
+    assert succeeds("kafka_connect_offsets", **options)["written"] == 1
+    assert json.loads(handover.stored()[where][0][1] or b"") == {"offset": handover.copied[0]}
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact,delete"])
+def test_an_offsets_topic_that_connect_would_not_start_with_is_refused(handover, policy):
+    create_topic(handover.destination, handover.options["offsets_topic"], 25, cleanup_policy=policy)
+    assert f"cleanup.policy is {policy}" in refuses("kafka_connect_offsets", **handover.options)
+    assert handover.stored() == {}
+
+
+def test_positions_of_transactions_that_are_open_or_aborted_are_refused(handover):
+    succeeds("kafka_connect_offsets", **handover.options)
+    offsets_topic = handover.options["offsets_topic"]
+    ((place, _value),) = handover.stored()[handover.topic, 0]
+    key = f'["MirrorSourceConnector",{{"cluster":"{ALIAS}","partition":0,"topic":"{handover.topic}"}}]'.encode()
+    servers = ",".join(handover.destination.bootstrap_servers)
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": offsets_topic, "log_level": 0})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(offsets_topic, b'{"offset":5}', key, place)
+    producer.flush(30)
+    told = "aborted or open transactions have left other positions than committed ones"
+    assert told in refuses("kafka_connect_offsets", **handover.options)
+    producer.abort_transaction(30)
+    assert told in refuses("kafka_connect_offsets", **handover.options)
+    produce(handover.destination, offsets_topic, [Message(b'{"offset":%d}' % handover.copied[0], key, partition=place)])
     assert succeeds("kafka_connect_offsets", **handover.options)["changed"] is False
 
 
@@ -203,6 +260,8 @@ def test_wrong_input_is_refused_before_anything_is_written(handover):
     default = {"name": "default", "source_alias": ALIAS}
     assert "does not exist at the destination" in refused(default, topic_rename_format=f"{ALIAS}.${{topic}}")
     assert "Replicator calls topics" in refused(topic_rename_format="${topic}-replica")
+    assert "no regular expression" in refuses("kafka_connect_offsets", **options, topic_patterns=["["])
+    assert "no position is known of topic nowhere" in refuses("kafka_connect_offsets", **options, topics=["nowhere"])
     commit(handover.source, replicator.connector, {(topic, 1): 5})
     assert "position: stored or group" in refused()
     replicator.store(topic, 2, '{"offset":7.0}')

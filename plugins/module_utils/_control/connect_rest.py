@@ -10,6 +10,7 @@ https://kafka.apache.org/documentation/#connect_rest; offsets can be read since 
 from __future__ import annotations
 
 import dataclasses
+import http.client
 import json
 import time
 import typing as t
@@ -79,6 +80,12 @@ def wait_until_stopped(rest: ConnectRest, connector: str) -> None:
         )
 
 
+def read_config(rest: ConnectRest, connector: str) -> dict[str, str]:
+    """The connector's own settings; what a provider of configurations fills in is shown as its place holder."""
+    found = _ask(rest, "GET", f"/connectors/{_quoted(connector)}/config")
+    return {str(name): str(value) for name, value in found.items()}
+
+
 def read_offsets(rest: ConnectRest, connector: str) -> list[tuple[dict[str, t.Any], dict[str, t.Any] | None]]:
     """What the connector has stored: partition and offset as it calls them; an offset of None was forgotten."""
     found = _ask(rest, "GET", f"/connectors/{_quoted(connector)}/offsets")
@@ -116,7 +123,8 @@ def _ask(rest: ConnectRest, method: str, path: str, body: _Json = None) -> _Json
         content = answer.read()
     except urllib.error.HTTPError as exc:
         raise _refused(rest, method, path, exc) from exc
-    except (OSError, ValueError) as exc:  # URLError is an OSError; ValueError: no url
+    # URLError is an OSError; HTTPException: an answer that is not HTTP; ValueError: no url.
+    except (OSError, http.client.HTTPException, ValueError) as exc:
         why = str(getattr(exc, "reason", exc))
         raise ConnectionFailed("cannot connect", cluster=str(rest), why=why, remedy="check the url") from exc
     try:

@@ -21,6 +21,7 @@ try:
     from kafka.protocol.admin import (
         CreateTopicsRequest,
         DeleteGroupsRequest,
+        DeleteRecordsRequest,
         DescribeConfigsRequest,
         DescribeGroupsRequest,
         DescribeLogDirsRequest,
@@ -41,6 +42,7 @@ __all__ = [
     "AbstractTokenProvider",
     "CreateTopicsRequest",
     "DeleteGroupsRequest",
+    "DeleteRecordsRequest",
     "DescribeConfigsRequest",
     "DescribeGroupsRequest",
     "DescribeLogDirsRequest",

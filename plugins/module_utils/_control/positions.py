@@ -71,7 +71,7 @@ def _look_up(connection: Connection, queries: t.Sequence[Query]) -> dict[Query, 
     topics = sorted({where.topic for where, _time, _level in queries})
 
     def read(client: KafkaAdminClient) -> dict[Query, int]:
-        leaders = _leaders(client, connection, topics, {where for where, _time, _level in queries})
+        leaders = partition_leaders(client, connection, topics, {where for where, _time, _level in queries})
         rounds = _rounds(queries, leaders)
         answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
         found: dict[Query, int] = {}
@@ -91,9 +91,10 @@ def _look_up(connection: Connection, queries: t.Sequence[Query]) -> dict[Query, 
     return attempt(connection, read) if queries else {}
 
 
-def _leaders(
+def partition_leaders(
     client: KafkaAdminClient, connection: Connection, topics: t.Sequence[str], wanted: t.Collection[TopicPartition]
 ) -> dict[TopicPartition, int]:
+    """The broker that leads each partition of these topics. Raises as partition_bounds() does where one of wanted has none."""
     answer = metadata(client, topics)
     raise_for_topics(connection, {topic.name: topic.error_code for topic in answer.topics}, "DESCRIBE")
     leaders = {

@@ -10,11 +10,18 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import replicator
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import (
     Store,
     check_read_back,
     check_stopped,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_topic import TopicStore
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_worker import RestStore
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.replicator import (
+    Offsets,
+    Replicator,
+    stopped_at,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import (
     ConnectEntry,
@@ -26,112 +33,110 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
-Offsets = dict[TopicPartition, int]
 Save = t.Callable[[ConnectReceipt], None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Replicator:
-    """What to take over. position: which of stored and group says where it is, or agree where both must say the same.
+class Handover:
+    """What is handed over, between which clusters.
 
-    topic: where its worker stores offsets, on the cluster of that connection. group: its group at the source.
-    worker_groups: by which the members of its Connect cluster find each other.
+    on_misplaced: fail, or remove keys that mislead the new connector. on_rewind: fail, keep or rewind where it stands behind
+    Replicator's position already.
     """
 
-    connection: Connection
-    topic: str
-    connector: str
-    group: str
-    position: str = "agree"
-    worker_groups: tuple[str, ...] = ()
-
-
-class Wanted(t.NamedTuple):
-    """offsets: of the last record that was copied, by the source's partition. notes: what the user should know."""
-
-    offsets: Offsets
-    notes: list[str]
+    source: Connection
+    destination: Connection
+    replicator: Replicator
+    policy: ReplicationPolicy
+    selection: Selection
+    on_misplaced: str = "fail"
+    on_rewind: str = "fail"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """before, after: what is stored of every partition concerned, None for nothing. written: how many were changed."""
+    """before, after: what is stored of every partition concerned, None for nothing. written: how many were changed.
+
+    misplaced: how many keys were removed. notes: what the user should know.
+    """
 
     before: dict[TopicPartition, int | None]
     after: dict[TopicPartition, int | None]
     written: int
-    misplaced: int
-    receipt: ConnectReceipt | None
+    misplaced: int = 0
+    notes: tuple[str, ...] = ()
 
 
-def wanted(
-    source: Connection, destination: Connection, its: Replicator, selection: Selection, policy: ReplicationPolicy
-) -> Wanted:
-    """Where Replicator is, each position checked. Raises Refused that lists all that cannot be continued."""
-    notes: list[str] = []
-    check_stopped(source, [its.group])
-    check_stopped(its.connection, its.worker_groups)
-    offsets = _positions(source, its, notes)
-    chosen = selection.select_topics({where.topic for where in offsets})
-    missing = sorted(set(selection.topics) - {where.topic for where in offsets})
-    if missing:
-        raise NotFound(
-            f"no position is known of topic {', '.join(missing)}", cluster=str(its.connection), remedy="correct topics"
-        )
-    offsets = {where: offset for where, offset in sorted(offsets.items()) if where.topic in chosen.names}
-    if chosen.left_out:
-        notes.append(f"Left out by an exclude pattern: {', '.join(chosen.left_out)}.")
-    problems = _problems(source, destination, offsets, policy)
-    if problems:
+def topic_store(
+    destination: Connection, topic: str | None, worker_group: str | None, connector: str, policy: ReplicationPolicy
+) -> Store:
+    """Where a connector looks whose workers are stopped. topic and group: None for a MirrorMaker 2 that runs by itself."""
+    alias = policy.source_alias
+    return TopicStore(
+        destination, topic or policy.connect_offsets.name, worker_group or f"{alias}-mm2", connector, alias
+    )
+
+
+def rest_store(worker: t.Mapping[str, t.Any], connector: str, policy: ReplicationPolicy) -> Store:
+    """What a running worker keeps for a connector. worker: the fields of ConnectRest."""
+    return RestStore(ConnectRest(**worker), connector, policy)
+
+
+def receipt_of(store: Store, destination: Connection, known: ConnectReceipt | None) -> ConnectReceipt:
+    """The receipt of earlier runs, or one without entries. Raises Refused for a receipt of anything else than this store."""
+    blank = ConnectReceipt(topics.cluster_id(destination), str(store), store.connector, store.source_alias)
+    if known is None:
+        return blank
+    if dataclasses.replace(known, entries=()) != blank:
         raise Refused(
-            f"{len(problems)} positions cannot be continued: {'; '.join(problems[:10])}"
-            + (" and more" if problems[10:] else ""),
-            remedy="mend what is named, or leave topics out with exclude_topic_patterns",
+            f"the receipt is of {known.connector} in {known.store} of cluster {known.cluster_id}, and this is "
+            f"{blank.connector} in {blank.store} of cluster {blank.cluster_id}",
+            remedy="use another receipt file: it is the way back of what was written there",
         )
-    return Wanted(offsets, notes)
+    return known
 
 
-def hand_over(
-    offsets: Offsets,
-    store: Store,
-    blank: ConnectReceipt,
-    known: ConnectReceipt | None,
-    mend: bool,
-    save: Save | None,
-) -> Outcome:
-    """Store these offsets for the new connector and read them back.
+def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save | None) -> Outcome:
+    """Store Replicator's positions for the new connector and read them back. Raises Refused before anything is written.
 
-    blank: a receipt without entries, for this store. known: that of earlier runs. mend: forget keys that are misplaced.
-    save: writes the receipt, before the first write and after the last; None predicts only.
+    receipt: that of receipt_of(). save: writes the receipt, before the first write and after the last; None predicts only.
     """
+    task.selection.check_words()
     store.check()
+    notes: list[str] = []
+    its = task.replicator
+    check_stopped(task.source, [its.group])
+    check_stopped(its.connection, its.worker_groups)
+    offsets = _chosen(task, stopped_at(task.source, its, notes), notes)
     found = store.read()
-    if found.misplaced and not mend:
+    notes += found.notes
+    if found.misplaced and task.on_misplaced == "fail":
         where, key = found.misplaced[0]
         raise Refused(
-            f"{len(found.misplaced)} keys stand where Connect does not look for them, first {key!r}",
+            f"{len(found.misplaced)} of the connector's keys stand where Connect does not look for them, or hold no offset; "
+            f"the first is {key!r}",
             **where._asdict(),
-            why="of two values of one key, the worker may take either",
-            remedy="set on_misplaced to tombstone, and they are forgotten",
+            why="of two values of one key the worker may take either, and what is no offset makes its task die",
+            remedy="set on_misplaced to remove",
         )
-    receipt = _same(known, blank)
     before = {where: found.offsets.get(where) for where in offsets}
-    changes = {where: offset for where, offset in offsets.items() if before[where] != offset}
-    after: dict[TopicPartition, int | None] = dict(offsets)
-    if save is None or not (changes or found.misplaced):
-        return Outcome(before, after, len(changes), len(found.misplaced), known)
-    earlier = receipt.by_partition()
-    prepared = receipt.merged(
-        ConnectEntry(where, earlier[where].before if where in earlier else before[where], offset, None)
-        for where, offset in changes.items()
-    )
-    save(prepared)
-    return _written(prepared, changes, store, found.misplaced, save, before, after)
+    after = _after(task.on_rewind, offsets, found.offsets, receipt)
+    changes = {where: offset for where, offset in after.items() if before[where] != offset}
+    _check(task, changes)
+    done = Outcome(before, {**after}, len(changes), len(found.misplaced), tuple(notes))
+    if save is not None and (changes or found.misplaced):
+        earlier = receipt.by_partition()
+        prepared = receipt.merged(
+            ConnectEntry(where, earlier[where].before if where in earlier else before[where], offset, None)
+            for where, offset in changes.items()
+        )
+        save(prepared)
+        _write(prepared, changes, store, found.misplaced, save)
+    return done
 
 
-def take_back(receipt: ConnectReceipt, store: Store, blank: ConnectReceipt, save: Save | None) -> Outcome:
+def take_back(store: Store, receipt: ConnectReceipt, save: Save | None) -> Outcome:
     """Store what was there before the hand-over, nothing included."""
-    _same(receipt, blank)
     store.check()
     found = store.read()
     concerned = {entry.partition: entry for entry in receipt.entries}
@@ -149,79 +154,80 @@ def take_back(receipt: ConnectReceipt, store: Store, blank: ConnectReceipt, save
         )
     after = {where: entry.before for where, entry in concerned.items()}
     changes = {where: offset for where, offset in after.items() if before[where] != offset}
-    if save is None or not changes:
-        return Outcome(before, after, len(changes), 0, receipt)
-    cleared = receipt.merged(entry._replace(written=None) for entry in receipt.entries)
-    return _written(cleared, changes, store, (), save, before, after)
+    if save is not None and changes:
+        cleared = receipt.merged(entry._replace(written=None) for entry in receipt.entries)
+        _write(cleared, changes, store, (), save)
+    return Outcome(before, after, len(changes))
 
 
-def _written(
+def _write(
     receipt: ConnectReceipt,
     changes: t.Mapping[TopicPartition, int | None],
     store: Store,
     misplaced: t.Sequence[tuple[TopicPartition, bytes]],
     save: Save,
-    before: dict[TopicPartition, int | None],
-    after: dict[TopicPartition, int | None],
-) -> Outcome:
+) -> None:
     store.write(changes, misplaced)
     stored = check_read_back(store, changes, str(store))
-    finished = receipt.merged(
-        entry._replace(after=stored.get(entry.partition)) for entry in receipt.entries if entry.partition in changes
+    save(
+        receipt.merged(
+            entry._replace(after=stored.get(entry.partition)) for entry in receipt.entries if entry.partition in changes
+        )
     )
-    save(finished)
-    return Outcome(before, after, len(changes), len(misplaced), finished)
 
 
-def _same(known: ConnectReceipt | None, blank: ConnectReceipt) -> ConnectReceipt:
-    if known is None:
-        return blank
-    if dataclasses.replace(known, entries=()) != blank:
-        raise Refused(
-            f"the receipt is of {known.connector} in {known.store} of cluster {known.cluster_id}, and this is "
-            f"{blank.connector} in {blank.store} of cluster {blank.cluster_id}",
-            remedy="use another receipt file: it is the way back of what was written there",
+def _chosen(task: Handover, offsets: Offsets, notes: list[str]) -> Offsets:
+    """The offsets of the topics that are selected."""
+    chosen = task.selection.select_topics({where.topic for where in offsets})
+    missing = sorted(set(task.selection.topics) - {where.topic for where in offsets})
+    if missing:
+        raise NotFound(
+            f"no position is known of topic {', '.join(missing)}",
+            cluster=str(task.replicator.connection),
+            remedy="correct topics",
         )
-    return known
+    if chosen.left_out:
+        notes.append(f"Left out by an exclude pattern: {', '.join(chosen.left_out)}.")
+    return {where: offset for where, offset in sorted(offsets.items()) if where.topic in chosen.names}
 
 
-def _positions(source: Connection, its: Replicator, notes: list[str]) -> Offsets:
-    of_group = replicator.of_group(source, its.group) if its.position != "stored" else {}
-    if its.position == "group":
-        if not of_group:
-            raise NotFound(
-                "the group has committed nothing",
-                cluster=str(source),
-                group=its.group,
-                remedy="correct group, or take what is stored (position: stored)",
-            )
-        return of_group
-    stored = replicator.stored(its.connection, its.topic, its.connector)
-    if stored.unknown:
-        notes.append(f"{stored.unknown} keys in {its.topic} are of no connector.")
-    if its.position == "agree" and not of_group:
-        notes.append(f"Group {its.group} has committed nothing at the source, so nothing was compared with it.")
-    differs = {
-        where: (offset, of_group[where])
-        for where, offset in sorted(stored.offsets.items())
-        if where in of_group and of_group[where] != offset
+def _after(on_rewind: str, offsets: Offsets, found: Offsets, receipt: ConnectReceipt) -> Offsets:
+    """What is to be stored. Whoever has gone on behind what was handed over, by the receipt, stays where it is."""
+    earlier = receipt.by_partition()
+    ahead = {where: found[where] for where, offset in offsets.items() if found.get(where, -1) > offset}
+    gone_on = {
+        where: offset
+        for where, offset in ahead.items()
+        if where in earlier and earlier[where].written == offsets[where]
     }
-    if differs:
-        where, (offset, consumed) = next(iter(differs.items()))
+    doubtful = sorted(ahead.keys() - gone_on.keys())
+    if doubtful and on_rewind == "fail":
+        where = doubtful[0]
         raise Refused(
-            f"{where}: the last record that was copied is {offset} by {its.topic}, and {consumed} by group {its.group}"
-            + (f" ({len(differs)} partitions differ)" if len(differs) > 1 else ""),
-            cluster=str(source),
-            why="Replicator was not stopped cleanly, or the group is another's",
-            remedy="start and stop it once more, or say which one is right (position: stored or group)",
+            f"{where}: {found[where]} is stored already, and Replicator has copied up to {offsets[where]}"
+            + (f" ({len(doubtful)} partitions are ahead)" if doubtful[1:] else ""),
+            why="whatever MirrorMaker 2 has copied behind Replicator's position would be copied again",
+            remedy="set on_rewind to keep what is stored, or to rewind where it is wrong",
         )
-    return stored.offsets
+    return offsets | (gone_on if on_rewind == "rewind" else ahead)
 
 
-def _problems(source: Connection, destination: Connection, offsets: Offsets, policy: ReplicationPolicy) -> list[str]:
-    """Why MirrorMaker 2 would not go on behind these: it begins anew, without a word, where a position is out of range."""
-    here = topics.partition_counts(source, {where.topic for where in offsets})
-    there = topics.partition_counts(destination, {policy.topic(where.topic) for where in offsets})
+def _check(task: Handover, changes: Offsets) -> None:
+    """Raise Refused that lists all positions behind which MirrorMaker 2 would not go on."""
+    problems = _problems(task, changes)
+    if problems:
+        raise Refused(
+            f"{len(problems)} positions cannot be continued: {'; '.join(problems[:10])}"
+            + (" and more" if problems[10:] else ""),
+            remedy="mend what is named, or leave topics out with exclude_topic_patterns",
+        )
+
+
+def _problems(task: Handover, offsets: Offsets) -> list[str]:
+    """MirrorMaker 2 begins anew, without a word, where a position is out of range."""
+    policy = task.policy
+    here = topics.partition_counts(task.source, {where.topic for where in offsets})
+    there = topics.partition_counts(task.destination, {policy.topic(where.topic) for where in offsets})
     lines = []
     known = []
     for where in offsets:
@@ -232,7 +238,7 @@ def _problems(source: Connection, destination: Connection, offsets: Offsets, pol
             lines.append(f"{copy}-{where.partition}, the copy of {where}, does not exist at the destination")
         else:
             known.append(where)
-    for where, its in positions.partition_bounds(source, known).items():
+    for where, its in positions.partition_bounds(task.source, known).items():
         offset = offsets[where]
         if offset > its.end - 1:
             lines.append(

@@ -7,16 +7,36 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import last_records
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import running_workers
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_offsets import ConnectorKey
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import StoredRecord, read_records
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import StoredRecord
+
+Offsets = dict[TopicPartition, int]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Replicator:
+    """What to take over. position: which of stored and group says where it is, or agree where both must say the same.
+
+    topic: where its worker stores offsets, on the cluster of that connection. group: its group at the source.
+    worker_groups: by which the members of its Connect cluster find each other.
+    """
+
+    connection: Connection
+    topic: str
+    connector: str
+    group: str
+    position: str = "agree"
+    worker_groups: tuple[str, ...] = ()
 
 
 class Stored(t.NamedTuple):
@@ -25,31 +45,60 @@ class Stored(t.NamedTuple):
     unknown: how many keys are of no connector at all.
     """
 
-    offsets: dict[TopicPartition, int]
+    offsets: Offsets
     others: tuple[str, ...]
     unknown: int
 
 
-def last_records(connection: Connection, topic: str, committed: bool) -> list[StoredRecord]:
-    """The last record of every key in every partition of a compacted topic, in order of partitions and offsets."""
-    count = topics.partition_counts(connection, [topic]).get(topic)
-    if count is None:
-        raise NotFound(
-            "the topic does not exist", cluster=str(connection), topic=topic, remedy="name the topic that Connect uses"
+def stopped_at(source: Connection, its: Replicator, notes: list[str]) -> Offsets:
+    """The last record that was copied, by the source's partition; notes gets what the user should know.
+
+    Raises NotFound, or Refused where stored and group tell different things or a record is damaged.
+    """
+    if not its.worker_groups and (running := running_workers(its.connection)):
+        notes.append(
+            f"Connect runs on {its.connection} ({', '.join(running)}): see that {its.connector} is stopped there."
         )
-    bounds = positions.partition_bounds(connection, [TopicPartition(topic, number) for number in range(count)])
-    # Aborted records lie below the high watermark, those of open transactions as well.
-    ranges = [Range(where, its.log_start, its.end) for where, its in bounds.items()]
-    last = {(record.partition, record.key): record for record in read_records(connection, ranges, committed)}
-    return sorted(last.values(), key=lambda record: record[:2])
+    of_group = consumed_by(source, its.group) if its.position != "stored" else {}
+    if its.position == "group":
+        if not of_group:
+            raise NotFound(
+                "the group has committed nothing",
+                cluster=str(source),
+                group=its.group,
+                remedy="correct group, or take what is stored (position: stored)",
+            )
+        return of_group
+    stored = stored_by(its.connection, its.topic, its.connector)
+    if stored.unknown:
+        notes.append(f"{stored.unknown} keys in {its.topic} are of no connector.")
+    if its.position == "agree" and not of_group:
+        notes.append(f"Group {its.group} has committed nothing at the source, so nothing was compared with it.")
+    differs = {
+        where: (offset, of_group[where])
+        for where, offset in sorted(stored.offsets.items())
+        if where in of_group and of_group[where] != offset
+    }
+    if differs:
+        where, (offset, consumed) = next(iter(differs.items()))
+        raise Refused(
+            f"{where}: the last record that was copied is {offset} by {its.topic}, and {consumed} by group {its.group}"
+            + (f" ({len(differs)} partitions differ)" if len(differs) > 1 else ""),
+            cluster=str(source),
+            why="Replicator was not stopped cleanly, or the group is another's",
+            remedy="start and stop it once more, or say which one is right (position: stored or group)",
+        )
+    return stored.offsets
 
 
-def stored(connection: Connection, topic: str, connector: str) -> Stored:
+def stored_by(connection: Connection, topic: str, connector: str) -> Stored:
     """What a connector of this name has stored. Raises Refused for a record of its that tells no position plainly."""
     found: dict[TopicPartition, list[tuple[StoredRecord, int]]] = collections.defaultdict(list)
     others: set[str] = set()
     unknown = 0
     for record in last_records(connection, topic, committed=True):
+        if record.value is None:
+            continue
         key = _key(connection, record, connector)
         if key is None:
             unknown += 1
@@ -85,7 +134,7 @@ def stored(connection: Connection, topic: str, connector: str) -> Stored:
     return Stored({where: each[0][1] for where, each in found.items()}, tuple(sorted(others)), unknown)
 
 
-def of_group(source: Connection, group: str) -> dict[TopicPartition, int]:
+def consumed_by(source: Connection, group: str) -> Offsets:
     """The last record that a copier's group at the source has consumed, where it has consumed any."""
     offsets = groups.read_groups(source, [group])[group].offsets
     return {where: each.offset - 1 for where, each in offsets.items() if each.offset > 0}
@@ -105,7 +154,7 @@ def _refused(connection: Connection, record: StoredRecord, exc: DamagedRecord) -
     return Refused(
         f"the record at offset {record.offset} tells no position: {exc.what}",
         cluster=str(connection),
-        why=exc.why,
+        why=exc.why or f"its key is {(record.key or b'')[:200]!r}",
         remedy="correct or remove it with a tombstone, or take the position of the group (position: group)",
         **record.partition._asdict(),
     )

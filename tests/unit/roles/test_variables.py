@@ -15,6 +15,7 @@ import yaml
 from ansible_collections.streamshift.kafka.plugins.doc_fragments import _mapping, _selection
 from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_backlog_copy,
+    kafka_connect_offsets,
     kafka_group_offsets,
     kafka_offset_commit,
     kafka_offset_translate,
@@ -37,7 +38,8 @@ def documented(*texts: str) -> Options:
 
 
 MAPPING = _mapping.ModuleDocFragment
-SNAPSHOT = documented(kafka_group_offsets.DOCUMENTATION, _selection.ModuleDocFragment.DOCUMENTATION)
+SELECTION = _selection.ModuleDocFragment
+SNAPSHOT = documented(kafka_group_offsets.DOCUMENTATION, SELECTION.DOCUMENTATION, SELECTION.TOPICS)
 COMMIT = documented(kafka_offset_commit.DOCUMENTATION)
 ROLES = {
     "group_migration": {
@@ -52,6 +54,9 @@ ROLES = {
         "kafka_backlog_copy": documented(kafka_backlog_copy.DOCUMENTATION, MAPPING.RENAMING),
         # What a copy plans is never blocked.
         "kafka_offset_commit": {name: option for name, option in COMMIT.items() if name != "on_blocked"},
+    },
+    "replicator_handover": {
+        "kafka_connect_offsets": documented(kafka_connect_offsets.DOCUMENTATION, SELECTION.TOPICS),
     },
 }
 OPTIONS = [

@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What happens around a hand-over in molecule's scenario: a stand-in for Replicator copies NAME, a real MirrorMaker 2 goes on.
+
+replicator.py SANDBOX NAME fill       a topic on staging; all but its last records are copied to production
+replicator.py SANDBOX NAME untouched  fail unless nothing of this story is stored for MirrorMaker 2
+replicator.py SANDBOX NAME go_on      MirrorMaker 2 copies what is left, and what is produced meanwhile, and is stopped
+replicator.py SANDBOX NAME proof      fail unless production has each record of staging once, and in order
+
+A MirrorMaker 2 that a step has left running, for it was killed, is ended by mirror_maker.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
+
+import kafka.errors
+
+from demo.clients import Message, create_topic, produce, produce_in_transactions, read
+from demo.mirror_maker import ALIAS, OFFSETS_TOPIC, MirrorMaker
+from kafka_sandbox import Cluster, describe
+from tests.support.consumers import content
+from tests.support.replicator import Replicator, places
+
+PARTITIONS = 3
+BEHIND = 20
+
+
+def fill(staging: Cluster, production: Cluster, name: str, folder: Path) -> None:
+    create_topic(staging, name, PARTITIONS, retention_ms=-1)
+    create_topic(production, f"{ALIAS}.{name}", PARTITIONS, retention_ms=-1)
+    _produce(staging, name)
+    Replicator(staging, production, f"{name}-replicator").copy(name, f"{ALIAS}.{name}", behind=BEHIND)
+
+
+def untouched(staging: Cluster, production: Cluster, name: str, folder: Path) -> None:
+    with contextlib.suppress(kafka.errors.UnknownTopicOrPartitionError):
+        assert not [topic for topic, _partition in places(production, OFFSETS_TOPIC) if topic == name]
+
+
+def go_on(staging: Cluster, production: Cluster, name: str, folder: Path) -> None:
+    more = {"src.consumer.isolation.level": "read_committed"}
+    with MirrorMaker(folder, staging, production, topics=name, identity=False, sync_groups=False, more=more) as copier:
+        copier.wait_until_caught_up([name])
+        _produce(staging, name)
+        copier.wait_until_caught_up([name])
+    shutil.rmtree(folder)
+
+
+def proof(staging: Cluster, production: Cluster, name: str, folder: Path) -> None:
+    wanted, found = ([*map(content, read(*of))] for of in ((staging, name), (production, f"{ALIAS}.{name}")))
+    assert found == wanted, f"{len(wanted)} records are at the source, and {len(found)} at the destination"
+
+
+def _produce(staging: Cluster, name: str) -> None:
+    """Some of it in transactions, of which some are aborted: so offsets differ at production."""
+    messages = [Message(b"order %d" % n, b"k%d" % (n % 7), partition=n % PARTITIONS) for n in range(300)]
+    produce(staging, name, messages)
+    produce_in_transactions(staging, name, [(messages[at : at + 10], at % 30 != 0) for at in range(0, 90, 10)])
+
+
+def main() -> None:
+    sandbox, name, what = sys.argv[1:]
+    play = {step.__name__: step for step in (fill, untouched, go_on, proof)}[what]
+    staging, production = describe("staging", sandbox), describe("production", sandbox)
+    if staging is None or production is None:
+        sys.exit(f"staging and production do not run in {sandbox}")
+    play(staging, production, name, Path(sandbox) / "mirror-maker")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Records that brokers are told to delete."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+    DeleteRecordsRequest,
+    KafkaAdminClient,
+    errors,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_leaders
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import raise_for_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+POLICY_SECONDS = 10.0
+
+
+def delete_records(connection: Connection, before: t.Mapping[TopicPartition, int]) -> None:
+    """Let the log of each partition begin at this offset. Brokers do so only where cleanup.policy has delete.
+
+    They are granted POLICY_SECONDS to hear of a policy that has just been set. Raises NotAuthorized naming topics without
+    ACL TOPIC DELETE, NotFound, or BrokerError.
+    """
+    names = sorted({where.topic for where in before})
+
+    def delete(client: KafkaAdminClient) -> bool:
+        leaders = partition_leaders(client, connection, names, before)
+        answers = exchange(client, [(_request(connection, *each), leaders[each[0]]) for each in before.items()])
+        topics = [topic for answer in answers for topic in answer.topics]
+        codes = {topic.name: each.error_code for topic in topics for each in topic.partitions if each.error_code}
+        if errors.PolicyViolationError.errno in codes.values():
+            return False
+        raise_for_topics(connection, codes, "DELETE")
+        return True
+
+    end = time.monotonic() + POLICY_SECONDS
+    while before and not attempt(connection, delete):
+        if time.monotonic() > end:
+            raise BrokerError(
+                "the broker deletes no records of a topic whose cleanup.policy is compact",
+                cluster=str(connection),
+                topic=", ".join(names),
+            )
+        time.sleep(0.1)
+
+
+def _request(connection: Connection, where: TopicPartition, before: int) -> DeleteRecordsRequest:
+    topic_of = DeleteRecordsRequest.DeleteRecordsTopic
+    partition = topic_of.DeleteRecordsPartition(partition_index=where.partition, offset=before)
+    return DeleteRecordsRequest(
+        topics=[topic_of(name=where.topic, partitions=[partition])],
+        timeout_ms=int(connection.request_timeout * 1000),
+    )

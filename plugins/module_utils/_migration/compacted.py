@@ -1,0 +1,65 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Compacted topics as tables: the last record of each key, and keys that are removed so that nothing of them is left."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, deletion, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import (
+    NewRecord,
+    StoredRecord,
+    read_records,
+    write_records,
+)
+
+# Brokers delete records of topics only that may be deleted by age or size as well: no age and no size is reached then.
+_WHILE_RECORDS_ARE_DELETED = {"cleanup.policy": "compact,delete", "retention.ms": "-1", "retention.bytes": "-1"}
+
+
+def last_records(connection: Connection, topic: str, committed: bool) -> list[StoredRecord]:
+    """The last record of every key in every partition of a compacted topic, in order of partitions and offsets.
+
+    committed: as a read_committed consumer sees it; else with what was aborted, and up to the high watermark.
+    """
+    count = topics.partition_counts(connection, [topic]).get(topic)
+    if count is None:
+        raise NotFound(
+            "the topic does not exist", cluster=str(connection), topic=topic, remedy="name the topic that Connect uses"
+        )
+    bounds = positions.partition_bounds(connection, [TopicPartition(topic, number) for number in range(count)])
+    ranges = [
+        Range(where, its.log_start, its.end if committed else its.high_watermark) for where, its in bounds.items()
+    ]
+    last = {(record.partition, record.key): record for record in read_records(connection, ranges, committed)}
+    return sorted(last.values(), key=lambda record: record[:2])
+
+
+def remove(connection: Connection, topic: str, unwanted: t.Collection[tuple[TopicPartition, bytes]]) -> None:
+    """Remove keys from partitions of a compacted topic for good. Nobody may write to it meanwhile.
+
+    A tombstone is not enough for a key that is in another partition, too: whoever reads the topic as one table may read the
+    tombstone last, and forgets the key. So the other records of the partition are written again, and what is before them
+    is deleted. Killed in between, the topic has lost nothing, but may be left with a cleanup.policy of compact,delete.
+    """
+    concerned = {where for where, _key in unwanted}
+    bounds = positions.partition_bounds(connection, concerned)
+    kept = [
+        NewRecord(record.partition, record.key, record.value)
+        for record in last_records(connection, topic, committed=True)
+        if record.key is not None and record.partition in concerned and (record.partition, record.key) not in unwanted
+    ]
+    write_records(connection, kept)
+    own = configs.topic_configs(connection, [topic])[topic].own
+    configs.alter_topic_configs(connection, {topic: _WHILE_RECORDS_ARE_DELETED})
+    try:
+        deletion.delete_records(connection, {where: its.high_watermark for where, its in bounds.items()})
+    finally:
+        configs.alter_topic_configs(connection, {topic: {name: own.get(name) for name in _WHILE_RECORDS_ARE_DELETED}})

@@ -1,0 +1,138 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The topic in which the workers of Kafka Connect, or a MirrorMaker 2 that runs by itself, store how far connectors are."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
+    NewTopic,
+    create_topics,
+    topic_configs,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import last_records, remove
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import (
+    Changes,
+    Found,
+    check_stopped,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import NewRecord, write_records
+
+_PARTITIONS = 25  # offset.storage.partitions of Connect
+_REPLICAS = 3
+_SETTINGS = {"cleanup.policy": "compact"}
+_OFFSETS_TOPICS = re.compile(r"mm2-offsets\..+\.internal")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TopicStore:
+    """The offsets topic of a worker that is not running. worker_group: the group by which its members find each other."""
+
+    connection: Connection
+    topic: str
+    worker_group: str
+    connector: str
+    source_alias: str
+
+    def __str__(self) -> str:
+        return f"topic {self.topic}"
+
+    def check(self) -> None:
+        """The worker is stopped; the topic, if it is there, keeps the last value of each key for ever."""
+        check_stopped(self.connection, [self.worker_group])
+        if not self._is_there():
+            return
+        policy = topic_configs(self.connection, [self.topic])[self.topic].effective.get("cleanup.policy")
+        if policy != "compact":
+            raise Refused(
+                f"cleanup.policy is {policy}, and a worker of Connect does not start unless it is compact",
+                cluster=str(self.connection),
+                topic=self.topic,
+                remedy="set it to compact, or correct the topic's name",
+            )
+
+    def read(self) -> Found:
+        """Connect reads what was aborted too, unless it copies exactly once: both views must agree."""
+        if not self._is_there():
+            return Found({}, notes=self._doubts())
+        found, of_committed = self._read(committed=False), self._read(committed=True)
+        if found != of_committed:
+            raise Refused(
+                "aborted or open transactions have left other positions than committed ones",
+                cluster=str(self.connection),
+                topic=self.topic,
+                remedy="start and stop MirrorMaker 2 once, or write the positions again without a transaction",
+            )
+        return found
+
+    def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
+        """Plainly: what an aborted transaction holds would count."""
+        if not self._is_there():
+            factor = min(_REPLICAS, storage.broker_count(self.connection))
+            create_topics(self.connection, {self.topic: NewTopic(_PARTITIONS, factor, _SETTINGS)})
+        if misplaced:
+            remove(self.connection, self.topic, misplaced)
+        count = topics.partition_counts(self.connection, [self.topic])[self.topic]
+        records = []
+        for partition, offset in sorted(changes.items()):
+            key = self._key(partition)
+            where = TopicPartition(self.topic, connect_offsets.partition_of(key, count))
+            records.append(NewRecord(where, key, None if offset is None else connect_offsets.offset_value(offset)))
+        write_records(self.connection, records)
+
+    def _is_there(self) -> bool:
+        return bool(topics.partition_counts(self.connection, [self.topic]))
+
+    def _doubts(self) -> tuple[str, ...]:
+        others = [name for name in topics.list_topics(self.connection) if _OFFSETS_TOPICS.fullmatch(name)]
+        if not others:
+            return ()
+        return (
+            f"{self.topic} is not there yet, and {', '.join(others)} is: see that source_alias is MirrorMaker 2's.",
+        )
+
+    def _key(self, partition: TopicPartition) -> bytes:
+        return connect_offsets.mirror_source_key(self.connector, self.source_alias, partition)
+
+    def _partition(self, key: bytes | None) -> TopicPartition | None:
+        """The source's partition that a key of this connector is about, with its members in any order."""
+        try:
+            its = connect_offsets.read_key(key)
+            alias, partition = connect_offsets.mirror_source_partition(its)
+        except DamagedRecord:
+            return None
+        return partition if (its.connector, alias) == (self.connector, self.source_alias) else None
+
+    def _read(self, committed: bool) -> Found:
+        count = topics.partition_counts(self.connection, [self.topic])[self.topic]
+        offsets: dict[TopicPartition, int] = {}
+        misplaced = []
+        for record in last_records(self.connection, self.topic, committed):
+            partition = self._partition(record.key)
+            if partition is None or record.key is None:
+                continue
+            right = self._key(partition)
+            if record.key != right and record.value is None:
+                continue
+            # Even a tombstone misleads in another partition: Connect forgets the key where it reads that one last.
+            if record.key != right or record.partition.partition != connect_offsets.partition_of(right, count):
+                misplaced.append((record.partition, record.key))
+                continue
+            try:
+                offset = connect_offsets.read_offset(record.value)
+            except DamagedRecord:
+                misplaced.append((record.partition, record.key))
+                continue
+            if offset is not None:
+                offsets[partition] = offset
+        return Found(offsets, tuple(sorted(misplaced)))

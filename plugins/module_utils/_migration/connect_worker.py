@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""A source connector of a Kafka Connect whose workers run: its offsets are read and changed by the REST interface."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import connect_rest
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import Changes, Found
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
+
+_PACKAGE = "org.apache.kafka.connect.mirror."
+_POLICIES = {"identity": f"{_PACKAGE}IdentityReplicationPolicy", "default": f"{_PACKAGE}DefaultReplicationPolicy"}
+_CLASSES = (f"{_PACKAGE}MirrorSourceConnector", "MirrorSourceConnector", "MirrorSource")  # as Connect lets it be called
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RestStore:
+    """A connector of a running worker, which is stopped itself."""
+
+    rest: ConnectRest
+    connector: str
+    policy: ReplicationPolicy
+
+    def __str__(self) -> str:
+        return f"connector {self.connector}"
+
+    @property
+    def source_alias(self) -> str:
+        """What the connector calls the source."""
+        return self.policy.source_alias
+
+    def check(self) -> None:
+        """The worker answers, and the connector is STOPPED, and goes by the same policy."""
+        connect_rest.check(self.rest)
+        connect_rest.wait_until_stopped(self.rest, self.connector)
+        self._check_policy(connect_rest.read_config(self.rest, self.connector))
+
+    def read(self) -> Found:
+        """What the worker tells of this source's partitions."""
+        offsets: dict[TopicPartition, int] = {}
+        for partition, offset in connect_rest.read_offsets(self.rest, self.connector):
+            try:
+                its = connect_offsets.ConnectorKey(self.connector, partition)
+                alias, where = connect_offsets.mirror_source_partition(its)
+            except DamagedRecord:
+                continue
+            last = None if offset is None else offset.get("offset")
+            if alias == self.source_alias and isinstance(last, int) and last >= 0:
+                offsets[where] = last
+        return Found(offsets)
+
+    def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
+        """Connect writes the keys itself, so none is misplaced."""
+        connect_rest.write_offsets(
+            self.rest,
+            self.connector,
+            [
+                (
+                    {"cluster": self.source_alias, **where._asdict()},
+                    None if offset is None else {"offset": offset},
+                )
+                for where, offset in sorted(changes.items())
+            ],
+        )
+
+    def _check_policy(self, config: t.Mapping[str, str]) -> None:
+        """Connect would store positions of any alias and topic, beside those that the connector looks for."""
+        its = {
+            "connector.class": "",
+            "source.cluster.alias": "source",
+            "replication.policy.class": _POLICIES["default"],
+            "replication.policy.separator": ".",
+            **config,
+        }
+        if its["connector.class"] not in _CLASSES:
+            raise InvalidInput(
+                f"connector {self.connector} is a {its['connector.class']}",
+                cluster=str(self.rest),
+                remedy="name the MirrorSourceConnector that goes on",
+            )
+        wanted = {"source.cluster.alias": self.source_alias}
+        if its["replication.policy.class"] in _POLICIES.values():  # of others nothing is known
+            wanted["replication.policy.class"] = _POLICIES[self.policy.name]
+        if self.policy.name == "default":
+            wanted["replication.policy.separator"] = self.policy.separator
+        for name, value in wanted.items():
+            if its[name] != value and "${" not in its[name]:  # nor of what a provider of configurations fills in
+                raise InvalidInput(
+                    f"connector {self.connector} has {name} {its[name]}, and replication_policy says {value}",
+                    cluster=str(self.rest),
+                    remedy="correct replication_policy, or the connector",
+                )
