@@ -58,6 +58,10 @@ class Controller:
         """Play hand_over_replicator; variables are the role's, without its prefix."""
         return self._play("hand_over_replicator", "replicator_handover", variables, words)
 
+    def sync_mirror_maker_groups(self, *words: str, **variables: t.Any) -> Played:
+        """Play sync_mirror_maker_groups; variables are the role's, without its prefix."""
+        return self._play("sync_mirror_maker_groups", "mirror_maker_group_sync", {"idle_wait": 0, **variables}, words)
+
     def play(self, playbook: str, *words: str, prefix: str = "group_migration", **variables: t.Any) -> Played:
         """Play any playbook of the collection that migrates, without waiting for consumers that nobody has started.
 

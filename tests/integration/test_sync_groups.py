@@ -1,0 +1,218 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The role mirror_maker_group_sync and its playbook, played as users play them beside a real MirrorMaker 2 that runs."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import re
+import time
+import typing as t
+import uuid
+
+import kafka.errors
+import pytest
+
+from demo.clients import Message, commit, committed, create_topic, list_groups, produce, produce_in_transactions, read
+from demo.mirror_maker import MirrorMaker
+from tests.support.consumers import member, unconsumed
+from tests.support.playbooks import Controller, done, failed
+
+SECONDS = 60.0
+
+
+class Mirrored(t.NamedTuple):
+    """Two clusters and how the MirrorMaker 2 that copies between them calls clusters and topics."""
+
+    source: t.Any
+    destination: t.Any
+    policy: dict[str, t.Any]
+
+    def copy_of(self, topic):
+        return f"{self.policy['source_alias']}-{topic}"
+
+    def is_exact(self, group, topic):
+        """Does the group get at the destination what it has not consumed at the source, and nothing else?"""
+        return unconsumed(self.destination, group, self.copy_of(topic)) == unconsumed(self.source, group, topic)
+
+    def wait_until_copied(self, topic):
+        wanted = len(read(self.source, topic))
+        until(lambda: len(read(self.destination, self.copy_of(topic))) >= wanted)
+
+
+def until(holds):
+    end = time.monotonic() + SECONDS
+    while True:
+        try:
+            if holds():
+                return
+        except kafka.errors.UnknownTopicOrPartitionError:
+            pass  # MirrorMaker is about to create it
+        assert time.monotonic() < end, "it did not come about in time"
+        time.sleep(0.3)
+
+
+def says(output, *texts):
+    for text in texts:
+        assert text in output, output
+
+
+@pytest.fixture(scope="module")
+def mirrored(source, destination, tmp_path_factory):
+    """It copies topics called sync-..., with dashes in their names there, but not in those of its own topics."""
+    tag = uuid.uuid4().hex[:6]
+    here, there = f"here{tag}", f"there{tag}"
+    policy = {
+        "name": "default",
+        "source_alias": here,
+        "target_alias": there,
+        "separator": "-",
+        "internal_topic_separator_enabled": False,
+    }
+    settings = {
+        "clusters": f"{here}, {there}",
+        f"{here}.bootstrap.servers": ",".join(source.bootstrap_servers),
+        f"{there}.bootstrap.servers": ",".join(destination.bootstrap_servers),
+        f"{here}.consumer.isolation.level": "read_committed",
+        f"{there}.offset.flush.interval.ms": "1000",
+        f"{here}->{there}.enabled": "true",
+        f"{here}->{there}.topics": "sync-.*",
+        f"{here}->{there}.groups": "sync-.*",
+        "emit.heartbeats.enabled": "false",
+        "replication.policy.separator": "-",
+        "replication.policy.internal.topic.separator.enabled": "false",
+    }
+    folder = tmp_path_factory.mktemp("mirror-maker")
+    with MirrorMaker(folder, source, destination, identity=False, more=settings):
+        yield Mirrored(source, destination, policy)
+
+
+@pytest.fixture
+def orders(mirrored):
+    """A topic that is copied, so that offsets differ there: some of its records were aborted."""
+    name = f"sync-{uuid.uuid4().hex[:8]}"
+    create_topic(mirrored.source, name, 2, retention_ms=-1)
+    writes = [([Message(b"%d" % number) for number in range(at, at + 20)], at % 3 != 0) for at in range(0, 400, 20)]
+    produce_in_transactions(mirrored.source, name, writes)
+    produce(mirrored.source, name, [Message(b"%d" % number, partition=1) for number in range(300)])
+    mirrored.wait_until_copied(name)
+    return name
+
+
+@pytest.fixture
+def controller(mirrored, tmp_path):
+    return Controller(tmp_path / "user", onprem=mirrored.source, cloud=mirrored.destination)
+
+
+def test_round_by_round_while_a_group_moves_on(mirrored, orders, controller):
+    excluded = f"console-consumer-{orders}"  # MirrorMaker leaves it out
+    source, destination, copy = mirrored.source, mirrored.destination, mirrored.copy_of(orders)
+    groups = {"groups": [orders, excluded], "replication_policy": mirrored.policy}
+    commit(source, orders, {(orders, 0): (100, "kept"), (orders, 1): 250})
+    commit(source, excluded, {(orders, 0): 377})
+    dry = done(controller.sync_mirror_maker_groups("--check", "--diff", interval=1, run_for=600, **groups))
+    assert dry.changed > 0
+    says(
+        dry.output,
+        "Round 1: 3 of 4 offsets changed. 3 exact, 1 uncommitted; ",
+        "Dry run: nothing of this has been written.",
+    )
+    assert controller.files() == {} and not {orders, excluded} & set(list_groups(destination))
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        played = pool.submit(controller.sync_mirror_maker_groups, interval=1, run_for=12, verify="anchors", **groups)
+        until(lambda: committed(destination, orders) or played.done())
+        produce(source, orders, [Message(b"more %d" % number) for number in range(30)])
+        moved = {(orders, 0): (220, "moved"), (orders, 1): 300}
+        commit(source, orders, moved)
+        until(
+            lambda: (
+                (copy, 1) in committed(destination, orders)
+                and committed(destination, orders)[copy, 0][1] == "moved"
+                or played.done()
+            )
+        )
+        output = done(played.result()).output
+    rounds = [int(number) for number in re.findall(r"Round (\d+): ", output)]
+    assert rounds == list(range(1, len(rounds) + 1)) and len(rounds) >= 2
+    assert "3 proved, 0 without records" in output.partition(f"Round {rounds[-1]}: ")[2]
+    assert mirrored.is_exact(orders, orders) and mirrored.is_exact(excluded, orders)
+    files = controller.files()
+    again = done(controller.sync_mirror_maker_groups(**groups))
+    assert again.changed == 0, again.output
+    assert re.search(r"0 of 4 offsets changed\. 3 exact, 1 uncommitted; [1-3] as decided before, ", again.output)
+    assert controller.files() == files
+    done(controller.sync_mirror_maker_groups(phase="rollback", **groups))
+    assert not {orders, excluded} & set(list_groups(destination))
+
+
+def test_a_later_offset_at_the_destination_is_never_kept_in_silence(mirrored, orders, controller):
+    source, destination, copy = mirrored.source, mirrored.destination, mirrored.copy_of(orders)
+    other = f"{orders}-other"
+    groups = {"group_patterns": [f"{orders}.*"], "replication_policy": mirrored.policy}
+    commit(source, orders, {(orders, 1): 50})
+    commit(source, other, {(orders, 1): 60})
+    commit(destination, orders, {(copy, 1): 90})  # by somebody else
+    refused = failed(controller.sync_mirror_maker_groups(**groups))
+    says(refused, "this would be a rewind from 90 to 50", "Set on_rewind to rewind")
+    assert other not in list_groups(destination)
+    kept = done(controller.sync_mirror_maker_groups(on_rewind="keep", **groups)).output
+    says(kept, f"{orders} {copy}-1: left at 90, it would be a rewind from 90 to 50 (on_rewind: keep)")
+    assert mirrored.is_exact(other, orders)
+    followed = done(controller.sync_mirror_maker_groups(on_rewind="rewind", **groups)).output
+    says(followed, f"{orders} {copy}-1: taken back from 90 to 50")
+    assert mirrored.is_exact(orders, orders)
+    # What was committed here itself is not moved back unasked, either.
+    commit(source, orders, {(orders, 1): 7})
+    says(failed(controller.sync_mirror_maker_groups(**groups)), "this would be a rewind from 50 to 7")
+
+
+def test_what_cannot_be_synced_is_left_out_and_named(mirrored, orders, controller):
+    source, destination, copy = mirrored.source, mirrored.destination, mirrored.copy_of(orders)
+    elsewhere = f"elsewhere-{orders}"  # MirrorMaker does not copy it
+    create_topic(source, elsewhere)
+    commit(source, orders, {(orders, 1): 50, (elsewhere, 0): 0})
+    used, living = f"{orders}-used", f"{orders}-living"
+    commit(source, used, {(orders, 1): 299})
+    groups = {"group_patterns": [f"{orders}.*"], "replication_policy": mirrored.policy, "on_rewind": "rewind"}
+    with member(source, living, [orders]), member(destination, used, [copy]):
+        standing = committed(destination, used)
+        output = done(controller.sync_mirror_maker_groups(**groups)).output
+        assert committed(destination, used) == standing
+    says(output, f"{orders} {mirrored.copy_of(elsewhere)}-0: 0 -> not set, blocked (topic_missing)")
+    says(output, f"{used}: has members (its state is Stable): left out (on_active_group: skip_group)")
+    assert committed(destination, orders).keys() == {(copy, 1)}
+    assert mirrored.is_exact(orders, orders) and mirrored.is_exact(living, orders)
+
+
+def test_when_the_source_is_lost_the_last_checkpoints_count(mirrored, orders, tmp_path):
+    source, destination, copy = mirrored.source, mirrored.destination, mirrored.copy_of(orders)
+    commit(source, orders, {(orders, 0): 300, (orders, 1): 299})
+    checkpoints = f"{mirrored.policy['source_alias']}.checkpoints.internal"
+    until(
+        lambda: (
+            sum(orders.encode() in (each.key or b"")[: len(orders) + 2] for each in read(destination, checkpoints)) > 1
+        )
+    )
+    controller = Controller(tmp_path / "user", onprem={"bootstrap_servers": ["127.0.0.1:1"]}, cloud=destination)
+    groups = {"groups": [orders], "replication_policy": mirrored.policy}
+    output = done(
+        controller.sync_mirror_maker_groups(source_lost=True, interval=1, run_for=600, verify="anchors", **groups)
+    ).output
+    says(output, "2 safe", "(checkpoint)")
+    for partition in (0, 1):
+        left = [each for each in unconsumed(source, orders, orders) if each[0] == partition]
+        gets = [each for each in unconsumed(destination, orders, copy) if each[0] == partition]
+        assert gets[len(gets) - len(left) :] == left  # nothing is lost
+
+
+def test_mistakes_are_refused_before_anything_is_asked(controller, mirrored):
+    policy = {"replication_policy": mirrored.policy, "groups": ["any"]}
+    assert "give mirror_maker_group_sync_run_for" in failed(controller.sync_mirror_maker_groups(interval=5, **policy))
+    assert "1000 rounds at most" in failed(controller.sync_mirror_maker_groups(interval=1, run_for=86400, **policy))
+    assert "Did you mean mirror_maker_group_sync_interval" in failed(
+        controller.sync_mirror_maker_groups(intervall=5, **policy)
+    )
+    assert controller.files() == {}
