@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What happens around a group sync in molecule's scenario: a real MirrorMaker 2 copies, groups move on and back.
+
+NAME-billing and NAME-shipping consume NAME-orders, and so does console-consumer-NAME, which MirrorMaker 2 leaves out.
+
+mirror_maker.py SANDBOX NAME fill    the topic is copied to production, and the groups stand somewhere on staging
+mirror_maker.py SANDBOX NAME move    more is produced and copied; one group moves on, one is moved back
+mirror_maker.py SANDBOX NAME groups  print the groups of this story on production and their commits
+mirror_maker.py SANDBOX NAME proof   fail unless each group gets at production exactly what it had not consumed
+mirror_maker.py SANDBOX NAME end     end a MirrorMaker 2 that a step has left running, for it was killed
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import typing as t
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
+
+from demo.clients import Message, commit, committed, create_topic, list_groups, produce, produce_in_transactions
+from demo.mirror_maker import ALIAS, MirrorMaker
+from demo.sandbox import configured_below, end
+from kafka_sandbox import Cluster, describe
+from tests.support.consumers import unconsumed
+
+
+class Story(t.NamedTuple):
+    """folder: of MirrorMaker 2, while it runs."""
+
+    staging: Cluster
+    production: Cluster
+    name: str
+    folder: Path
+
+    @property
+    def topic(self) -> str:
+        return f"{self.name}-orders"
+
+    @property
+    def groups(self) -> list[str]:
+        return [f"{self.name}-billing", f"{self.name}-shipping", f"console-consumer-{self.name}"]
+
+
+def fill(story: Story) -> None:
+    create_topic(story.staging, story.topic, 2, retention_ms=-1)
+    _produce(story, 600)
+    billing, shipping, console = story.groups
+    commit(story.staging, billing, {(story.topic, 0): (120, "día 3"), (story.topic, 1): 300})
+    commit(story.staging, shipping, {(story.topic, 0): 0, (story.topic, 1): 250})
+    commit(story.staging, console, {(story.topic, 0): 301})
+    _copy(story)
+
+
+def move(story: Story) -> None:
+    billing, shipping, _console = story.groups
+    _produce(story, 200)
+    commit(story.staging, billing, {(story.topic, 0): (222, "día 4"), (story.topic, 1): 399})
+    commit(story.staging, shipping, {(story.topic, 0): 0, (story.topic, 1): 11})
+    _copy(story)
+
+
+def groups(story: Story) -> None:
+    there = [group for group in story.groups if group in list_groups(story.production)]
+    print(
+        json.dumps(
+            {
+                group: sorted([*where, *at] for where, at in committed(story.production, group).items())
+                for group in there
+            }
+        )
+    )
+
+
+def proof(story: Story) -> None:
+    copy = f"{ALIAS}.{story.topic}"
+    for group in story.groups:
+        here, there = committed(story.staging, group), committed(story.production, group)
+        assert {where[1]: at[1] for where, at in here.items()} == {where[1]: at[1] for where, at in there.items()}
+        left, gets = unconsumed(story.staging, group, story.topic), unconsumed(story.production, group, copy)
+        assert gets == left, f"{group}: {len(left)} records are left, and it gets {len(gets)}"
+
+
+def _produce(story: Story, count: int) -> None:
+    """Half of them in transactions, every third of which is aborted: so offsets differ at production."""
+    messages = [Message(b"order %d" % number) for number in range(count // 2)]
+    writes = [(messages[at : at + 10], at % 30 != 0) for at in range(0, len(messages), 10)]
+    produce_in_transactions(story.staging, story.topic, writes)
+    produce(story.staging, story.topic, [message._replace(partition=1) for message in messages])
+
+
+def _copy(story: Story) -> None:
+    more = {"src.consumer.isolation.level": "read_committed"}
+    with MirrorMaker(
+        story.folder, story.staging, story.production, topics=story.topic, identity=False, sync_groups=False, more=more
+    ) as mirror_maker:
+        mirror_maker.wait_until_caught_up([story.topic])
+    shutil.rmtree(story.folder)
+
+
+def main() -> None:
+    sandbox, name, what = sys.argv[1:]
+    folder = Path(sandbox) / "mirror-maker"
+    if what == "end":
+        end(configured_below(folder.resolve()))
+        return
+    play = {step.__name__: step for step in (fill, move, groups, proof)}[what]
+    staging, production = describe("staging", sandbox), describe("production", sandbox)
+    if staging is None or production is None:
+        sys.exit(f"staging and production do not run in {sandbox}")
+    play(Story(staging, production, name, folder))
+
+
+if __name__ == "__main__":
+    main()
