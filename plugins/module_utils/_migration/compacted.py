@@ -10,7 +10,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, deletion, positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import (
@@ -24,8 +24,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables 
 _WHILE_RECORDS_ARE_DELETED = {"cleanup.policy": "compact,delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
-def last_records(connection: Connection, topic: str, committed: bool) -> list[StoredRecord]:
-    """The last record of every key in every partition of a compacted topic, in order of partitions and offsets.
+def check_policy(connection: Connection, topic: str, why: str, remedy: str) -> None:
+    """Raise Refused for a topic that does not keep the last record of every key for ever, as MirrorMaker 2's and Connect's do."""
+    policy = configs.topic_configs(connection, [topic])[topic].effective.get("cleanup.policy")
+    if policy != "compact":
+        what = f"cleanup.policy is {policy}, and {why}"
+        raise Refused(what, cluster=str(connection), topic=topic, remedy=f"set it to compact, {remedy}")
+
+
+def all_records(connection: Connection, topic: str, committed: bool) -> list[StoredRecord]:
+    """Every record of a topic to its end, in order of partitions and offsets.
 
     committed: as a read_committed consumer sees it; else with what was aborted, and up to the high watermark.
     """
@@ -38,7 +46,12 @@ def last_records(connection: Connection, topic: str, committed: bool) -> list[St
     ranges = [
         Range(where, its.log_start, its.end if committed else its.high_watermark) for where, its in bounds.items()
     ]
-    last = {(record.partition, record.key): record for record in read_records(connection, ranges, committed)}
+    return read_records(connection, ranges, committed)
+
+
+def last_records(connection: Connection, topic: str, committed: bool) -> list[StoredRecord]:
+    """Of all_records() the last of every key in every partition."""
+    last = {(record.partition, record.key): record for record in all_records(connection, topic, committed)}
     return sorted(last.values(), key=lambda record: record[:2])
 
 

@@ -11,12 +11,12 @@ import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
-    NewTopic,
-    create_topics,
-    topic_configs,
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import NewTopic, create_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import (
+    check_policy,
+    last_records,
+    remove,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import last_records, remove
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import (
     Changes,
     Found,
@@ -52,14 +52,8 @@ class TopicStore:
         check_stopped(self.connection, [self.worker_group])
         if not self._is_there():
             return
-        policy = topic_configs(self.connection, [self.topic])[self.topic].effective.get("cleanup.policy")
-        if policy != "compact":
-            raise Refused(
-                f"cleanup.policy is {policy}, and a worker of Connect does not start unless it is compact",
-                cluster=str(self.connection),
-                topic=self.topic,
-                remedy="set it to compact, or correct the topic's name",
-            )
+        why = "a worker of Connect does not start unless it is compact"
+        check_policy(self.connection, self.topic, why, "or correct the topic's name")
 
     def read(self) -> Found:
         """Connect reads what was aborted too, unless it copies exactly once: both views must agree."""

@@ -12,8 +12,8 @@ import dataclasses
 import operator
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import all_records, check_policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import mirror_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, NotFound, Refused
@@ -24,8 +24,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_re
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import read_records
 
 _NEAREST = 2  # entries on each side of a committed offset that are worth a try
 
@@ -98,8 +96,7 @@ _Read = t.TypeVar("_Read")
 def _read(
     connection: Connection, topic: str, kind: str, reader: t.Callable[[bytes | None, bytes | None], _Read]
 ) -> list[_Read]:
-    count = topics.partition_counts(connection, [topic]).get(topic)
-    if count is None:
+    if not topics.partition_counts(connection, [topic]):
         words = kind.replace(".", "-").split("-")
         like = [name for name in topics.list_topics(connection) if all(word in name for word in words)]
         raise NotFound(
@@ -110,18 +107,10 @@ def _read(
             remedy="correct replication_policy: both aliases, separator, internal_topic_separator_enabled and "
             "offset_syncs_location are those of MirrorMaker 2",
         )
-    policy = topic_configs(connection, [topic])[topic].effective.get("cleanup.policy")
-    if policy != "compact":
-        raise Refused(
-            f"cleanup.policy is {policy}, so that what MirrorMaker 2 has noted is lost",
-            cluster=str(connection),
-            topic=topic,
-            remedy="set it to compact, and let MirrorMaker 2 run until it has written anew",
-        )
-    bounds = positions.partition_bounds(connection, [TopicPartition(topic, number) for number in range(count)])
-    ranges = [Range(where, its.log_start, its.end) for where, its in bounds.items()]
+    why = "what MirrorMaker 2 has noted is lost with time"
+    check_policy(connection, topic, why, "and let MirrorMaker 2 run until it has written anew")
     found = []
-    for record in read_records(connection, ranges, committed=True):
+    for record in all_records(connection, topic, committed=True):
         try:
             found.append(reader(record.key, record.value))
         except DamagedRecord as exc:
