@@ -2,14 +2,20 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The records of a real MirrorMaker 2, as they were found in its topics; what they are is in tests/data/mirror_maker."""
+"""The records of a real MirrorMaker 2, as they were found in its topics; what they are is in tests/data/mirror_maker.
+
+And such as it could have written.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
+import struct
 import typing as t
 from pathlib import Path
+
+from demo.clients import Message
 
 FOLDER = Path(__file__).parents[1] / "data/mirror_maker"
 
@@ -46,3 +52,18 @@ def replicator() -> list[Recorded]:
 
 def _bytes(text: str | None) -> bytes | None:
     return None if text is None else base64.b64decode(text)
+
+
+def offset_sync(topic: str, partition: int, source: int, target: int) -> Message:
+    """A record of an offset-syncs topic, as MirrorMaker 2 would write it."""
+    return Message(struct.pack(">qq", source, target), _string(topic) + struct.pack(">i", partition))
+
+
+def checkpoint(group: str, topic: str, partition: int, source: int, target: int, version: int = 0) -> Message:
+    """A record of a checkpoints topic, as MirrorMaker 2 would write it."""
+    key = _string(group) + _string(topic) + struct.pack(">i", partition)
+    return Message(struct.pack(">hqq", version, source, target) + _string(""), key)
+
+
+def _string(text: str) -> bytes:
+    return struct.pack(">h", len(text.encode())) + text.encode()

@@ -1,0 +1,389 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""With what MirrorMaker 2 has stored, groups are sent to exactly their record; and what it has stored is never just believed."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from random import Random
+
+import pytest
+from kafka.admin import KafkaAdminClient
+
+from demo.clients import Message, commit, create_topic, delete_records, produce, produce_in_transactions
+from tests.support.copier import copy
+from tests.support.kinds import commit_all, group_of
+from tests.support.mirror_records import checkpoint, offset_sync
+from tests.support.mirrored import FLOWS, NOW, mirrored, numbered
+from tests.support.modules import Migration, refuses
+from tests.support.numbered import Judge
+
+OF_VERSIONS = {"4.3.0": tuple(FLOWS), "3.9.1": ("default", "identity")}
+ALL = [pytest.param(version, name, id=f"{name}, {version}") for version, names in OF_VERSIONS.items() for name in names]
+
+
+@pytest.fixture(scope="module")
+def flows(source, destination, tmp_path_factory):
+    """The flows of a real MirrorMaker of a version, which is started and stopped by the first test that asks."""
+    done = {}
+
+    def of(version):
+        if version not in done:
+            folder = tmp_path_factory.mktemp("mirror-maker")
+            done[version] = mirrored(source, destination, folder, version, OF_VERSIONS[version])
+        return done[version]
+
+    return of
+
+
+@pytest.mark.parametrize(("version", "name"), ALL)
+def test_every_group_is_sent_to_its_record(flows, version, name, source, destination, tmp_path):
+    flow = flows(version)[name]
+    migration = Migration(tmp_path / "migration", source, destination)
+    late = f"{flow.topic}-late"  # has no checkpoint: MirrorMaker has ended
+    commits = {**flow.commits, late: {0: 100, 1: 1234}}
+    commit(source, late, {(flow.topic, partition): offset for partition, offset in commits[late].items()})
+    migration.snapshot(*commits)
+    options = {"strategy": "mirror_maker", "replication_policy": flow.policy}
+    done = migration.translate(**options)
+    judge = Judge(source, flow.topic, destination, flow.copy)
+    for entry in done["entries"]:
+        assert entry["verdict"] == "exact", entry
+        assert entry["topic"] == flow.copy
+        judge.check(entry, commits[entry["group"]][entry["partition"]])
+    assert len(done["entries"]) == 2 * len(commits)
+    assert done["index"]["syncs"] >= 2
+    again = migration.translate(**options)
+    # In partition 1, where no transactions are; one group has consumed nothing, so that it names no record.
+    assert again["changed"] is False and again["kept"] >= len(commits) - 1
+    assert again["records_read"] < done["records_read"]
+
+
+@pytest.mark.parametrize(("version", "name"), ALL)
+def test_without_the_source_checkpoints_lose_nothing(flows, version, name, source, destination, tmp_path):
+    flow = flows(version)[name]
+    migration = Migration(tmp_path / "migration", source, destination)
+    # MirrorMaker may write none for a group at the start: nothing there is a lower bound.
+    groups = flow.commits.keys() - {flow.excluded, group_of(flow.topic, 1)}
+    options = {"source": None, "snapshot": None, "strategy": "mirror_maker", "replication_policy": flow.policy}
+    done = migration.translate(**options, groups=sorted(groups))
+    judge = Judge(source, flow.topic, destination, flow.copy)
+    for entry in done["entries"]:
+        assert (entry["verdict"], entry["reason"], entry["topic"]) == ("safe", "checkpoint", flow.copy)
+        judge.check(entry, flow.commits[entry["group"]][entry["partition"]])
+    assert {entry["group"] for entry in done["entries"]} == groups
+    assert flow.excluded in migration.translate(via=refuses, **options, groups=[flow.excluded])
+
+
+class World:
+    """A topic and its copy, and internal topics of a MirrorMaker that has never run.
+
+    The record n is at n + first at the source. Its copy is at n + junk.
+    """
+
+    def __init__(self, source, destination, topic, directory):
+        self.source, self.destination, self.topic = source, destination, topic
+        self.migration = Migration(directory, source, destination)
+        self.commits = {}
+        self.first = 0
+        self.another_mirror_maker()
+
+    def another_mirror_maker(self):
+        """From here on its internal topics are others, which have yet to be made."""
+        tag = uuid.uuid4().hex[:8]
+        self.policy = {"name": "identity", "source_alias": f"here{tag}", "target_alias": f"there{tag}"}
+        self.syncs = f"mm2-offset-syncs.there{tag}.internal"
+        self.checkpoints = f"here{tag}.checkpoints.internal"
+
+    def create(self, expired=0, stamps="CreateTime"):
+        """expired: so many records were at the source before any was copied."""
+        create_topic(self.source, self.topic, retention_ms=-1)
+        produce(self.source, self.topic, [Message(b"expired", timestamp=NOW - 1)] * expired)
+        delete_records(self.source, self.topic, {0: expired})
+        create_topic(self.destination, self.topic, retention_ms=-1, message_timestamp_type=stamps)
+        self.first = expired
+
+    def index(self, *messages, cleanup_policy="compact"):
+        """The topic of offset-syncs, and one of checkpoints that has none yet."""
+        create_topic(self.source, self.syncs, cleanup_policy=cleanup_policy)
+        produce(self.source, self.syncs, messages)
+        create_topic(self.destination, self.checkpoints, cleanup_policy="compact")
+
+    def sync(self, record, copy, partition=0):
+        """That the copy of this record of the source is at this offset."""
+        return offset_sync(self.topic, partition, record + self.first, copy)
+
+    def stand(self, *records):
+        """A group for each of these, which will consume it next."""
+        self.commits = {group_of(self.topic, number): at + self.first for number, at in enumerate(records)}
+        commit_all(self.source, self.topic, [{0: offset} for offset in self.commits.values()])
+        self.migration.snapshot(*self.commits)
+
+    def judged(self, **options):
+        """What the module says of the groups, if it is true."""
+        done = self.migration.translate(**self.options, **options)
+        judge = Judge(self.source, self.topic, self.destination, self.topic)
+        for entry in done["entries"]:
+            judge.check(entry, self.commits[entry["group"]])
+        assert len(done["entries"]) == len(self.commits)
+        return done
+
+    def all_exact(self, **options):
+        """The same for groups that can all be settled."""
+        done = self.judged(**options)
+        assert {entry["verdict"] for entry in done["entries"]} == {"exact"}, done["entries"]
+        return done
+
+    def refused(self, **options):
+        """What the module says when it does nothing."""
+        files = {name: str(self.migration.directory / f"{name}.json") for name in ("snapshot", "plan")}
+        its = {"source": self.source.connection, "destination": self.destination.connection, **files, **self.options}
+        return refuses("kafka_offset_translate", **its | options)
+
+    @property
+    def options(self):
+        return {"strategy": "mirror_maker", "replication_policy": self.policy}
+
+
+@pytest.fixture
+def world(source, destination, topic, tmp_path):
+    return World(source, destination, topic, tmp_path / "migration")
+
+
+STAMPS = pytest.mark.parametrize("stamps", ["CreateTime", "LogAppendTime"])
+EVERY = range(0, 380, 20)
+# Which copies are said to be of which records: by their numbers, as if the first copy were at 0.
+INDEXES = {
+    "right": [(0, 0), (100, 100), (200, 200), (300, 300), (399, 399)],
+    "one is left": [(350, 350)],
+    "behind all groups": [(399, 399)],
+    "none is copied yet": [(-1, -1)],
+    "too far": [(at, at + 3) for at in EVERY],
+    "not far enough": [(at, max(0, at - 5)) for at in EVERY],
+    "of other records": [(at, 399 - at) for at in EVERY],
+    "beyond both ends": [(5_000, 5_000), (1 << 62, 1 << 62)],
+    "beyond the copy's end": [(at, at + 1000) for at in EVERY],
+    "right and wrong": [pair for at in EVERY for pair in ((at, at), (at + 3, at + 40), (at + 9, max(0, at - 1)))],
+    "from the start again": [*((at, at) for at in EVERY), (0, 0), (10, 10)],
+    "empty": [],
+}
+
+
+@pytest.fixture(scope="module", params=["CreateTime", "LogAppendTime"])
+def copied(request, source, destination, tmp_path_factory):
+    """A topic that was copied without any trouble, and groups."""
+    topic = f"copied-{request.param}-{uuid.uuid4().hex[:8]}"
+    world = World(source, destination, topic, tmp_path_factory.mktemp("copied") / "migration")
+    world.create(expired=7, stamps=request.param)
+    produce(source, topic, [numbered(number) for number in range(400)])
+    copy(source, destination, topic)
+    world.stand(0, 1, 3, 99, 100, 101, 250, 399, 400)
+    return world
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+def test_an_index_is_checked_before_it_is_believed(copied, index, tmp_path):
+    copied.another_mirror_maker()
+    copied.index(*(copied.sync(*pair) for pair in index))
+    copied.all_exact(plan=str(tmp_path / "plan.json"))
+
+
+def test_one_sync_tells_where_to_look_when_timestamps_do_not(world):
+    world.create(expired=7, stamps="LogAppendTime")
+    produce(world.source, world.topic, [numbered(number) for number in range(4000)])
+    copy(world.source, world.destination, world.topic)
+    world.index(world.sync(1200, 1200))
+    world.stand(5, 1000, 3990)
+    assert world.all_exact()["records_read"] < 400
+    assert world.migration.translate(strategy="records")["records_read"] >= 8000
+
+
+@STAMPS
+def test_foreign_records_at_the_destination(world, stamps):
+    world.create(stamps=stamps)
+    produce(world.source, world.topic, [numbered(number) for number in range(400)])
+    copy(world.source, world.destination, world.topic, junk=7)
+    world.index(*(world.sync(at, at + 7) for at in (0, 100, 200, 300)))
+    world.stand(1, 150, 399, 400)
+    world.all_exact()
+
+
+def test_a_topic_that_was_recreated_at_both_ends_or_at_one(world, stamps="LogAppendTime"):
+    """Syncs, checkpoints and the plan of before all tell of records that are gone."""
+    world.create(expired=7, stamps=stamps)
+    produce(world.source, world.topic, [numbered(number) for number in range(100)])
+    copy(world.source, world.destination, world.topic)
+    world.index(*(world.sync(at, at) for at in range(0, 100, 10)))
+    produce(world.destination, world.checkpoints, [checkpoint("other", world.topic, 0, 57, 50)])
+    world.stand(20, 50, 99)
+    world.all_exact()
+    # At the destination, where a few came first this time.
+    recreate(world.destination, world.topic, stamps)
+    copy(world.source, world.destination, world.topic, junk=4)
+    assert world.all_exact()["kept"] == 0
+    assert world.all_exact()["kept"] == 3
+    # At both, with other records: as many as before.
+    recreate(world.source, world.topic)
+    recreate(world.destination, world.topic, stamps)
+    produce(world.source, world.topic, [numbered(number) for number in range(1000, 1107)])
+    copy(world.source, world.destination, world.topic)
+    assert world.all_exact()["kept"] == 0
+
+
+def test_a_group_that_has_moved_is_decided_anew_and_the_others_are_not(world):
+    world.create(expired=7)
+    produce(world.source, world.topic, [numbered(number) for number in range(100)])
+    copy(world.source, world.destination, world.topic)
+    world.index(*(world.sync(at, at) for at in range(0, 100, 10)))
+    world.stand(20, 50, 99)
+    world.all_exact()
+    moved = group_of(world.topic, 1)
+    world.commits[moved] = 60
+    commit(world.source, moved, {(world.topic, 0): 60})
+    world.migration.snapshot(*world.commits)
+    assert world.all_exact()["kept"] == 2
+    # More is written and copied meanwhile: that is no reason to begin again.
+    produce(world.source, world.topic, [numbered(number) for number in range(100, 150)])
+    copy(world.source, world.destination, world.topic, keep=lambda record: int(record.value or b"") >= 100)
+    assert world.all_exact()["kept"] == 3
+    # What is copied again is one.
+    copy(world.source, world.destination, world.topic, keep=lambda record: 40 <= int(record.value or b"") < 60)
+    assert world.judged()["kept"] == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_is_in_the_logs_and_in_the_index(world, seed):
+    """Transactions and aborts, copiers that filter, lag or begin again, and syncs of which many are wrong."""
+    random = Random(seed)
+    world.create(expired=random.choice([0, 7]), stamps=random.choice(["CreateTime", "LogAppendTime"]))
+    numbers = iter(range(1_000_000))
+    writes = [
+        ([numbered(next(numbers)) for _each in range(random.randrange(1, 40))], random.random() < 0.7)
+        for _write in range(random.choice([1, 12]))
+    ]
+    produce_in_transactions(world.source, world.topic, writes)
+    produce(world.source, world.topic, [numbered(next(numbers)) for _each in range(300)])
+    keep = random.choice([None, lambda record: record.offset % 3 > 0])
+    copies = copy(
+        world.source,
+        world.destination,
+        world.topic,
+        junk=random.choice([0, 0, 4]),
+        keep=keep,
+        behind=random.choice([0, 0, 30]),
+        again=random.choice([0, 0, 25]),
+        committed=random.random() < 0.5,
+    )
+    pairs = [(at, copied[0]) for (_partition, at), copied in copies.items()]
+    right = random.sample(pairs, 10)
+    wrong = [(at, max(0, there + random.randrange(-40, 40))) for at, there in random.sample(pairs, 10)]
+    index = [pair for pair in [*right, *wrong] if random.random() < 0.7]
+    world.index(*(offset_sync(world.topic, 0, *pair) for pair in index))
+    bogus = [checkpoint(f"group {at}", world.topic, 0, at, max(0, there - 7)) for at, there in wrong]
+    produce(world.destination, world.checkpoints, bogus)
+    end = max(at for at, _there in pairs)
+    world.stand(*(random.randrange(0, end - world.first) for _group in range(8)), end - world.first + 1)
+    world.judged()
+
+
+def recreate(cluster, topic, stamps="CreateTime", cleanup_policy="delete"):
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
+        client.delete_topics([topic])
+    create_topic(cluster, topic, retention_ms=-1, message_timestamp_type=stamps, cleanup_policy=cleanup_policy)
+
+
+def test_checkpoints_where_the_source_is_lost(world):
+    """The last one of each key counts, unless it is a tombstone; what they tell of a topic that is not there is blocked."""
+    world.create(expired=7)
+    produce(world.source, world.topic, [numbered(number) for number in range(100)])
+    copy(world.source, world.destination, world.topic)
+    delete_records(world.destination, world.topic, {0: 5})
+    create_topic(world.destination, world.checkpoints, cleanup_policy="compact")
+
+    def told(group, at, to, topic=world.topic):
+        return checkpoint(f"{world.topic}-{group}", topic, 0, at + 7, to)
+
+    written = [told("a", 10, 3), told("a", 60, 55), told("b", 50, 50), told("b", 50, 50)._replace(value=None)]
+    written += [told("early", 3, 3), told("far", 90, 101), told("gone", 5, 5, f"{world.topic}-gone")]
+    produce(world.destination, world.checkpoints, written)
+    options = {**world.options, "source": None, "snapshot": None}
+    done = world.migration.translate(**options, group_patterns=[f"{world.topic}-.*"])
+    said = {entry["group"].rpartition("-")[2]: entry for entry in done["entries"]}
+    assert {name: (each["verdict"], each["offset"], each["reason"]) for name, each in said.items()} == {
+        "a": ("safe", 55, "checkpoint"),
+        "early": ("safe", 5, "checkpoint"),  # the destination's log starts there
+        "far": ("blocked", None, "beyond_end"),
+        "gone": ("blocked", None, "topic_missing"),
+    }
+    # From there on every consumed record may come again.
+    assert said["a"]["repeats"] >= 60 - 55
+    assert world.migration.translate(**options, group_patterns=[f"{world.topic}-.*"])["changed"] is False
+    assert f"{world.topic}-b" in world.refused(source=None, snapshot=None, groups=[f"{world.topic}-b"])
+    assert "group_patterns" in world.refused(source=None, snapshot=None, group_patterns=["nobody-.*"])
+
+
+def test_a_wrong_policy_is_told_which_topics_there_are(world):
+    world.create()
+    produce(world.source, world.topic, [numbered(number) for number in range(10)])
+    copy(world.source, world.destination, world.topic)
+    world.stand(5)
+    assert "none of its kind" in world.refused() or "there is mm2-offset-syncs" in world.refused()
+    world.index(world.sync(0, 0))
+    right = dict(world.policy)
+    for wrong in (
+        {"target_alias": "nobody"},
+        {"name": "default", "separator": "-"},
+        {"offset_syncs_location": "target", "source_alias": "nobody"},
+    ):
+        world.policy = right | wrong
+        said = world.refused()
+        assert "does not exist" in said and "replication_policy" in said
+        assert "offset_syncs_location" in wrong or world.syncs in said
+    world.policy = right | {"source_alias": "nobody"}
+    said = world.refused(source=None, snapshot=None, groups=["any"])
+    assert "nobody.checkpoints.internal" in said and world.checkpoints in said
+    world.policy = right
+    world.all_exact()
+
+
+def test_what_is_missing_or_too_much_is_said(world):
+    world.create()
+    produce(world.source, world.topic, [numbered(number) for number in range(10)])
+    copy(world.source, world.destination, world.topic)
+    world.stand(5)
+    world.index(world.sync(0, 0))
+    assert "snapshot" in world.refused(snapshot=None)
+    assert "source" in world.refused(source=None)
+    assert "strategy" in world.refused(source=None, snapshot=None, strategy="records", groups=["any"])
+    assert "groups" in world.refused(groups=["any"])
+    its = world.migration.translate
+    assert "replication_policy" in its(via=refuses, strategy="mirror_maker")
+    assert "target_alias" in world.refused(replication_policy={"name": "identity", "source_alias": "a"})
+    assert not world.migration.plan_file.exists()
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact,delete"])
+def test_an_index_that_forgets_is_refused(world, policy):
+    world.create()
+    world.stand(0)
+    world.index(world.sync(0, 0), cleanup_policy=policy)
+    said = world.refused()
+    assert world.syncs in said and f"cleanup.policy is {policy}" in said
+
+
+def test_damaged_records_and_unknown_versions_are_named(world):
+    world.create()
+    world.stand(0)
+    good = world.sync(0, 0)
+    world.index(good, good._replace(value=good.value[:-1]))
+    said = world.refused()
+    assert world.syncs in said and "offset 1" in said and "ends too early" in said
+    recreate(world.source, world.syncs, cleanup_policy="compact")
+    produce(world.source, world.syncs, [good])
+    produce(world.destination, world.checkpoints, [checkpoint("any", world.topic, 0, 5, 5, version=1)])
+    said = world.refused()
+    assert world.checkpoints in said and "offset 0" in said and "version is 1" in said
+    assert "version is 1" in world.refused(source=None, snapshot=None, groups=["any"])

@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Topics whose records have a number of their own each as their value: by these an offset is judged, and by nothing else."""
+
+from __future__ import annotations
+
+import typing as t
+
+from demo.clients import Servers, read
+
+Numbers = dict[int, list[tuple[int, int]]]  # by partition, in order: offsets and numbers
+
+
+class Judge:
+    """What stands where in a topic and in its copy, as plain consumers read it now. Other values are foreign."""
+
+    def __init__(self, source: Servers, topic: str, destination: Servers, copy: str) -> None:
+        self._source = _numbers(source, topic)
+        self._copy = _numbers(destination, copy)
+
+    def lost(self, partition: int, committed: int, offset: int) -> set[int]:
+        """The unconsumed records that a group at this offset of the copy would never get, though they are there."""
+        unconsumed = {number for at, number in self._source.get(partition, []) if at >= committed}
+        there = self._copy.get(partition, [])
+        got = {number for at, number in there if at >= offset}
+        return (unconsumed & {number for _at, number in there}) - got
+
+    def repeated(self, partition: int, committed: int, offset: int) -> list[int]:
+        """The consumed records that it would get again, each as often as it would."""
+        consumed = {number for at, number in self._source.get(partition, []) if at < committed}
+        return [number for at, number in self._copy.get(partition, []) if at >= offset and number in consumed]
+
+    def check(self, entry: t.Mapping[str, t.Any], committed: int) -> None:
+        """Whether the verdict of a plan's entry is true, for a group that has committed this at the source."""
+        if entry["offset"] is None:
+            assert entry["verdict"] in ("blocked", "uncommitted"), entry
+            return
+        where = entry["partition"], committed, entry["offset"]
+        lost, repeated = self.lost(*where), self.repeated(*where)
+        assert not lost, f"{len(lost)} records are lost, such as {min(lost)}: {entry} for {committed}"
+        most = 0 if entry["verdict"] == "exact" else entry["repeats"]
+        assert most is None or len(repeated) <= most, f"{len(repeated)} records are repeated: {entry} for {committed}"
+
+
+def _numbers(cluster: Servers, topic: str) -> Numbers:
+    """The visible records."""
+    found: Numbers = {}
+    for record in read(cluster, topic):
+        if (record.value or b"").isdigit():
+            found.setdefault(record.partition, []).append((record.offset, int(record.value or b"")))
+    return found
