@@ -273,8 +273,16 @@ def connect_offsets(module: AnsibleModule) -> dict[str, t.Any]:
             for where, before in sorted(outcome.before.items())
         ],
         "written": outcome.written,
-        "misplaced": outcome.misplaced,
-        "diff": results.diff(_lines(outcome.before), _lines(outcome.after), f"{store} (before)", f"{store} (after)"),
+        "misplaced": len(outcome.misplaced),
+        "diff": results.diff(
+            [
+                *_lines(outcome.before),
+                *(f"{where}: {key.decode(errors='replace')}" for where, key in outcome.misplaced),
+            ],
+            _lines(outcome.after),
+            f"{store} (before)",
+            f"{store} (after)",
+        ),
     }
 
 

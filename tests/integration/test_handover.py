@@ -190,8 +190,10 @@ def test_keys_that_mislead_are_refused_and_removed_when_told(handover):
     misplaced = 24 + 24 + 25 + 1
     said = refuses("kafka_connect_offsets", **handover.options)
     assert f"{misplaced} of the connector's keys stand where Connect does not look for them" in said
-    done = succeeds("kafka_connect_offsets", on_misplaced="remove", **handover.options)
+    done = succeeds("kafka_connect_offsets", diff=True, on_misplaced="remove", **handover.options)
     assert done["misplaced"] == misplaced
+    removed = set(done["diff"]["before"].splitlines()) - set(done["diff"]["after"].splitlines())
+    assert f"{offsets_topic}-3: {key(1).replace(',', ', ')}" in removed
     assert {row["partition"]: row["before"] for row in done["entries"]} == {0: 3, 1: None, 2: None}
     assert {where: len(its) for where, its in handover.stored().items()} == {(topic, each): 1 for each in range(3)}
     others = [each for each in read(handover.destination, offsets_topic) if b"another" in (each.key or b"")]
@@ -228,6 +230,14 @@ def test_an_offsets_topic_that_connect_would_not_start_with_is_refused(handover,
     assert handover.stored() == {}
 
 
+def test_a_mirror_maker_with_another_alias_is_pointed_to(handover):
+    another = f"mm2-offsets.another-{handover.topic}.internal"
+    create_topic(handover.destination, another, cleanup_policy="compact")
+    (told,) = (line for line in succeeds("kafka_connect_offsets", **handover.options)["warnings"] if another in line)
+    assert "see that source_alias is MirrorMaker 2's" in told
+    assert succeeds("kafka_connect_offsets", **handover.options)["warnings"] == []
+
+
 def test_positions_of_transactions_that_are_open_or_aborted_are_refused(handover):
     succeeds("kafka_connect_offsets", **handover.options)
     offsets_topic = handover.options["offsets_topic"]
@@ -257,6 +267,7 @@ def test_wrong_input_is_refused_before_anything_is_written(handover):
 
     assert f"it holds those of {replicator.connector}" in refused(connector="replicatr")
     assert "does not exist" in refused(offsets_topic="nowhere")
+    assert "source cluster" in refused(cluster="source")
     default = {"name": "default", "source_alias": ALIAS}
     assert "does not exist at the destination" in refused(default, topic_rename_format=f"{ALIAS}.${{topic}}")
     assert "Replicator calls topics" in refused(topic_rename_format="${topic}-replica")

@@ -57,13 +57,13 @@ class Handover:
 class Outcome:
     """before, after: what is stored of every partition concerned, None for nothing. written: how many were changed.
 
-    misplaced: how many keys were removed. notes: what the user should know.
+    misplaced: the keys that were removed, by the partition of the topic. notes: what the user should know.
     """
 
     before: dict[TopicPartition, int | None]
     after: dict[TopicPartition, int | None]
     written: int
-    misplaced: int = 0
+    misplaced: tuple[tuple[TopicPartition, bytes], ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -123,7 +123,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     after = _after(task.on_rewind, offsets, found.offsets, receipt)
     changes = {where: offset for where, offset in after.items() if before[where] != offset}
     _check(task, changes)
-    done = Outcome(before, {**after}, len(changes), len(found.misplaced), tuple(notes))
+    done = Outcome(before, {**after}, len(changes), found.misplaced, tuple(notes))
     if save is not None and (changes or found.misplaced):
         earlier = receipt.by_partition()
         prepared = receipt.merged(
