@@ -35,6 +35,7 @@ from tests.support.consumers import content
 from tests.support.modules import refuses, succeeds
 from tests.support.playbooks import Controller, done, failed
 from tests.support.replicator import Places, Replicator, places
+from tests.support.rights import grant, revoke
 
 
 class Handover(t.NamedTuple):
@@ -315,3 +316,62 @@ def test_the_playbook_predicts_hands_over_and_takes_back(handover, source, desti
     assert "Did you mean replicator_handover_phase" in failed(
         controller.hand_over_replicator(phse="rollback", **variables)
     )
+
+
+def test_the_documented_rights_are_enough_and_each_that_is_missing_is_refused(secured, topic, tmp_path):
+    copy, offsets_topic, worker_group = f"{ALIAS}.{topic}", f"mm2-offsets.{topic}.internal", f"{topic}-mm2"
+    for name in (topic, copy):
+        create_topic(secured, name)
+    produce(secured, topic, [Message(b"%d" % number) for number in range(50)])
+    replicator = Replicator(secured, secured, f"replicator-{topic}")
+    replicator.copy(topic, copy, behind=20)
+    key = f'["MirrorSourceConnector",{{"cluster":"{ALIAS}","partition":0,"topic":"{topic}"}}]'.encode()
+    its = {
+        "connector": replicator.connector,
+        "offsets_topic": replicator.offsets_topic,
+        "topic_rename_format": f"{ALIAS}.${{topic}}",
+        "worker_groups": [f"{topic}-connect"],
+    }
+    options = {
+        **dict.fromkeys(("source", "destination"), secured.connection_as("migrator")),
+        "replication_policy": {"source_alias": ALIAS, "name": "default"},
+        "replicator": its,
+        "offsets_topic": offsets_topic,
+        "worker_group": worker_group,
+        "receipt": str(tmp_path / "connect-receipt.json"),
+        "on_misplaced": "remove",
+    }
+    rights = {
+        f"GROUP DESCRIBE on {replicator.connector}",
+        f"GROUP DESCRIBE on {worker_group}",
+        f"GROUP DESCRIBE on {topic}-connect",
+        f"TOPIC DESCRIBE on {topic}",
+        f"TOPIC DESCRIBE on {copy}",
+        f"TOPIC READ on {replicator.offsets_topic}",
+        *(f"TOPIC {operation} on {offsets_topic}" for operation in ("READ", "WRITE", "DESCRIBE_CONFIGS")),
+    }
+    to_remove = {f"TOPIC {operation} on {offsets_topic}" for operation in ("ALTER_CONFIGS", "DELETE")}
+    create = {f"TOPIC CREATE on {offsets_topic}"}
+
+    def each_is_needed(some: set[str]) -> None:
+        for right in sorted(some):
+            revoke(secured, {right})
+            assert "ACL" in refuses("kafka_connect_offsets", **options), right
+            grant(secured, {right})
+
+    grant(secured, {*rights, *create})
+    try:
+        assert succeeds("kafka_connect_offsets", **options)["written"] == 1
+        revoke(secured, create)
+        ((place, _value),) = places(secured, offsets_topic)[topic, 0]
+        produce(secured, offsets_topic, [Message(b'{"offset":3}', key, partition=place)])
+        each_is_needed(rights)
+        assert succeeds("kafka_connect_offsets", **options)["written"] == 1
+        grant(secured, to_remove)
+        produce(secured, offsets_topic, [Message(b'{"offset":3}', key, partition=each) for each in range(25)])
+        each_is_needed(to_remove)
+        assert succeeds("kafka_connect_offsets", **options)["misplaced"] == 24
+        assert len(places(secured, offsets_topic)[topic, 0]) == 1
+        assert topic_settings(secured, offsets_topic) == {"cleanup.policy": "compact"}
+    finally:
+        revoke(secured, {*rights, *to_remove})
