@@ -11,14 +11,13 @@ import itertools
 import statistics
 import typing as t
 
-from tests.benchmark.bed import Bed, stand
-from tests.benchmark.loads import LOADS, Load, create, fill
+from tests.benchmark.bed import Bed, filled, stand
+from tests.benchmark.loads import LOADS, Load, create
 from tests.benchmark.measure import Run, run_module
 from tests.benchmark.mirroring import mirrored, remove
 from tests.benchmark.programs import Program, started
 
 REPEATS = 3
-SHORT = 10  # how many times as few records for a look
 IDLE_WAIT = 1.0
 COPY, COPY_1 = "copy, local[2]", "copy, local[1]"
 MIRROR, MIRROR_ONCE = "MirrorMaker 2", "MirrorMaker 2, exactly once"
@@ -48,7 +47,7 @@ def copy(bed: Bed) -> None:
         cores_2, cores_1 = (running.enter_context(started("copy", master)) for master in ("local[2]", "local[1]"))
         loops = [running.enter_context(started(file="plain_copy.py")) for _unused in range(2)]
         for name in ("backlog", "kilobytes-backlog"):
-            _beside_others(bed, _filled(bed, name), cores_2, cores_1, loops)
+            _beside_others(bed, filled(bed, name), cores_2, cores_1, loops)
             remove(bed.source.near, LOADS[name].topic_names)
         _codecs(bed, cores_2)
     _memory(bed)
@@ -87,7 +86,7 @@ def _beside_others(bed: Bed, load: Load, cores_2: Program, cores_1: Program, loo
 
 def _codecs(bed: Bed, program: Program) -> None:
     """What does compression cost?"""
-    load = _filled(bed, "documents")
+    load = filled(bed, "documents")
     print(
         f"\ncopy: {_records(load):,} documents of {load.value_bytes:,} bytes, with and without compression", flush=True
     )
@@ -110,7 +109,7 @@ def _memory(bed: Bed) -> None:
     """Does the memory grow with the records' size?"""
     print(f"\ncopy: memory of all processes together\n  {'':<46}{'MB':>11}{'seconds':>11}", flush=True)
     for name in ("medium", "large", "largest"):
-        load = _filled(bed, name)
+        load = filled(bed, name)
         run = _module(bed, load)
         title = f"{_records(load):,} records of {load.value_bytes:,} bytes"
         print(f"  {title:<46}{run.megabytes:>11.0f}{run.seconds - IDLE_WAIT:>11.1f}", flush=True)
@@ -168,16 +167,6 @@ def _module(bed: Bed, load: Load) -> Run:
     if (count := sum(each["copied"] for each in run.result["ranges"])) != _records(load):
         raise RuntimeError(f"{count} records were copied instead of {_records(load)}")
     return run
-
-
-def _filled(bed: Bed, name: str) -> Load:
-    """A topic at the source."""
-    load = LOADS[name]
-    if bed.short:
-        load = load._replace(records=max(1, load.records // SHORT))
-    create(bed.source.near, load)
-    fill(bed.source.near, load, 0)
-    return load
 
 
 def _records(load: Load) -> int:

@@ -22,13 +22,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from demo.sandbox import start, stop
 from sandbox_processes import free_ports, listens
-from tests.benchmark.loads import FOREIGN, LOADS, Commits
+from tests.benchmark.loads import FOREIGN, LOADS, Commits, Load, create, fill
 
 HERE = Path(__file__).parent
 ONE_WAY = 20  # milliseconds
 HEAP = "1g"
 IN_MEMORY = Path("/dev/shm")
 ROOM = 8 << 30  # bytes
+SHORT = 10  # how many times as few records for a look
 
 
 class Address(t.NamedTuple):
@@ -101,6 +102,16 @@ def _fill(bed: Bed, loads: t.Sequence[str], undo: contextlib.ExitStack) -> None:
         if filler.wait():
             raise RuntimeError("a cluster could not be filled")
     stand(bed.source, {group: offsets for load in loads for group, offsets in LOADS[load].commits().items()})
+
+
+def filled(bed: Bed, name: str, foreign: int = 0) -> Load:
+    """A load at the source alone, behind so many other records; a tenth of it where only a look is wanted."""
+    load = LOADS[name]
+    if bed.short:
+        load = load._replace(records=max(1, load.records // SHORT))
+    create(bed.source.near, load)
+    fill(bed.source.near, load, foreign)
+    return load
 
 
 def stand(cluster: Address, wanted: Commits) -> None:

@@ -114,15 +114,7 @@ def poll_loop(address: str, ranges: t.Iterable[tuple[str, int, int, int]], **set
     What a script would do, with the client's default settings but for those given, whose names have underscores for
     dots. Every range is inside its log, so no poll waits in vain.
     """
-    consumer = Consumer(
-        {
-            "bootstrap.servers": address,
-            "group.id": "streamshift-benchmark",
-            "enable.auto.commit": False,
-            "auto.offset.reset": "error",
-            **{name.replace("_", "."): value for name, value in settings.items()},
-        }
-    )
+    consumer = _consumer(address, **settings)
     try:
         consumer.list_topics()  # connected, as the clock starts
         begin = time.perf_counter()
@@ -139,3 +131,31 @@ def poll_loop(address: str, ranges: t.Iterable[tuple[str, int, int, int]], **set
         return time.perf_counter() - begin
     finally:
         consumer.close()
+
+
+def record_numbers(address: str, places: t.Iterable[tuple[str, int, int]]) -> list[int]:
+    """What the records of a load at (topic, partition, offset) say: the how-manieth of their partition each is."""
+    consumer = _consumer(address, max_partition_fetch_bytes=20_000)
+    found = []
+    try:
+        for topic, partition, offset in places:
+            consumer.assign([TopicPartition(topic, partition, offset)])
+            message = consumer.poll(30.0)
+            if message is None or message.error() or message.offset() != offset:
+                raise RuntimeError(f"the record {topic}-{partition} @ {offset} cannot be read")
+            found.append(int((message.value() or b"").split()[2]))
+        return found
+    finally:
+        consumer.close()
+
+
+def _consumer(address: str, **settings: int) -> Consumer:
+    return Consumer(
+        {
+            "bootstrap.servers": address,
+            "group.id": "streamshift-benchmark",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+            **{name.replace("_", "."): value for name, value in settings.items()},
+        }
+    )

@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 import typing as t
 
-from tests.benchmark import backlog, spark
+from tests.benchmark import backlog, group_sync, spark
 from tests.benchmark.bed import ONE_WAY, Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
+from tests.benchmark.tables import connection, median, row, title
 
 REPEATS = 3
 LOOP_PARTITIONS = 40
@@ -37,9 +37,9 @@ def plan(bed: Bed) -> None:
     print(
         f"  a loop of assign() and poll(1.0), told the answers, that reads {AROUND} records on each side on both clusters:"
     )
-    _loop(bed, load, chosen, len(commits), _median(runs), "target: 100")
+    _loop(bed, load, chosen, len(commits), median(runs), "target: 100")
     print("  the same with fetch.wait.max.ms=10, so that it does not wait at the end of a log:")
-    _loop(bed, load, chosen, len(commits), _median(runs), "", fetch_wait_max_ms=10)
+    _loop(bed, load, chosen, len(commits), median(runs), "", fetch_wait_max_ms=10)
 
 
 def _loop(
@@ -100,8 +100,8 @@ def proof(bed: Bed) -> None:
         run = run_module(
             "kafka_offset_verify",
             with_children=True,
-            source=_cluster(bed.source.near),
-            destination=_cluster(bed.destination.near),
+            source=connection(bed.source.near),
+            destination=connection(bed.destination.near),
             groups=list(load.commits()),
             limit=0,
         )
@@ -123,7 +123,7 @@ def length(bed: Bed) -> None:
             its.append(_plan(bed, load, snapshot))
     for its, load in zip(runs, loads, strict=True):
         row(f"plan, {load.records:,} records a partition", its)
-    print(f"  ten times as long: {_median(runs[1]) / _median(runs[0]):.2f} times the time (target: 1)")
+    print(f"  ten times as long: {median(runs[1]) / median(runs[0]):.2f} times the time (target: 1)")
     print(f"  {_verdicts(runs[1][0])}")
 
 
@@ -144,10 +144,10 @@ def distance(bed: Bed) -> None:
         for far, runs in both.items():
             besides = IDLE_WAIT if name in ("commit", "roll back") else 0
             row(f"{name}, {'far' if far else 'near'}", runs, "", besides)
-            total[far] += _median(runs) - besides
+            total[far] += median(runs) - besides
     ratio = total[True] / total[False]
     print(f"  all together: {total[False]:.1f} s near, {total[True]:.1f} s far: {ratio:.1f} times (target: 4)")
-    ratio = _median(steps["plan"][True]) / _median(steps["plan"][False])
+    ratio = median(steps["plan"][True]) / median(steps["plan"][False])
     print(f"  the plan alone: {ratio:.1f} times")
 
 
@@ -163,27 +163,14 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "match": (spark.match, ()),
     "proof": (proof, ("tenth", "whole")),
     "copy": (backlog.copy, ()),
+    "sync": (group_sync.sync, ()),
 }
-
-
-def title(text: str) -> None:
-    print(f"\n{text}\n  {'':<44}{'median s':>9}{'all runs':>22}{'MB':>7}{'CPU s':>7}", flush=True)
-
-
-def row(what: str, runs: t.Sequence[Run], target: str = "", besides: float = 0) -> None:
-    every = " ".join(f"{run.seconds - besides:.2f}" for run in runs)
-    megabytes, cpu = max(run.megabytes for run in runs), statistics.median(run.cpu for run in runs)
-    print(f"  {what:<44}{_median(runs) - besides:>9.2f}{every:>22}{megabytes:>7.0f}{cpu:>7.1f}  {target}", flush=True)
-
-
-def _median(runs: t.Sequence[Run]) -> float:
-    return statistics.median(run.seconds for run in runs)
 
 
 def _snapshot(bed: Bed, load: Load, far: bool = False) -> Run:
     return run_module(
         "kafka_group_offsets",
-        cluster=_cluster(bed.source[far]),
+        cluster=connection(bed.source[far]),
         groups=list(load.commits()),
         snapshot=str(bed.folder / f"snapshot-{next(_number)}.json"),
     )
@@ -193,8 +180,8 @@ def _plan(bed: Bed, load: Load, taken: Run, far: bool = False) -> Run:
     """A plan that nothing is known of before. Its offsets are compared with the right ones."""
     run = run_module(
         "kafka_offset_translate",
-        source=_cluster(bed.source[far]),
-        destination=_cluster(bed.destination[far]),
+        source=connection(bed.source[far]),
+        destination=connection(bed.destination[far]),
         snapshot=taken.result["snapshot"],
         plan=str(bed.folder / f"plan-{next(_number)}.json"),
     )
@@ -215,7 +202,7 @@ def _plan(bed: Bed, load: Load, taken: Run, far: bool = False) -> Run:
 def _commit(bed: Bed, planned: Run, far: bool = False) -> tuple[Run, Run]:
     """Commit and take back."""
     options: dict[str, t.Any] = {
-        "cluster": _cluster(bed.destination[far]),
+        "cluster": connection(bed.destination[far]),
         "receipt": str(bed.folder / f"receipt-{next(_number)}.json"),
         "idle_wait": IDLE_WAIT,
     }
@@ -223,10 +210,6 @@ def _commit(bed: Bed, planned: Run, far: bool = False) -> tuple[Run, Run]:
     back = run_module("kafka_offset_commit", state="rolled_back", **options)
     assert done.result["written"] == back.result["written"] == len(planned.result["entries"])
     return done, back
-
-
-def _cluster(address: str) -> dict[str, t.Any]:
-    return {"bootstrap_servers": [address]}
 
 
 def _verdicts(run: Run) -> str:

@@ -4,9 +4,10 @@
 
 """How fast is it? Starts two clusters, measures, prints tables, and leaves nothing behind.
 
-    run.py [--short] [plan] [groups] [commit] [length] [distance] [scan] [cold] [match] [proof] [copy]
+    run.py [--short] [plan] [groups] [commit] [length] [distance] [scan] [cold] [match] [proof] [copy] [sync]
 
-All of them by default. --short: copy a tenth of the records, and once instead of three times, which measures nothing. docs/speed.md explains the figures.
+All of them by default. --short: copy and sync with a tenth of the records, and once instead of three times, which measures
+nothing. docs/speed.md explains the figures.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tests.benchmark.questions import QUESTIONS
 def main(words: t.Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="name", help=f"what to measure: {', '.join(QUESTIONS)}")
-    parser.add_argument("--short", action="store_true", help="copy a tenth of the records, once")
+    parser.add_argument("--short", action="store_true", help="copy and sync with a tenth of the records, once")
     asked = parser.parse_args(words)
     names = asked.names or list(QUESTIONS)
     if unknown := set(names) - set(QUESTIONS):
