@@ -151,7 +151,7 @@ def test_round_by_round_while_a_group_moves_on(mirrored, orders, controller):
 def test_a_later_offset_at_the_destination_is_never_kept_in_silence(mirrored, orders, controller):
     source, destination, copy = mirrored.source, mirrored.destination, mirrored.copy_of(orders)
     other = f"{orders}-other"
-    groups = {"group_patterns": [f"{orders}.*"], "replication_policy": mirrored.policy}
+    groups = {"groups": [orders, other], "replication_policy": mirrored.policy}
     commit(source, orders, {(orders, 1): 50})
     commit(source, other, {(orders, 1): 60})
     commit(destination, orders, {(copy, 1): 90})  # by somebody else
