@@ -18,7 +18,9 @@ import pytest
 from demo.clients import Message, commit, committed, create_topic, list_groups, produce, produce_in_transactions, read
 from demo.mirror_maker import MirrorMaker
 from tests.support.consumers import member, unconsumed
+from tests.support.mirror_records import checkpoint, offset_sync
 from tests.support.playbooks import Controller, done, failed
+from tests.support.rights import grant, revoke
 
 SECONDS = 60.0
 
@@ -112,6 +114,7 @@ def test_round_by_round_while_a_group_moves_on(mirrored, orders, controller):
     groups = {"groups": [orders, excluded], "replication_policy": mirrored.policy}
     commit(source, orders, {(orders, 0): (100, "kept"), (orders, 1): 250})
     commit(source, excluded, {(orders, 0): 377})
+    began = time.monotonic()
     dry = done(controller.sync_mirror_maker_groups("--check", "--diff", interval=1, run_for=600, **groups))
     assert dry.changed > 0
     says(
@@ -121,23 +124,19 @@ def test_round_by_round_while_a_group_moves_on(mirrored, orders, controller):
     )
     assert controller.files() == {} and not {orders, excluded} & set(list_groups(destination))
 
+    enough = int(2 * (time.monotonic() - began))  # for several rounds, however busy this machine is
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        played = pool.submit(controller.sync_mirror_maker_groups, interval=1, run_for=12, verify="anchors", **groups)
+        played = pool.submit(
+            controller.sync_mirror_maker_groups, interval=2, run_for=enough, verify="anchors", **groups
+        )
         until(lambda: committed(destination, orders) or played.done())
         produce(source, orders, [Message(b"more %d" % number) for number in range(30)])
-        moved = {(orders, 0): (220, "moved"), (orders, 1): 300}
-        commit(source, orders, moved)
-        until(
-            lambda: (
-                (copy, 1) in committed(destination, orders)
-                and committed(destination, orders)[copy, 0][1] == "moved"
-                or played.done()
-            )
-        )
+        commit(source, orders, {(orders, 0): (220, "moved"), (orders, 1): 300})
         output = done(played.result()).output
     rounds = [int(number) for number in re.findall(r"Round (\d+): ", output)]
     assert rounds == list(range(1, len(rounds) + 1)) and len(rounds) >= 2
     assert "3 proved, 0 without records" in output.partition(f"Round {rounds[-1]}: ")[2]
+    assert committed(destination, orders)[copy, 0][1] == "moved"
     assert mirrored.is_exact(orders, orders) and mirrored.is_exact(excluded, orders)
     files = controller.files()
     again = done(controller.sync_mirror_maker_groups(**groups))
@@ -216,3 +215,34 @@ def test_mistakes_are_refused_before_anything_is_asked(controller, mirrored):
         controller.sync_mirror_maker_groups(intervall=5, **policy)
     )
     assert controller.files() == {}
+
+
+def test_the_rights_that_are_documented_are_enough(secured, topic, tmp_path):
+    """One secured cluster is both, and MirrorMaker's own topics are such as it could have written."""
+    here, there = f"here-{topic}", f"there-{topic}"
+    copy, syncs, checkpoints = f"{here}.{topic}", f"mm2-offset-syncs.{there}.internal", f"{here}.checkpoints.internal"
+    for name in (topic, copy):
+        create_topic(secured, name, retention_ms=-1)
+        produce(secured, name, [Message(b"%d" % number, timestamp=1_700_000_000_000 + number) for number in range(60)])
+    for name, record in ((syncs, offset_sync(topic, 0, 0, 0)), (checkpoints, checkpoint(topic, copy, 0, 20, 20))):
+        create_topic(secured, name, cleanup_policy="compact")
+        produce(secured, name, [record])
+    commit(secured, topic, {(topic, 0): 42})
+    user = secured.connection_as("migrator")
+    controller = Controller(tmp_path / "user", onprem=user, cloud=user)
+    groups = {
+        "groups": [topic],
+        "topics": [topic],
+        "replication_policy": {"name": "default", "source_alias": here, "target_alias": there},
+    }
+    rights = {f"GROUP READ on {topic}"}
+    rights |= {f"TOPIC {right} on {name}" for name in (topic, copy) for right in ("READ", "DESCRIBE_CONFIGS")}
+    own = {f"TOPIC {right} on {name}" for name in (syncs, checkpoints) for right in ("READ", "DESCRIBE_CONFIGS")}
+    grant(secured, rights)
+    try:
+        says(failed(controller.sync_mirror_maker_groups(**groups)), syncs)
+        grant(secured, own)
+        done(controller.sync_mirror_maker_groups(**groups))
+    finally:
+        revoke(secured, rights | own)
+    assert committed(secured, topic)[copy, 0] == (42, "")
