@@ -7,7 +7,8 @@
 
 A copier that keeps the order, between logs in which every offset holds a record, makes one difference for all of them. It
 is believed where both logs show the same records at three places: around the committed offset, where the destination begins,
-and where it ends. As many offsets lie in between on both sides then, and nothing else fits in.
+and where it ends. As many offsets lie in between on both sides then, and nothing else fits in. Where values come again and
+again, another difference may show the same: so the last records must stand nowhere else at the source.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 _WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
 _DISTINCT = 4  # different records among them, without which they prove nothing
+_LAST = 16  # records at the destination's end that must be found at one place only
+_ROOM = 10_000  # offsets of the source among which they are looked for
 
 
 def by_shift(reader: Reader, question: Question) -> Decision | None:
@@ -39,17 +42,20 @@ def by_shift(reader: Reader, question: Question) -> Decision | None:
     return None
 
 
-def goes_on(question: Question, anchor: Anchor) -> bool | Need:
-    """Do both logs still go on alike, to the destination's end, from a record and its copy that were found before?"""
+def goes_on(question: Question, anchor: Anchor, timestamp: bool) -> bool | Need:
+    """Do both logs still go on alike, to the destination's end, from a record and its copy that were found before?
+
+    timestamp: whether they were found to be equal with their timestamps.
+    """
     reader = Reader(question)
-    logs = _Shifted(reader, anchor.source_offset - anchor.destination_offset)
+    logs = _Shifted(reader, anchor.source_offset - anchor.destination_offset, timestamp)
     try:
         if not logs.low <= anchor.source_offset < logs.high <= reader.source.end:
             return False
         logs.want(anchor.source_offset, logs.high)
         found = logs.anchor(anchor.destination_offset)
         same = found is not None and found.fingerprint == anchor.fingerprint
-        return same and logs.same(anchor.source_offset) and logs.same(logs.high)
+        return same and logs.same(anchor.source_offset) and logs.same(logs.high) and logs.alone()
     except NotRead:
         return reader.need()
 
@@ -60,7 +66,7 @@ def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
         return None
     reached = min(committed, logs.high)
     logs.want(logs.low, reached, logs.high)
-    if not (logs.same(reached) and logs.same(logs.low) and logs.same(logs.high)):
+    if not (logs.same(reached) and logs.same(logs.low) and logs.same(logs.high) and logs.alone()):
         return None
     if committed > logs.high:
         return rows.behind(committed - 1, destination.end) if source.records(committed - 1, committed) else None
@@ -75,9 +81,8 @@ class _Shifted:
     low and high are the edges of what the destination has, as offsets of the source.
     """
 
-    matching = Matching(timestamp=False, headers=True)
-
-    def __init__(self, reader: Reader, shift: int) -> None:
+    def __init__(self, reader: Reader, shift: int, timestamp: bool = False) -> None:
+        self.matching = Matching(timestamp, headers=True)
         self.source, self.destination, self.shift = reader.source, reader.destination, shift
         self.low = reader.destination.start + shift
         self.high = reader.destination.end + shift
@@ -104,6 +109,25 @@ class _Shifted:
             if len(set(here)) >= min(_DISTINCT, self.high - self.low):
                 return True
         return False
+
+    def alone(self) -> bool:
+        """Do the destination's last records stand nowhere else at the source, as far as the destination might be shifted?
+
+        Records of different times do not, unless producers write what they have written before.
+        """
+        earliest = self.source.start + self.high - self.low
+        if earliest == self.high == self.source.end:
+            return True
+        start, end = self._around(self.high, _LAST)
+        last = self.destination.records(start - self.shift, end - self.shift)
+        if self.matching.timestamp and len({record.timestamp for record in last}) > 1:
+            return True
+        if self.source.end - earliest > _ROOM:
+            return False
+        here = [self.matching.key(record) for record in self.source.records(earliest - len(last), self.source.end)]
+        there = [self.matching.key(record) for record in last]
+        ends = (end for end, key in enumerate(here, 1) if key == there[-1])
+        return sum(here[end - len(there) : end] == there for end in ends) == 1
 
     def anchor(self, offset: int) -> Anchor | None:
         """The record that stands at this offset of the destination, if there is one."""

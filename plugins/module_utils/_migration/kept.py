@@ -37,19 +37,20 @@ def kept_entries(
     """
     known = previous.by_key()
     same: dict[_Key, PlanEntry] = {}
-    last: dict[_Pair, Copied] = {}
+    last: dict[_Pair, tuple[Copied, bool]] = {}
     for key, draft in searched.items():
         entry = known.get(key)
         anchor = _anchor(entry, draft, match_on) if entry is not None else None
         if entry is None or anchor is None:
             continue
         same[key] = entry
-        pair = draft.source_partition, draft.partition
-        last[pair] = max(last.get(pair, anchor), anchor)
+        pair, its = (draft.source_partition, draft.partition), (anchor, "timestamp" in entry.evidence.matched_by)
+        last[pair] = max(last.get(pair, its), its)
 
     def rule(pair: _Pair, question: Question) -> Decision | Need:
-        anchor = Anchor(*last[pair][:3])
-        answer = goes_on(question, anchor)
+        copied, timestamp = last[pair]
+        anchor = Anchor(*copied[:3])
+        answer = goes_on(question, anchor, timestamp)
         if isinstance(answer, Need):
             return answer
         return Decision(Verdict.EXACT, anchor.destination_offset) if answer else blocked(Reason.OFFSETS_DIFFER, "")

@@ -27,7 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.replicati
 
 _NEAREST = 2  # entries on each side of a committed offset that are worth a try
 
-_Pair = OffsetSync | Checkpoint
+_Pair: t.TypeAlias = "OffsetSync | Checkpoint"
 _source = operator.attrgetter("source")
 
 

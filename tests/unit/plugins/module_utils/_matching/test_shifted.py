@@ -109,9 +109,21 @@ def test_no_log_breaks_a_promise(monkeypatch):
     assert believed > 80
 
 
-def on(source: FullLog, destination: FullLog, anchor: Anchor) -> bool:
+@pytest.mark.parametrize("wrong", [5, -5, 10])
+@pytest.mark.parametrize("behind", [0, 20])
+def test_values_that_come_again_and_again_do_not_make_a_wrong_difference_right(wrong, behind):
+    """Every fifth record says the same; the first ones have expired, and the last are still to be copied."""
+    words = [f"{'abcde'[number % 5]}@{number}" for number in range(2000)]
+    source, destination = log(" ".join(words[10:]), start=10), copied(" ".join(words[10 : 2000 - behind]))
+    decision = settle(1200, source, destination, SHORT_OF_MONEY, (10 + wrong,)).decision
+    assert decision.offset is None, decision
+    # Where they might stand elsewhere, the right one is as little proved.
+    assert (settle(1200, source, destination, SHORT_OF_MONEY, (10,)).decision.offset == 1190) is (behind == 0)
+
+
+def on(source: FullLog, destination: FullLog, anchor: Anchor, timestamp: bool = False) -> bool:
     question = Question(0, Log(source.facts), Log(destination.facts))
-    while isinstance(answer := shifted.goes_on(question, anchor), Need):
+    while isinstance(answer := shifted.goes_on(question, anchor, timestamp), Need):
         serve(answer, question, source, destination)
     return answer
 
@@ -135,3 +147,12 @@ def test_what_was_proved_holds_as_long_as_the_logs_go_on_alike(line, same):
 
 def test_a_source_that_was_recreated_is_another_one():
     assert on(log(run(5, LONG)), copied(run(0, 2000), start=50), ANCHOR) is False
+
+
+def test_a_copier_that_began_again_is_seen_by_the_times_of_values_that_come_again_and_again():
+    words = [f"{'abcde'[number % 5]}@{number}" for number in range(120)]
+    source, there = log(" ".join(words)), words[:100] + words[90:110]
+    anchor = Anchor(95, 95, b"a".hex())
+    assert on(source, log(" ".join(words[:110])), anchor, True) is True
+    assert on(source, log(" ".join(there)), anchor, True) is False
+    assert on(log(" ".join(words + words[:5])), copied(" ".join(there)), anchor) is False
