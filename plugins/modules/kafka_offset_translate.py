@@ -332,6 +332,10 @@ def translate(module: AnsibleModule) -> dict[str, t.Any]:
 
 def _check_combination(params: dict[str, t.Any]) -> None:
     """What Ansible's own rules for arguments would say less plainly."""
+    if params["strategy"] == "mirror_maker" and not params["replication_policy"]:
+        raise InvalidInput(
+            "strategy mirror_maker needs to know how MirrorMaker 2 calls its topics", remedy="set replication_policy"
+        )
     selected = [name for name in options.selection_spec() if params[name]]
     if params["source"] is None and params["strategy"] != "mirror_maker":
         raise InvalidInput(
@@ -455,7 +459,6 @@ def main() -> None:
             "search_limit": {"type": "int", "default": 100_000},
             "spark_limit": {"type": "int", "default": 1_000_000_000},
         },
-        required_if=[("strategy", "mirror_maker", ("replication_policy",))],
         supports_check_mode=True,
     )
     run(module, translate)

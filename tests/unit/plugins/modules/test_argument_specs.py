@@ -35,7 +35,9 @@ def documented(name: str) -> Spec:
     for fragment in documentation["extends_documentation_fragment"]:
         file, _dot, part = fragment.removeprefix("streamshift.kafka.").partition(".")
         source = importlib.import_module(f"{PACKAGE}.doc_fragments.{file}").ModuleDocFragment
-        options |= yaml.safe_load(getattr(source, part.upper() or "DOCUMENTATION")).get("options", {})
+        shared = yaml.safe_load(getattr(source, part.upper() or "DOCUMENTATION")).get("options", {})
+        # What a module says of an option itself counts, as for Ansible.
+        options |= {option: {**its, **options.get(option, {})} for option, its in shared.items()}
     return options
 
 
