@@ -8,7 +8,7 @@
 A copier that keeps the order, between logs in which every offset holds a record, makes one difference for all of them. It
 is believed where both logs show the same records at three places: around the committed offset, where the destination begins,
 and where it ends. As many offsets lie in between on both sides then, and nothing else fits in. Where values come again and
-again, another difference may show the same: so the last records must stand nowhere else at the source.
+again, another difference may show the same: so the last records must differ, and stand nowhere else at the source.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 _WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
 _DISTINCT = 4  # different records among them, without which they prove nothing
-_LAST = 16  # records at the destination's end that must be found at one place only
+_LAST = 64  # records at the destination's end, no two of them equal, that must be found at one place only
 _ROOM = 10_000  # offsets of the source among which they are looked for
 
 
@@ -115,17 +115,15 @@ class _Shifted:
 
         Records of different times do not, unless producers write what they have written before.
         """
-        earliest = self.source.start + self.high - self.low
-        if earliest == self.high == self.source.end:
-            return True
         start, end = self._around(self.high, _LAST)
         last = self.destination.records(start - self.shift, end - self.shift)
         if self.matching.timestamp and len({record.timestamp for record in last}) > 1:
             return True
-        if self.source.end - earliest > _ROOM:
+        there = [self.matching.key(record) for record in last]
+        earliest = self.source.start + self.high - self.low
+        if len(set(there)) < len(there) or self.source.end - earliest > _ROOM:
             return False
         here = [self.matching.key(record) for record in self.source.records(earliest - len(last), self.source.end)]
-        there = [self.matching.key(record) for record in last]
         ends = (end for end, key in enumerate(here, 1) if key == there[-1])
         return sum(here[end - len(there) : end] == there for end in ends) == 1
 

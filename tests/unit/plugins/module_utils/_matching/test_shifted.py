@@ -46,7 +46,7 @@ def test_a_true_difference_settles_a_long_log_by_reading_little(committed):
     destination = copied(run(0, LONG), start=50)
     decision, _rounds, records_read = settle(committed, SOURCE, destination, SHORT_OF_MONEY, (-50,))
     assert (decision.verdict, decision.offset, decision.repeats) == (Verdict.EXACT, committed + 50, 0)
-    assert records_read < 150
+    assert records_read < 250
     assert settle(committed, SOURCE, destination, SHORT_OF_MONEY).decision.reason is Reason.SEARCH_BUDGET_SPENT
 
 
@@ -117,8 +117,8 @@ def test_values_that_come_again_and_again_do_not_make_a_wrong_difference_right(w
     source, destination = log(" ".join(words[10:]), start=10), copied(" ".join(words[10 : 2000 - behind]))
     decision = settle(1200, source, destination, SHORT_OF_MONEY, (10 + wrong,)).decision
     assert decision.offset is None, decision
-    # Where they might stand elsewhere, the right one is as little proved.
-    assert (settle(1200, source, destination, SHORT_OF_MONEY, (10,)).decision.offset == 1190) is (behind == 0)
+    # Nor is the right one believed.
+    assert settle(1200, source, destination, SHORT_OF_MONEY, (10,)).decision.offset is None
 
 
 def on(source: FullLog, destination: FullLog, anchor: Anchor, timestamp: bool = False) -> bool:
