@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups im
     commits_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
@@ -89,11 +89,12 @@ def commit(
     readings = _read(destination, {entry.group for entry in entries})
     current = commits_of(readings)
     known = conflicts.confirmed(known, current)
+    concerned = [entry.key for entry in entries]
+    entries, busy = _without_members(entries, readings, options)
     writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
     _check_bounds(destination, writes.set)
-    writes, busy = _idle(destination, writes, readings, options)
-    concerned = [entry.key for entry in entries]
-    outcome = _outcome(concerned, current, writes, [*left_out, *writes.kept, *busy], receipt)
+    writes, moving = _idle(destination, writes, readings, options)
+    outcome = _outcome(concerned, current, writes, [*left_out, *writes.kept, *busy, *moving], receipt)
     if save is None:
         return outcome
     if not writes.set:
@@ -166,6 +167,19 @@ def _read(destination: Connection, names: t.Collection[str]) -> dict[str, GroupR
     return groups.read_groups(destination, sorted(names)) if names else {}
 
 
+def _without_members(
+    entries: list[PlanEntry], readings: t.Mapping[str, GroupReading], options: Options
+) -> tuple[list[PlanEntry], list[str]]:
+    """The entries of groups in which nobody is, where a policy leaves out the others, and one line for each of those.
+
+    What members commit after the plan was made, or how far they are, is then no reason to refuse anything.
+    """
+    if options.on_active_group != "skip_group":
+        return entries, []
+    problems = {name: problem for name, each in sorted(readings.items()) if (problem := idle_problem(each, each))}
+    return [entry for entry in entries if entry.group not in problems], _left_out_lines(problems)
+
+
 def _idle(
     destination: Connection, writes: Writes, first: t.Mapping[str, GroupReading], options: Options
 ) -> tuple[Writes, list[str]]:
@@ -192,8 +206,12 @@ def _idle(
             group=name,
             remedy="stop what uses it and wait for the session timeout, or leave it out by on_active_group: skip_group",
         )
-    lines = [f"{name}: {problem}: left out (on_active_group: skip_group)" for name, problem in sorted(problems.items())]
-    return Writes({key: target for key, target in writes.set.items() if key[0] not in problems}, writes.kept), lines
+    left = {key: target for key, target in writes.set.items() if key[0] not in problems}
+    return Writes(left, writes.kept), _left_out_lines(problems)
+
+
+def _left_out_lines(problems: t.Mapping[str, str]) -> list[str]:
+    return [f"{name}: {problem}: left out (on_active_group: skip_group)" for name, problem in sorted(problems.items())]
 
 
 def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> None:

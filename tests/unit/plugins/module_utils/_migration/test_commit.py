@@ -297,6 +297,15 @@ def test_a_group_in_use_can_be_left_out_as_a_whole(cluster):
     assert [each.group for each in cluster.receipt.entries] == ["shipping"]
 
 
+def test_what_members_of_a_group_that_is_left_out_commit_is_no_conflict(cluster):
+    cluster.states["billing"] = "Stable"
+    cluster.groups["billing"][P0] = CommittedOffset(cluster.groups["billing"][P0].offset + 1)
+    options = dataclasses.replace(NOW, on_active_group="skip_group")
+    outcome = commit(PLAN, None, CLOUD, options, cluster.save)
+    assert [line.partition(":")[0] for line in outcome.left_out] == ["billing"]
+    assert cluster.groups["shipping"] == AFTER["shipping"]
+
+
 def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(cluster):
     commit(PLAN, None, CLOUD, REWIND, cluster.save)
     cluster.states["billing"] = "Stable"
