@@ -57,9 +57,12 @@ def test_every_group_is_sent_to_its_record(flows, version, name, source, destina
     assert len(done["entries"]) == 2 * len(commits)
     assert done["index"]["syncs"] >= 2
     again = migration.translate(**options)
-    # In partition 1, where no transactions are; one group has consumed nothing, so that it names no record.
-    assert again["changed"] is False and again["kept"] >= len(commits) - 1
-    assert again["records_read"] < done["records_read"]
+    assert again["changed"] is False
+    # Marks of transactions leave open whether records were copied again: those of partition 0, and all where MirrorMaker
+    # copies exactly once. One group has consumed nothing, so that it names no record.
+    if not FLOWS[name].exactly_once:
+        assert again["kept"] >= len(commits) - 1
+        assert again["records_read"] < done["records_read"]
 
 
 @pytest.mark.parametrize(("version", "name"), ALL)
