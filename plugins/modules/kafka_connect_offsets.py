@@ -144,7 +144,7 @@ options:
     default: fail
   on_rewind:
     description:
-      - What to do when the connector has a position behind Replicator's already, and not because it has gone on since it was
+      - What to do when the connector stands further than Replicator already, and not because it has gone on since it was
         handed over, by O(receipt) - records would be copied again.
       - V(fail) writes nothing at all. V(keep) leaves those positions as they are. V(rewind) replaces them, which is right where
         the records are not at the destination.

@@ -380,16 +380,17 @@ def _from_records(module: AnsibleModule, previous: file.Plan | None) -> use_case
 
 def _from_checkpoints(module: AnsibleModule, previous: file.Plan | None) -> use_case.Translation:
     params = module.params
-    plan, count, left_out = checkpoints.plan_from_checkpoints(
+    plan, count, notes = checkpoints.plan_from_checkpoints(
         options.connection(params, "destination"),
         options.replication_policy(params, "source_alias"),
         options.selection(params),
         options.mapping(params),
+        params["on_uncommitted"],
         previous,
         _receipt(params["receipt"]),
     )
-    if left_out:
-        module.warn(f"Left out by an exclude pattern: {', '.join(left_out)}.")
+    for note in notes:
+        module.warn(note)
     return use_case.Translation(plan, index={"checkpoints": count, "syncs": 0})
 
 

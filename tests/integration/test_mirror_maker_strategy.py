@@ -390,3 +390,27 @@ def test_damaged_records_and_unknown_versions_are_named(world):
     said = world.refused()
     assert world.checkpoints in said and "offset 0" in said and "version is 1" in said
     assert "version is 1" in world.refused(source=None, snapshot=None, groups=["any"])
+
+
+def test_without_the_source_what_has_no_checkpoint_is_named(world):
+    create_topic(world.destination, world.topic, 2, retention_ms=-1)
+    produce(world.destination, world.topic, [numbered(number)._replace(partition=number % 2) for number in range(20)])
+    create_topic(world.destination, world.checkpoints, cleanup_policy="compact")
+    produce(world.destination, world.checkpoints, [checkpoint("billing", world.topic, 1, 5, 3)])
+    options = {"source": None, "snapshot": None, "groups": ["billing"], **world.options}
+    done = world.migration.translate(**options)
+    assert [(each["verdict"], each["offset"]) for each in done["entries"]] == [("uncommitted", None), ("safe", 3)]
+    assert any(f"no checkpoint of billing {world.topic}-0: left alone" in line for line in done["warnings"])
+    started = world.migration.translate(on_uncommitted="start", **options)
+    assert [(each["verdict"], each["offset"]) for each in started["entries"]] == [("requested", 0), ("safe", 3)]
+
+
+@pytest.mark.parametrize("wrong", [{"source_alias": "prod"}, {"separator": "-"}])
+def test_a_policy_by_which_no_copy_is_there_is_refused(world, wrong):
+    world.create()
+    create_topic(world.destination, f"onprem.{world.topic}")
+    world.index(world.sync(0, 0))
+    world.stand(0)
+    right = {**world.policy, "name": "default", "source_alias": "onprem", "internal_topic_separator_enabled": False}
+    said = world.refused(replication_policy={**right, **wrong})
+    assert "none of the copies that replication_policy names is there" in said and f"onprem.{world.topic}" in said

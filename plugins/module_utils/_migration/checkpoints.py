@@ -35,12 +35,13 @@ def plan_from_checkpoints(
     policy: ReplicationPolicy,
     selection: Selection,
     mapping: Mapping,
+    on_uncommitted: str = "ignore",
     previous: Plan | None = None,
     receipt: Receipt | None = None,
-) -> tuple[Plan, int, tuple[str, ...]]:
-    """The plan, how many checkpoints there are, and which groups and topics were left out by an exclude pattern.
+) -> tuple[Plan, int, list[str]]:
+    """The plan, how many checkpoints there are, and what the user should know, a line each.
 
-    Raises NotFound for a group that has no checkpoint, InvalidInput for patterns that match none.
+    on_uncommitted: what to do for partitions of a topic of which the group has checkpoints of others only. Raises NotFound for a group that has no checkpoint, InvalidInput for patterns that match none.
     """
     selection.check()
     found = read_checkpoints(destination, policy.checkpoints.name)
@@ -54,16 +55,35 @@ def plan_from_checkpoints(
         ),
     )
     wanted = drafts.from_snapshot(snapshot, mapping)
-    targets = {(key.group, where): (key.partition, checkpoint.target) for key, (where, checkpoint) in chosen.items()}
-    counts = topics.partition_counts(destination, {key.partition.topic for key in chosen})
-    there = {key.partition for key in chosen if key.partition.partition < counts.get(key.partition.topic, 0)}
+    targets = {(key.group, where): checkpoint.target for key, (where, checkpoint) in chosen.items()}
+    counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
+    of_source = {draft.source_partition.topic: counts.get(draft.partition.topic, 0) for draft in wanted}
+    wanted = drafts.with_uncommitted(wanted, of_source)
+    there = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
     bounds = positions.partition_bounds(destination, sorted(there)) if there else {}
-    entries = []
-    for draft in wanted:
-        partition, target = targets[draft.source_group, draft.source_partition]
-        entries.append(_entry(draft._replace(partition=partition), target, bounds.get(partition)))
-    plan = Plan(_UNKNOWN, topics.cluster_id(destination), snapshot.digest(), tuple(entries))
-    return with_expected(plan, destination, previous, receipt), len(found), left_out
+    entries = tuple(
+        _entry(draft, targets[draft.source_group, draft.source_partition], bounds.get(draft.partition))
+        if draft.committed is not None
+        else _without_checkpoint(draft, bounds[draft.partition], on_uncommitted)
+        for draft in wanted
+    )
+    plan = Plan(_UNKNOWN, topics.cluster_id(destination), snapshot.digest(), entries)
+    return with_expected(plan, destination, previous, receipt), len(found), _notes(entries, left_out, previous)
+
+
+def _notes(entries: t.Sequence[PlanEntry], left_out: t.Sequence[str], previous: Plan | None) -> list[str]:
+    lines = [f"Left out by an exclude pattern: {', '.join(left_out)}."] if left_out else []
+    alone = [f"{entry.group} {entry.partition}" for entry in entries if entry.verdict is Verdict.UNCOMMITTED]
+    if alone:
+        lines.append(
+            f"There is no checkpoint of {', '.join(alone)}: left alone. Where nothing is committed there, a consumer with "
+            "auto.offset.reset=latest skips records; on_uncommitted: start loses none."
+        )
+    planned = {entry.group for entry in entries}
+    gone = sorted({entry.group for entry in previous.entries} - planned) if previous else []
+    if gone:
+        lines.append(f"Groups of the earlier plan that have no checkpoint stay where they are: {', '.join(gone)}.")
+    return lines
 
 
 _Chosen = dict[CheckpointKey, tuple[TopicPartition, Checkpoint]]
@@ -111,6 +131,14 @@ def _selected(
         )
     chosen = {key: its for key, its in of_flow.items() if its[0].topic in topics_chosen.names}
     return chosen, (*groups.left_out, *topics_chosen.left_out)
+
+
+def _without_checkpoint(draft: Draft, bounds: Bounds, on_uncommitted: str) -> PlanEntry:
+    if on_uncommitted == "ignore":
+        return draft.entry(Verdict.UNCOMMITTED, detail="no checkpoint: left alone (on_uncommitted: ignore)")
+    offset = bounds.log_start if on_uncommitted == "start" else bounds.end
+    detail = f"no checkpoint: the destination's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
+    return draft.entry(Verdict.REQUESTED, offset, detail=detail)
 
 
 def _entry(draft: Draft, target: int, bounds: Bounds | None) -> PlanEntry:

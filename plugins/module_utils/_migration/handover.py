@@ -206,7 +206,7 @@ def _after(on_rewind: str, offsets: Offsets, found: Offsets, receipt: ConnectRec
         raise Refused(
             f"{where}: {found[where]} is stored already, and Replicator has copied up to {offsets[where]}"
             + (f" ({len(doubtful)} partitions are ahead)" if doubtful[1:] else ""),
-            why="whatever MirrorMaker 2 has copied behind Replicator's position would be copied again",
+            why="whatever MirrorMaker 2 has copied after Replicator's position would be copied again",
             remedy="set on_rewind to keep what is stored, or to rewind where it is wrong",
         )
     return offsets | (gone_on if on_rewind == "rewind" else ahead)
@@ -242,7 +242,7 @@ def _problems(task: Handover, offsets: Offsets) -> list[str]:
         offset = offsets[where]
         if offset > its.end - 1:
             lines.append(
-                f"{where}: {offset} is behind the source's last offset {its.end - 1}, and all would be copied again"
+                f"{where}: {offset} lies beyond the source's last offset {its.end - 1}, and all would be copied again"
             )
         elif offset < its.log_start - 1:
             lines.append(f"{where}: records from {offset + 1} to {its.log_start - 1} have expired at the source")

@@ -10,6 +10,7 @@ import bisect
 import collections
 import dataclasses
 import operator
+import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
@@ -25,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_re
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 
+_CHECKPOINTS = "checkpoints.internal"
 _NEAREST = 2  # entries on each side of a committed offset that are worth a try
 
 _Pair: t.TypeAlias = "OffsetSync | Checkpoint"
@@ -73,7 +75,7 @@ def read_checkpoints(connection: Connection, topic: str) -> dict[CheckpointKey, 
     read, by its offset.
     """
     found: dict[CheckpointKey, Checkpoint] = {}
-    for key, checkpoint in _read(connection, topic, "checkpoints.internal", mirror_records.read_checkpoint):
+    for key, checkpoint in _read(connection, topic, _CHECKPOINTS, mirror_records.read_checkpoint):
         if checkpoint is None:
             found.pop(key, None)
         else:
@@ -97,8 +99,7 @@ def _read(
     connection: Connection, topic: str, kind: str, reader: t.Callable[[bytes | None, bytes | None], _Read]
 ) -> list[_Read]:
     if not topics.partition_counts(connection, [topic]):
-        words = kind.replace(".", "-").split("-")
-        like = [name for name in topics.list_topics(connection) if all(word in name for word in words)]
+        like = _like(connection, kind)
         raise NotFound(
             "this topic of MirrorMaker 2 does not exist",
             cluster=str(connection),
@@ -122,6 +123,12 @@ def _read(
                 **record.partition._asdict(),
             ) from exc
     return found
+
+
+def _like(connection: Connection, kind: str) -> list[str]:
+    """Topics of this kind, whatever their aliases and separators."""
+    words = re.split("[.-]", kind)
+    return [name for name in topics.list_topics(connection) if all(word in name for word in words)]
 
 
 def _near(pairs: t.Sequence[_Pair], committed: int) -> list[_Pair]:

@@ -27,7 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.readi
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.snapshot import check_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.wide import settle_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
@@ -111,6 +111,8 @@ def translate(
         )
     source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
     destination_counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
+    if options.mirror is not None and wanted and not destination_counts:
+        raise _no_copies(wanted, destination)
     entries: dict[tuple[str, TopicPartition], PlanEntry] = {}
     searched: dict[tuple[str, TopicPartition], Draft] = {}
     plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
@@ -148,6 +150,19 @@ def translate(
     made = Plan(source_id, destination_id, snapshot.digest(), tuple(entries.values()))
     plan = with_expected(made, destination, previous, receipt)
     return Translation(plan, len(kept), here.records_read + there.records_read, index.counts() if index else None)
+
+
+def _no_copies(wanted: t.Sequence[Draft], destination: Connection) -> NotFound:
+    """Topics that may still come are no reason to fail, but where none is there, the policy is mostly another one."""
+    names = sorted({draft.partition.topic for draft in wanted})
+    sources = tuple({draft.source_partition.topic for draft in wanted})
+    like = [name for name in topics.list_topics(destination) if name.endswith(sources)]
+    return NotFound(
+        f"none of the copies that replication_policy names is there: {', '.join(names[:5])}",
+        cluster=str(destination),
+        why=f"there is {', '.join(like[:5])}" if like else "there is nothing with such an end either",
+        remedy="correct replication_policy: name, source_alias and separator are those of MirrorMaker 2",
+    )
 
 
 def _by_records(
