@@ -58,21 +58,19 @@ def _beside_others(bed: Bed, load: Load, cores_2: Program, cores_1: Program, loo
         f"\ncopy: {_records(load):,} records of {load.value_bytes:,} bytes in {load.partitions} partitions, 2 cores",
         flush=True,
     )
-    few = load._replace(records=load.records // 10)
-    for program in (cores_2, cores_1):
-        _worked(bed, few, [program])  # warms it up
     turns: Turns = {}
     most = 0.0
     for _again in range(1 if bed.short else REPEATS):
-        turns.setdefault(COPY, []).append(_worked(bed, load, [cores_2]))
+        turns.setdefault(COPY, []).append(_warm(bed, load, cores_2))
         for title, once in ((MIRROR, False), (MIRROR_ONCE, True)):
             rate, later, cpu = mirrored(
                 bed.folder / f"mirror-maker-{next(_number)}", bed.source.near, bed.destination.near, load, once
             )
             turns.setdefault(title, []).append(Turn(rate, cpu))
             turns.setdefault(title + LATER, []).append(Turn(later))
-        for title, programs in ((LOOP_1, loops[:1]), (LOOP_2, loops), (COPY_1, [cores_1])):
+        for title, programs in ((LOOP_1, loops[:1]), (LOOP_2, loops)):
             turns.setdefault(title, []).append(_worked(bed, load, programs))
+        turns.setdefault(COPY_1, []).append(_warm(bed, load, cores_1))
         run = _module(bed, load)
         turns.setdefault(MODULE, []).append(Turn(_records(load) / (run.seconds - IDLE_WAIT)))
         most = max(most, run.megabytes)
@@ -114,6 +112,12 @@ def _memory(bed: Bed) -> None:
         title = f"{_records(load):,} records of {load.value_bytes:,} bytes"
         print(f"  {title:<46}{run.megabytes:>11.0f}{run.seconds - IDLE_WAIT:>11.1f}", flush=True)
         remove(bed.source.near, load.topic_names)
+
+
+def _warm(bed: Bed, load: Load, program: Program) -> Turn:
+    """The same of Spark, which ends its Python workers after a minute without work: to start them is not to copy."""
+    _worked(bed, load._replace(records=load.records // 10), [program])
+    return _worked(bed, load, [program])
 
 
 def _worked(bed: Bed, load: Load, programs: t.Sequence[Program]) -> Turn:
