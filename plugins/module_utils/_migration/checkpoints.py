@@ -41,7 +41,8 @@ def plan_from_checkpoints(
 ) -> tuple[Plan, int, list[str]]:
     """The plan, how many checkpoints there are, and what the user should know, a line each.
 
-    on_uncommitted: what to do for partitions of a topic of which the group has checkpoints of others only. Raises NotFound for a group that has no checkpoint, InvalidInput for patterns that match none.
+    on_uncommitted: what to do for partitions of a topic of which the group has checkpoints of others only.
+    Raises NotFound for a group that has no checkpoint, InvalidInput for patterns that match none.
     """
     selection.check()
     found = read_checkpoints(destination, policy.checkpoints.name)

@@ -168,7 +168,7 @@ def test_what_was_taken_back_is_no_reason_to_stay_ahead(run):
 
 @pytest.mark.parametrize(
     ("offset", "told"),
-    [(LOG_START - 2, "records from 9 to 9 have expired"), (END, "100 is beyond the source's last offset 99")],
+    [(LOG_START - 2, "records from 9 to 9 have expired"), (END, "100 lies beyond the source's last offset 99")],
 )
 def test_a_position_outside_of_the_log_is_refused_and_its_edges_are_not(run, offset, told):
     its = run({FIRST: offset})
