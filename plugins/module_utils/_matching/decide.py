@@ -65,11 +65,13 @@ def decide(question: Question) -> Decision | Need:
     except NotRead:
         return reader.need()
     except BudgetSpent:
-        return _given_up(question)
+        # Without timestamps, differences of offsets were tried before.
+        return _given_up(question) if matching.timestamp else rows.budget_spent(question.policy)
     return reader.need() if reader.source.missing_uncommitted else decision
 
 
 def _given_up(question: Question) -> Decision | Need:
+    """Timestamps have not led to the records: the last resort is how much the offsets differ."""
     reader = Reader(question)
     try:
         return by_shift(reader, question) or rows.budget_spent(question.policy)
@@ -84,11 +86,10 @@ def _decide(reader: Reader, question: Question, matching: Matching) -> Decision:
     if question.committed < source.end:  # else the tails mostly say it all
         source.want(source.start, source.start + SOURCE_HEAD)
         destination.want(destination.start, destination.start + HEAD)
+    if not matching.timestamp and (shifted := by_shift(reader, question)) is not None:
+        return shifted
     for width in WIDTHS:
         if not matching.timestamp:
-            shifted = by_shift(reader, question)
-            if shifted is not None:
-                return shifted
             width = _whole_logs(reader, question)
         context = read_context(source, question.committed, width)
         known = Known(context, matching)
