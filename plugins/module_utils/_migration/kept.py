@@ -10,18 +10,16 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
-    Decision,
     Need,
     Policy,
     Question,
-    blocked,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, settle
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
 _Key = tuple[str, TopicPartition]
 _Pair = tuple[TopicPartition, TopicPartition]
@@ -47,20 +45,12 @@ def kept_entries(
         pair, its = (draft.source_partition, draft.partition), (anchor, "timestamp" in entry.evidence.matched_by)
         last[pair] = max(last.get(pair, its), its)
 
-    def rule(pair: _Pair, question: Question) -> Decision | Need:
+    def rule(pair: _Pair, question: Question) -> bool | Need:
         copied, timestamp = last[pair]
-        anchor = Anchor(*copied[:3])
-        answer = goes_on(question, anchor, timestamp)
-        if isinstance(answer, Need):
-            return answer
-        return Decision(Verdict.EXACT, anchor.destination_offset) if answer else blocked(Reason.OFFSETS_DIFFER, "")
+        return goes_on(question, Anchor(*copied[:3]), timestamp)
 
-    decided = settle({pair: Case(0, *pair) for pair in last}, here, there, Policy(), rule)
-    return {
-        key: entry
-        for key, entry in same.items()
-        if decided[searched[key].source_partition, entry.partition].verdict is Verdict.EXACT
-    }
+    holds = answer_all({pair: Case(0, *pair) for pair in last}, here, there, Policy(), rule)
+    return {key: entry for key, entry in same.items() if holds[searched[key].source_partition, entry.partition]}
 
 
 def _anchor(entry: PlanEntry, draft: Draft, match_on: tuple[str, ...]) -> Copied | None:

@@ -95,40 +95,45 @@ class Case(t.NamedTuple):
 
 
 _Key = t.TypeVar("_Key")
-
-
-def _by_reading(key: t.Any, question: Question) -> Decision | Need:
-    return decide(question)
+_Answer = t.TypeVar("_Answer")
 
 
 def settle(
+    cases: t.Mapping[_Key, Case], source: Side, destination: Side, policy: Policy, say: Say = silent
+) -> dict[_Key, Decision]:
+    """Decide all cases by the rule, reading round by round for all of them together. The sides' logs must be known."""
+
+    def rule(_its: _Key, question: Question) -> Decision | Need:
+        return decide(question)
+
+    return answer_all(cases, source, destination, policy, rule, say)
+
+
+def answer_all(
     cases: t.Mapping[_Key, Case],
     source: Side,
     destination: Side,
     policy: Policy,
-    rule: t.Callable[[_Key, Question], Decision | Need] = _by_reading,
+    rule: t.Callable[[_Key, Question], _Answer | Need],
     say: Say = silent,
-) -> dict[_Key, Decision]:
-    """Decide all cases, reading round by round for all of them together. The sides' logs must be known.
-
-    rule: what is decided of a case, or what has to be read before that.
-    """
-    decided: dict[_Key, Decision] = {}
+) -> dict[_Key, _Answer]:
+    """The same with another rule: what is answered of a case, or what has to be read before that."""
+    answers: dict[_Key, _Answer] = {}
     say = paced(say)
     while True:
         needs: list[tuple[Case, Need]] = []
         for key, case in cases.items():
-            if key in decided:
+            if key in answers:
                 continue
             logs = source.logs[case.source], destination.logs[case.destination]
             question = Question(case.committed, *logs, policy, case.shifts)
             answer = rule(key, question)
-            if isinstance(answer, Decision):
-                decided[key] = answer
-            else:
+            if isinstance(answer, Need):
                 needs.append((case, answer))
+            else:
+                answers[key] = answer
         if not needs:
-            return decided
+            return answers
         say(_told([need for _case, need in needs]))
         source.look_up(_collected((case.source, need.source_times) for case, need in needs))
         source.read(_collected((case.source, need.source) for case, need in needs))

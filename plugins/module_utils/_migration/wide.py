@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.survey
     decide_surveyed,
     goes_on,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, settle
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
@@ -128,7 +128,7 @@ class _Wide:
             return decide_surveyed(question, surveys[key])
 
         left = {key: case for key, case in cases.items() if key not in answer}
-        return answer | settle(left, self.source, self.destination, self.policy, rule)
+        return answer | answer_all(left, self.source, self.destination, self.policy, rule)
 
     def _survey(
         self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision], whole: t.Collection[_Key]
