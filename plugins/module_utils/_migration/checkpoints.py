@@ -65,7 +65,9 @@ def plan_from_checkpoints(
     entries = tuple(
         _entry(draft, targets[draft.source_group, draft.source_partition], bounds.get(draft.partition))
         if draft.committed is not None
-        else _without_checkpoint(draft, bounds[draft.partition], on_uncommitted)
+        else draft.uncommitted(
+            on_uncommitted, bounds[draft.partition].log_start, bounds[draft.partition].end, "no checkpoint"
+        )
         for draft in wanted
     )
     plan = Plan(_UNKNOWN, topics.cluster_id(destination), snapshot.digest(), entries)
@@ -132,14 +134,6 @@ def _selected(
         )
     chosen = {key: its for key, its in of_flow.items() if its[0].topic in topics_chosen.names}
     return chosen, (*groups.left_out, *topics_chosen.left_out)
-
-
-def _without_checkpoint(draft: Draft, bounds: Bounds, on_uncommitted: str) -> PlanEntry:
-    if on_uncommitted == "ignore":
-        return draft.entry(Verdict.UNCOMMITTED, detail="no checkpoint: left alone (on_uncommitted: ignore)")
-    offset = bounds.log_start if on_uncommitted == "start" else bounds.end
-    detail = f"no checkpoint: the destination's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
-    return draft.entry(Verdict.REQUESTED, offset, detail=detail)
 
 
 def _entry(draft: Draft, target: int, bounds: Bounds | None) -> PlanEntry:

@@ -49,6 +49,14 @@ class Draft(t.NamedTuple):
         metadata = self.committed.metadata if self.committed and offset is not None else ""
         return PlanEntry(self.group, self.partition, offset, verdict, (self.position,), metadata=metadata, **more)
 
+    def uncommitted(self, on_uncommitted: str, log_start: int, end: int, why: str) -> PlanEntry:
+        """The entry for a draft of which no offset is known: left alone, or the destination's start or end, as the option says."""
+        if on_uncommitted == "ignore":
+            return self.entry(Verdict.UNCOMMITTED, detail=f"{why}: left alone (on_uncommitted: ignore)")
+        offset = log_start if on_uncommitted == "start" else end
+        detail = f"{why}: the destination's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
+        return self.entry(Verdict.REQUESTED, offset, detail=detail)
+
 
 def from_snapshot(snapshot: Snapshot, mapping: Mapping) -> list[Draft]:
     """One draft for each commit. Raises InvalidInput when two sources map to one destination group and topic.

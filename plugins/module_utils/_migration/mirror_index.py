@@ -58,7 +58,7 @@ class MirrorIndex:
 
 
 def read_index(source: Connection, target: Connection, policy: ReplicationPolicy) -> MirrorIndex:
-    """Read both internal topics to their ends. Raises as read_offset_syncs(); there may be no checkpoints."""
+    """Read both internal topics to their ends. Raises as read_checkpoints(); there may be none of them."""
     syncs = _read_offset_syncs(source if policy.offset_syncs.cluster == "source" else target, policy.offset_syncs.name)
     found: dict[TopicPartition, list[Checkpoint]] = collections.defaultdict(list)
     name = policy.checkpoints.name

@@ -36,7 +36,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
 
 if t.TYPE_CHECKING:
@@ -129,7 +129,10 @@ def translate(
     here.learn({draft.source_partition for draft in searched.values()})
     for key, draft in list(searched.items()):
         if draft.committed is None:
-            entries[key] = _uncommitted(draft, there, options.on_uncommitted)
+            facts = there.logs[draft.partition].facts
+            entries[key] = draft.uncommitted(
+                options.on_uncommitted, facts.log_start, facts.end, "no commit at the source"
+            )
             del searched[key]
     index, kept = None, {}
     if options.mirror is not None:
@@ -217,12 +220,3 @@ def _entry(draft: Draft, decision: Decision, match_on: tuple[str, ...]) -> PlanE
 
 def _copied(anchor: Anchor | None) -> Copied | None:
     return None if anchor is None else Copied(anchor.source_offset, anchor.destination_offset, anchor.fingerprint)
-
-
-def _uncommitted(draft: Draft, there: Side, on_uncommitted: str) -> PlanEntry:
-    facts = there.logs[draft.partition].facts
-    if on_uncommitted == "ignore":
-        return draft.entry(Verdict.UNCOMMITTED, detail="no commit at the source: left alone (on_uncommitted: ignore)")
-    offset = facts.log_start if on_uncommitted == "start" else facts.end
-    detail = f"no commit at the source: the destination's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
-    return draft.entry(Verdict.REQUESTED, offset, detail=detail)
