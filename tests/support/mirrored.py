@@ -14,6 +14,7 @@ from random import Random
 
 import kafka.errors
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import read_checkpoint
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from demo.clients import Message, commit, create_topic, log_bounds, produce, produce_in_transactions, read
 from demo.mirror_maker import IDENTITY, MirrorMaker
@@ -140,10 +141,10 @@ def _wait(source: KafkaCluster, destination: KafkaCluster, flows: t.Mapping[str,
         wanted = len(read(source, flow.topic, committed=not FLOWS[name].aborted_too)) + JUNK
         while (found := len(read(destination, flow.copy))) < wanted:
             _pause(f"{found} of {wanted} records of {flow.topic} are copied", deadline)
-    seen: list[int] = []
-    while 0 in (now := [_checkpoints(destination, flow) for flow in flows.values()]) or now != seen:
+    seen: list[set[tuple[str, int]]] = []
+    while not all(now := [checkpointed(destination, flow) for flow in flows.values()]) or now != seen:
         seen = now
-        _pause(f"there are {now} checkpoints", deadline)
+        _pause(f"there are {[len(each) for each in now]} checkpoints", deadline)
 
 
 def _pause(found: str, deadline: float) -> None:
@@ -152,7 +153,8 @@ def _pause(found: str, deadline: float) -> None:
     time.sleep(STILL)
 
 
-def _checkpoints(destination: KafkaCluster, flow: Flow) -> int:
+def checkpointed(destination: KafkaCluster, flow: Flow) -> set[tuple[str, int]]:
+    """The groups and partitions of which MirrorMaker has written a checkpoint."""
     policy = flow.policy
     names = ReplicationPolicy(
         policy["source_alias"],
@@ -162,6 +164,7 @@ def _checkpoints(destination: KafkaCluster, flow: Flow) -> int:
         policy.get("internal_topic_separator_enabled", True),
     )
     try:
-        return len(read(destination, names.checkpoints.name))
+        keys = [read_checkpoint(each.key, each.value)[0] for each in read(destination, names.checkpoints.name)]
     except kafka.errors.UnknownTopicOrPartitionError:
-        return 0
+        return set()
+    return {(key.group, key.partition.partition) for key in keys}
