@@ -275,8 +275,8 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_run
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import run as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
@@ -302,13 +302,13 @@ def backlog_copy(module: AnsibleModule) -> dict[str, t.Any]:
         known, planned, given = (
             files.read(params[name]) if params[name] else None for name in ("copy", "plan", "receipt")
         )
-        outcome = backlog_run.run(
+        outcome = use_case.run(
             snapshot.read(text, params["snapshot"]),
             source,
             destination,
             mapping,
             _options(params),
-            backlog_run.Earlier(
+            use_case.Earlier(
                 file.from_json(known, path) if known is not None else None,
                 plan.from_json(planned, params["plan"]) if planned is not None else None,
                 receipt.from_json(given, params["receipt"]) if given is not None else None,
@@ -329,8 +329,8 @@ def backlog_copy(module: AnsibleModule) -> dict[str, t.Any]:
     }
 
 
-def _options(params: dict[str, t.Any]) -> use_case.Options:
-    return use_case.Options(
+def _options(params: dict[str, t.Any]) -> Options:
+    return Options(
         params["on_uncommitted"],
         params["append"],
         params["live"],

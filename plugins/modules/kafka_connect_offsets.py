@@ -221,9 +221,9 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import handover as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import Store
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.replicator import Replicator
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import handover as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.replicator import Replicator
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Store
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_receipt as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput

@@ -139,8 +139,8 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import claims
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import verify as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import claims
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import verify as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options

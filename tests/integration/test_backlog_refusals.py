@@ -268,13 +268,13 @@ class TestFiles:
 
     def name_of(self, known, orders, source, destination):
         """As if it had been begun: a copy without anything to copy has the same name as one with something."""
-        from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog
+        from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import planning
         from ansible_collections.streamshift.kafka.plugins.module_utils._model import mapping, snapshot
 
         taken = snapshot.read(known.snapshot_file.read_text(), "")
         here, there = (connection_from(each.connection, "") for each in (source, destination))
-        wanted = backlog.entries_of(taken, mapping.Mapping(), here)
-        return backlog.plan(taken, wanted, here, there, backlog.Options(idle_wait=0)).name
+        wanted = planning.entries_of(taken, mapping.Mapping(), here)
+        return planning.plan(taken, wanted, here, there, planning.Options(idle_wait=0)).name
 
     def test_two_runs_at_once(self, refused, migration):
         folder = os.open(migration.directory, os.O_RDONLY)

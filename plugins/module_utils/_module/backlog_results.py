@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_entries import RangeSummary
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_run import Outcome
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.run import Outcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import results
 
@@ -26,7 +26,7 @@ def result(outcome: Outcome) -> dict[str, t.Any]:
         rows = [{**row, "offset": None} for row in rows]
     return {
         "ranges": [_row(each) for each in outcome.ranges],
-        "topics": backlog_topics.lines(backlog.topics),
+        "topics": destination_topics.lines(backlog.topics),
         "held_back": sorted(topic.name for topic in backlog.topics if topic.held_back and not topic.restored),
         "entries": rows,
         "summary": _summary(outcome),
@@ -65,7 +65,7 @@ def _summary(outcome: Outcome) -> list[str]:
             )
         if its[1:]:
             lines.append(f"{topic:<{width}}  {'all':>9}  {'':>12}  {'':>12}  {_amounts(its, is_done)}")
-    return lines + [f"  {line}" for line in backlog_topics.lines(outcome.backlog.topics)]
+    return lines + [f"  {line}" for line in destination_topics.lines(outcome.backlog.topics)]
 
 
 def _amounts(its: t.Collection[RangeSummary], is_done: bool) -> str:
@@ -93,4 +93,4 @@ def _lines(backlog: Backlog | None) -> list[str]:
         f"{each.source}: {each.start} to {each.end} -> {each.destination}" + ("" if each.done is None else ", copied")
         for each in backlog.ranges
     ]
-    return [*ranges, *backlog_topics.lines(backlog.topics)]
+    return [*ranges, *destination_topics.lines(backlog.topics)]

@@ -34,7 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.stretc
     stretches_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim, finding
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.elsewhere import Looked, look, places
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.elsewhere import Looked, look, places
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, silent

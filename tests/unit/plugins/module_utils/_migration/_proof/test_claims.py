@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import MATCHINGS
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import claims
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, GroupReading

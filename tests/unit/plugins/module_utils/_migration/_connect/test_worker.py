@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import connect_worker
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_worker import RestStore
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import worker
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.worker import RestStore
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -21,9 +21,9 @@ SOURCE = {"connector.class": f"{PACKAGE}.MirrorSourceConnector", "source.cluster
 
 
 def check(monkeypatch, config, policy):
-    monkeypatch.setattr(connect_worker.connect_rest, "check", lambda _rest: "4.3.0")
-    monkeypatch.setattr(connect_worker.connect_rest, "wait_until_stopped", lambda _rest, _connector: None)
-    monkeypatch.setattr(connect_worker.connect_rest, "read_config", lambda _rest, _connector: config)
+    monkeypatch.setattr(worker.connect_rest, "check", lambda _rest: "4.3.0")
+    monkeypatch.setattr(worker.connect_rest, "wait_until_stopped", lambda _rest, _connector: None)
+    monkeypatch.setattr(worker.connect_rest, "read_config", lambda _rest, _connector: config)
     RestStore(ConnectRest("http://127.0.0.1:1"), "mirror", policy).check()
 
 
@@ -69,6 +69,6 @@ def test_only_offsets_of_the_same_source_are_read(monkeypatch):
         ({**where, "extra": 1}, {"offset": 9}),
         ({"filename": "/x"}, {"position": 3}),
     ]
-    monkeypatch.setattr(connect_worker.connect_rest, "read_offsets", lambda _rest, _connector: told)
+    monkeypatch.setattr(worker.connect_rest, "read_offsets", lambda _rest, _connector: told)
     store = RestStore(ConnectRest("http://127.0.0.1:1"), "mirror", ReplicationPolicy("src", ""))
     assert store.read().offsets == {TopicPartition("orders", 0): 7}

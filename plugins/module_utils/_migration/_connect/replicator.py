@@ -11,8 +11,8 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import running_workers
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import last_records
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import running_workers
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_offsets import ConnectorKey
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection

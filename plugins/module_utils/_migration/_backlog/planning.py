@@ -11,10 +11,12 @@ import hashlib
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_obstacles as obstacles
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_ranges as ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_topics import Pair, plan_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles, ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.destination_topics import (
+    Pair,
+    plan_topics,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.snapshot import check_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.claims import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.claims import (
     Claims,
     check_clusters,
     entries_to_prove,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.comparison import findings
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import findings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry

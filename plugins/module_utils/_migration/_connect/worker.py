@@ -11,7 +11,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import connect_rest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import Changes, Found
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Changes, Found
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition

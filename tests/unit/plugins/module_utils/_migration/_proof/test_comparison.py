@@ -27,8 +27,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.compar
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import comparison, elsewhere
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.comparison import Case, findings
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import comparison, elsewhere
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import Case, findings
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions

@@ -11,14 +11,17 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import handover
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import Changes, Found
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.handover import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import handover
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.handover import (
     Handover,
     hand_over,
     take_back,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.replicator import Offsets, Replicator
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.replicator import (
+    Offsets,
+    Replicator,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Changes, Found
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import ConnectReceipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused

@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.comparison import Case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import Case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import same, text
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection

@@ -11,18 +11,18 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import (
-    Store,
-    check_read_back,
-    check_stopped,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_topic import TopicStore
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_worker import RestStore
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.replicator import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.replicator import (
     Offsets,
     Replicator,
     stopped_at,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import (
+    Store,
+    check_read_back,
+    check_stopped,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.topic import TopicStore
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.worker import RestStore
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import (
     ConnectEntry,
     ConnectReceipt,

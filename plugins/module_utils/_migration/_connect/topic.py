@@ -12,15 +12,15 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import NewTopic, create_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import (
+    Changes,
+    Found,
+    check_stopped,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import (
     check_policy,
     last_records,
     remove,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.connect_stores import (
-    Changes,
-    Found,
-    check_stopped,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection

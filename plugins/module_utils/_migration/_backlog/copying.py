@@ -10,9 +10,9 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog import Options
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_progress import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.progress import (
     read_progress,
     watched,
 )
@@ -45,7 +45,7 @@ def carry_out(
         return dataclasses.replace(backlog, topics=topics)
 
     say("making topics and holding their retention back")
-    topics, largest = backlog_topics.prepare(destination, backlog.topics, lambda noted: save(with_topics(noted)))
+    topics, largest = destination_topics.prepare(destination, backlog.topics, lambda noted: save(with_topics(noted)))
     backlog = with_topics(topics)
     left = sum(each.end - each.start for each in backlog.ranges)
     if left:
@@ -71,7 +71,7 @@ def restore_topics(backlog: Backlog, destination: Connection, names: t.Collectio
     """Give these topics back what was held back. predict: only tell what would be."""
     held = [topic for topic in backlog.topics if topic.name in names and topic.held_back and not topic.restored]
     if not predict:
-        backlog_topics.restore(destination, held)
+        destination_topics.restore(destination, held)
     return _marked(backlog, held, restored=True)
 
 
@@ -81,7 +81,7 @@ def hold_again(backlog: Backlog, destination: Connection, names: t.Collection[st
     marked = _marked(backlog, restored, restored=False)
     if save is not None and restored:
         save(marked)
-        backlog_topics.hold(destination, restored)
+        destination_topics.hold(destination, restored)
     return marked
 
 

@@ -6,7 +6,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_progress import Amount, Pace, amounts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.progress import (
+    Amount,
+    Pace,
+    amounts,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition

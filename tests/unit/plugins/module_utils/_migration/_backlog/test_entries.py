@@ -10,9 +10,9 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog_obstacles
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_entries import entries, summaries
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_ranges import open_ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import entries, summaries
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.ranges import open_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -79,6 +79,6 @@ def test_disks_that_are_too_small_are_told(monkeypatch, free, refused):
     planned = backlog(None)  # half of the log
     if refused:
         with pytest.raises(BrokerError, match="about 4 MB are to be copied, and 3 MB are free"):
-            backlog_obstacles.check_room(planned, CLUSTER, CLUSTER)
+            obstacles.check_room(planned, CLUSTER, CLUSTER)
     else:
-        backlog_obstacles.check_room(planned, CLUSTER, CLUSTER)
+        obstacles.check_room(planned, CLUSTER, CLUSTER)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import backlog as planning
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import (
-    backlog_copy,
-    backlog_entries,
-    backlog_obstacles,
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
+    copying,
+    entries,
+    obstacles,
+    planning,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog import Options
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_copy import Save
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.backlog_entries import RangeSummary
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copying import Save
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -78,32 +78,32 @@ def run(
     else:
         backlog = before
         warnings += planning.check_known(before, snapshot, wanted, source, destination, options)
-    sizes = backlog_obstacles.sizes(backlog, source)
+    sizes = obstacles.sizes(backlog, source)
     if save is not None and not backlog.is_done:
-        backlog = backlog_copy.carry_out(backlog, source, destination, options, save, say)
-    entries = backlog_entries.entries(backlog, wanted, options.on_uncommitted)
+        backlog = copying.carry_out(backlog, source, destination, options, save, say)
+    planned = entries.entries(backlog, wanted, options.on_uncommitted)
     plan = None
     if backlog.is_done:
-        made = Plan(backlog.source_id, backlog.destination_id, backlog.snapshot, tuple(entries))
+        made = Plan(backlog.source_id, backlog.destination_id, backlog.snapshot, tuple(planned))
         plan = with_expected(made, destination, earlier.plan, earlier.receipt)
-        stands = backlog_entries.standing_of_groups(backlog, entries, destination)
+        stands = entries.standing_of_groups(backlog, planned, destination)
         everything = {topic.name for topic in backlog.topics}
         if not options.restore_retention:  # after a rollback
-            backlog = backlog_copy.hold_again(backlog, destination, stands.ahead, save)
+            backlog = copying.hold_again(backlog, destination, stands.ahead, save)
         names = everything if options.restore_retention else stands.past
-        restored = backlog_copy.restore_topics(backlog, destination, names, predict=save is None)
+        restored = copying.restore_topics(backlog, destination, names, predict=save is None)
         if save is not None and restored != backlog:
             save(restored)
         if save is not None and stands.past == everything:
-            warnings += backlog_copy.remove_progress(backlog, destination)
+            warnings += copying.remove_progress(backlog, destination)
         backlog = restored
     will_copy = save is None and not backlog.is_done
-    ranges = backlog_entries.summaries(backlog, wanted, sizes, options.on_uncommitted)
+    ranges = entries.summaries(backlog, wanted, sizes, options.on_uncommitted)
     return Outcome(
         before,
         backlog,
         ranges,
-        entries,
+        planned,
         plan,
         backlog != before or will_copy,
         warnings + _lost(ranges) + _notes(backlog),
