@@ -73,7 +73,7 @@ EXAMPLES = r"""
 - name: Go on only when nothing is
   ansible.builtin.assert:
     that: migration.problems | length == 0
-    fail_msg: "{{ migration.problems }}"
+    fail_msg: "{{ migration.problems | join('\n') }}"
 """
 
 RETURN = r"""
