@@ -149,11 +149,12 @@ def test_round_by_round_while_a_group_moves_on(mirrored, orders, controller):
 
 def test_a_later_offset_at_the_destination_is_never_kept_in_silence(mirrored, orders, controller):
     source, destination, copy = mirrored.source, mirrored.destination, mirrored.copy_of(orders)
-    other = f"{orders}-other"
-    groups = {"groups": [orders, other], "replication_policy": mirrored.policy}
-    commit(source, orders, {(orders, 1): 50})
-    commit(source, other, {(orders, 1): 60})
-    commit(destination, orders, {(copy, 1): 90})  # by somebody else
+    other, third = f"{orders}-other", f"{orders}-third"
+    groups = {"groups": [orders, other, third], "replication_policy": mirrored.policy}
+    for group, offset in ((orders, 50), (other, 60), (third, 55)):
+        commit(source, group, {(orders, 1): offset})
+    for group, offset in ((orders, 90), (third, 80)):
+        commit(destination, group, {(copy, 1): offset})  # by somebody else
     refused = failed(controller.sync_mirror_maker_groups(**groups))
     says(refused, "this would be a rewind from 90 to 50", "Set on_rewind to rewind")
     assert other not in list_groups(destination)
@@ -161,7 +162,7 @@ def test_a_later_offset_at_the_destination_is_never_kept_in_silence(mirrored, or
     says(kept, f"{orders} {copy}-1: left at 90, it would be a rewind from 90 to 50 (on_rewind: keep)")
     assert mirrored.is_exact(other, orders)
     followed = done(controller.sync_mirror_maker_groups(on_rewind="rewind", **groups)).output
-    says(followed, f"{orders} {copy}-1: taken back from 90 to 50")
+    says(followed, f'{orders} {copy}-1: taken back from 90 to 50"', f'"{third} {copy}-1: taken back from 80 to 55"')
     assert mirrored.is_exact(orders, orders)
 
 
