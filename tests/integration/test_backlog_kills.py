@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import bisect
-import functools
 import os
 import random
 import shutil
@@ -35,12 +34,11 @@ from demo.clients import (
     read,
 )
 from demo.sandbox import start
-from tests.support.killing import dies_in, gone, python_workers
+from tests.support.killing import dies_copying, gone, python_workers
 from tests.support.modules import Migration, kill, outcome, spawn, succeeds
 from tests.support.scanning import MARK
 from tests.support.spark import java_processes, standalone
 
-USE_CASE = "ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog"
 RECORDS = 15_000  # of each partition: enough for two tasks
 COMMITS = ((100, 7000, 0, 3), (20, 14_990, 9000, 12_000))
 QUICK = {"spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
@@ -140,14 +138,10 @@ def copy(source, destination, orders, topic, tmp_path):
     return Copy(tmp_path / "migration", source, destination, orders, topic)
 
 
-def killed_in(function):
-    return functools.partial(dies_in, f"{USE_CASE}.{function}")
-
-
 def test_who_runs_it_is_killed(destination, copy, topic, mark):
-    copy.backlog(via=killed_in("copying.carry_out"))
+    copy.backlog(via=dies_copying("copying.carry_out"))
     assert copy.copy_file.exists()
-    copy.backlog(via=killed_in("copying.open_session"))
+    copy.backlog(via=dies_copying("copying.open_session"))
     assert partitions_of(destination, topic) == [0, 1, 2, 3]
 
     first = copy.begun(seconds=30)
@@ -159,7 +153,7 @@ def test_who_runs_it_is_killed(destination, copy, topic, mark):
     gone(mark)
     assert copy.copied() < copy.all
 
-    copy.backlog(via=killed_in("run.with_expected"))
+    copy.backlog(via=dies_copying("run.with_expected"))
     assert copy.known().is_done and not copy.plan_file.exists()
     gone(mark)
     copy.check(copy.backlog()["entries"])
@@ -176,7 +170,7 @@ def test_progress_is_removed_when_groups_are_past_the_backlog(destination, copy,
             group,
             {(topic, partition): end for partition, (_start, end) in log_bounds(destination, topic).items()},
         )
-    copy.backlog(via=killed_in("copying.remove_progress"))
+    copy.backlog(via=dies_copying("copying.remove_progress"))
     assert all(each.restored for each in copy.known().topics)
     assert copy.backlog()["changed"] is False
     assert progress not in list_groups(destination)

@@ -58,7 +58,7 @@ def test_settings_are_held_back_until_every_group_is_past(migration, source, des
 
     done = migration.backlog(diff=True)
     assert predicted.keys() == done.keys()
-    for name in ("changed", "copy", "plan"):
+    for name in ("changed", "copy", "plan", "topics"):
         assert predicted[name] == done[name]
     assert [each | {"copied": None} for each in done["ranges"]] == predicted["ranges"]
     assert [each | {"offset": None} for each in done["entries"]] == predicted["entries"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import json
 import multiprocessing
 import os
@@ -116,6 +117,12 @@ def dies_in(function: str, module: str, **options: t.Any) -> None:
         check=False,
     )
     assert done.returncode == -signal.SIGKILL, done.stdout
+
+
+def dies_copying(function: str) -> t.Callable[..., None]:
+    """The same for kafka_backlog_copy, and a function of a file of its use case."""
+    room = "ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog"
+    return functools.partial(dies_in, f"{room}.{function}")
 
 
 def gone(word: str, seconds: float = 60.0) -> None:

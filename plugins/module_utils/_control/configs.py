@@ -115,14 +115,17 @@ def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mappin
             time.sleep(0.1)
 
 
-def create_topics(connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool = False) -> None:
+def create_topics(
+    connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool = False
+) -> dict[str, TopicConfigs]:
     """Make these topics; one that is there already is left as it is. Returns when each partition has a leader.
 
-    validate_only: the brokers only say whether they would. Raises NotAuthorized naming the topics without ACL TOPIC
+    -> the settings of those that are made, where the user may know them (ACL TOPIC DESCRIBE_CONFIGS).
+    validate_only: the brokers only say whether they would, and what these would be. Raises NotAuthorized naming the topics without ACL TOPIC
     CREATE, or BrokerError for the first topic that is refused; the others are made all the same.
     """
 
-    def create(client: KafkaAdminClient) -> None:
+    def create(client: KafkaAdminClient) -> dict[str, TopicConfigs]:
         controller = metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
         rows: dict[str, t.Any] = {}
         for batch in _batches(topics):
@@ -131,11 +134,12 @@ def create_topics(connection: Connection, topics: t.Mapping[str, NewTopic], vali
         there = errors.TopicAlreadyExistsError.errno
         rows = {name: row for name, row in rows.items() if row.error_code != there}
         _raise_for(connection, rows, "CREATE", "the topic cannot be created")
+        return {name: _configs(row.configs) for name, row in rows.items() if row.configs}
 
-    if topics:
-        attempt(connection, create)
+    made = attempt(connection, create) if topics else {}
     if topics and not validate_only:
         _await_leaders(connection, list(topics))
+    return made
 
 
 def _await_leaders(connection: Connection, topics: t.Sequence[str]) -> None:

@@ -90,8 +90,8 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[P
         else:
             factor = min(brokers, replicas[pair.source])
             made.append(_missing(pair, counts[pair.source], factor, its.own))
-    create_topics(destination, _to_create(made), validate_only=True)
-    return made
+    told = create_topics(destination, _to_create(made), validate_only=True)
+    return [_with_limits(topic, told[topic.name]) if topic.name in told else topic for topic in made]
 
 
 def prepare(
@@ -194,7 +194,7 @@ def _missing(pair: Pair, partitions: int, replication_factor: int, own: t.Mappin
 
 
 def _with_limits(topic: BacklogTopic, there: TopicConfigs) -> BacklogTopic:
-    """Which limits a topic has is known only when it is there; what stood there is written down once."""
+    """The limits of a topic that is made are its brokers'; what stood there is written down once."""
     if topic.created is None or not topic.held_back:
         return topic
     return dataclasses.replace(topic, held_back=_limits(there) | topic.held_back)
