@@ -192,8 +192,15 @@ ranges:
       type: int
       returned: success
       sample: 0
+    left:
+      description: How many offsets are left alone, because no group has committed anything of the partition.
+      type: int
+      returned: success
+      sample: 0
     reason:
-      description: V(expired) where records are lost, V(nothing_to_copy) where the groups are at the end, else null.
+      description:
+        - V(expired) where records are lost, V(uncommitted) where they are left alone, V(nothing_to_copy) where the groups are at
+          the end, else null.
       type: str
       returned: success
       sample: null

@@ -164,7 +164,16 @@ def test_a_partition_without_a_commit_is_left_alone_until_told_otherwise(source,
     migration.snapshot(topic)
     result = migration.backlog()
     assert [(each["verdict"], each["offset"]) for each in result["entries"]] == [("exact", 0), ("uncommitted", None)]
-    assert [each["copied"] for each in result["ranges"]] == [6, 0]
+    assert [(each["copied"], each["left"], each["reason"]) for each in result["ranges"]] == [
+        (6, 0, None),
+        (0, 10, "uncommitted"),
+    ]
+    assert any(f"left alone (on_uncommitted: ignore): {topic} {topic}-1." in line for line in result["warnings"])
+    assert any("no group has committed anything: 10 offsets are left alone" in line for line in result["summary"])
+    again = migration.backlog()
+    assert (
+        again["changed"] is False and again["summary"][-1] == "An earlier run has copied this. Nothing is copied now."
+    )
     entries = migration.backlog(on_uncommitted="end")["entries"]
     assert [(each["verdict"], each["offset"]) for each in entries] == [("exact", 0), ("requested", 0)]
     files = migration.files()

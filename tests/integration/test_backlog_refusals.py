@@ -31,6 +31,7 @@ from demo.clients import (
     read,
 )
 from tests.support.consumers import content, open_transaction, unconsumed
+from tests.support.killing import dies_copying
 from tests.support.modules import Migration, refuses
 from tests.support.rights import grant, revoke
 
@@ -245,6 +246,12 @@ class TestFiles:
         known.snapshot(orders)
         assert "the source's groups have moved since the copy was planned" in refused()
 
+    def test_a_group_that_has_moved_is_named(self, refused, migration, source, orders):
+        migration.backlog(via=dies_copying("copying.carry_out"))
+        commit(source, orders, {(orders, 0): 6})
+        migration.snapshot(orders)
+        assert f"{orders} stands at 6 of {orders}-0, where no group stood then" in refused()
+
     def test_another_topic_map(self, refused, known, orders):
         message = refused(topic_map=[{"name": orders, "to": f"{orders}-new"}])
         assert f"planned without {orders}-0 as {orders}-new-0" in message
@@ -263,6 +270,7 @@ class TestFiles:
         known.backlog(check=True)
         name = f"{self.name_of(known, orders, source, destination)}-progress-0"
         commit(destination, name, {(orders, 0): (7, "2 6 2 0|5:0")})
+        produce(destination, orders, [Message(b"copied")])  # not a reason to write behind it
         message = refused()
         assert f"group {name}: this copy was begun already, and its copy file is missing" in message
 

@@ -67,7 +67,7 @@ def test_the_main_job(source, destination, orders, controller):
 
     real = done(controller.migrate_backlog("--diff", groups=[orders]))
     assert ranges(real.output) == ranges(dry.output)
-    assert "2 proved, 0 without records, 15 records compared." in real.output
+    assert "2 proved, 0 without records, 15 records compared, each for every group" in real.output
     assert f"Settings are held back of {orders}." in real.output and DRY_RUN not in real.output
     assert sorted(file.name for file in home(controller).iterdir()) == FILES
     assert {file.stat().st_mode & 0o777 for file in home(controller).iterdir()} == {0o600}

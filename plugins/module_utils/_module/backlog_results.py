@@ -45,6 +45,7 @@ def _row(each: RangeSummary) -> dict[str, t.Any]:
         "bytes": each.bytes,
         "groups": list(each.groups),
         "lost": each.lost,
+        "left": each.left,
         "reason": each.reason,
         "copied": its.done and its.done.records,
     }
@@ -65,7 +66,9 @@ def _summary(outcome: Outcome) -> list[str]:
             )
         if its[1:]:
             lines.append(f"{topic:<{width}}  {'all':>9}  {'':>12}  {'':>12}  {_amounts(its, is_done)}")
-    return lines + [f"  {line}" for line in destination_topics.lines(outcome.backlog.topics)]
+    lines += [f"  {line}" for line in destination_topics.lines(outcome.backlog.topics)]
+    was_done = outcome.before is not None and outcome.before.is_done
+    return [*lines, "An earlier run has copied this. Nothing is copied now."] if was_done else lines
 
 
 def _amounts(its: t.Collection[RangeSummary], is_done: bool) -> str:
@@ -83,6 +86,8 @@ def _from(each: RangeSummary) -> str:
     groups = ", ".join(each.groups[:_GROUPS]) + (f" and {more} more" if more > 0 else "")
     lost = f"{each.lost} offsets before the start have expired, and are lost" if each.lost else ""
     nothing = "nothing to copy" if each.range.start == each.range.end else ""
+    if each.left:
+        nothing = f"no group has committed anything: {each.left} offsets are left alone"
     return "; ".join(part for part in (groups, lost, nothing) if part)
 
 

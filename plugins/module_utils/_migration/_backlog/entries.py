@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What a backlog's copy means for every group, and for people. Pure but for reading what groups have committed."""
+"""What a backlog's copy means for every group, and for people. Pure but for reading what groups have committed, and logs' ends."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.ranges import standing
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
@@ -22,20 +22,25 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerp
 
 class RangeSummary(t.NamedTuple):
     """What is copied of one partition. groups: those that stand at its start, or further back. lost: how many of their
-    offsets have left the source's log before. bytes: about; None where nobody tells. reason: expired, nothing_to_copy or
-    None."""
+    offsets have left the source's log before. left: how many offsets are left alone, for no group has committed there.
+    bytes: about; None where nobody tells. reason: expired, uncommitted, nothing_to_copy or None."""
 
     range: BacklogRange
     groups: tuple[str, ...]
     lost: int
+    left: int
     bytes: int | None
     reason: str | None
 
 
 def summaries(
-    backlog: Backlog, wanted: t.Iterable[Draft], sizes: t.Mapping[TopicPartition, int | None], on_uncommitted: str
+    backlog: Backlog,
+    wanted: t.Iterable[Draft],
+    sizes: t.Mapping[TopicPartition, int | None],
+    left: t.Mapping[TopicPartition, int],
+    on_uncommitted: str,
 ) -> list[RangeSummary]:
-    """One for each partition, in order."""
+    """One for each partition, in order. left: see left_alone()."""
     stands: dict[TopicPartition, list[tuple[int, str]]] = {}
     ranges = {each.source: each for each in backlog.ranges}
     for draft in wanted:
@@ -47,11 +52,20 @@ def summaries(
     for where, each in sorted(ranges.items()):
         first = [(offset, group) for offset, group in stands.get(where, []) if offset <= each.start]
         lost = max((each.start - offset for offset, _group in first), default=0)
-        reason = "expired" if lost else "nothing_to_copy" if each.start == each.end else None
+        nothing = "uncommitted" if left.get(where) else "nothing_to_copy" if each.start == each.end else None
+        groups = tuple(sorted(group for _offset, group in first))
         found.append(
-            RangeSummary(each, tuple(sorted(group for _offset, group in first)), lost, sizes.get(where), reason)
+            RangeSummary(each, groups, lost, left.get(where, 0), sizes.get(where), "expired" if lost else nothing)
         )
     return found
+
+
+def left_alone(backlog: Backlog, planned: t.Iterable[PlanEntry], source: Connection) -> dict[TopicPartition, int]:
+    """How many offsets there are in partitions that no group has committed, and that are therefore not copied."""
+    standing_there = {entry.partition for entry in planned if entry.verdict is not Verdict.UNCOMMITTED}
+    alone = {each.source: each.end for each in backlog.ranges if each.destination not in standing_there}
+    bounds = positions.partition_bounds(source, list(alone)) if alone else {}
+    return {where: max(0, alone[where] - its.log_start) for where, its in bounds.items()}
 
 
 def entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: str) -> list[PlanEntry]:

@@ -72,20 +72,21 @@ def plan(
         for here, there in sorted(names.items())
     ]
     made = plan_topics(source, destination, pairs)
-    existing = {topic.name for topic in made if topic.created is None}
-    ends = ranges.ends(destination, found, existing, options.append)
-    backlog = Backlog(
+    planned = Backlog(
         _name(source_id, destination_id, snapshot, found),
         source_id,
         destination_id,
         snapshot.digest(),
         tuple(made),
-        tuple(
-            dataclasses.replace(each, begin=ends[each.destination]) for each in ranges.dealt_out(found, options.spark)
-        ),
+        tuple(ranges.dealt_out(found, options.spark)),
     )
-    obstacles.check_rights(backlog, source, destination, {draft.group for draft in wanted})
-    obstacles.check_unknown(backlog, destination)
+    obstacles.check_rights(planned, source, destination, {draft.group for draft in wanted})
+    # Before anything that the copy itself may have written stands in its way.
+    obstacles.check_unknown(planned, destination)
+    existing = {topic.name for topic in made if topic.created is None}
+    ends = ranges.ends(destination, found, existing, options.append)
+    begun = tuple(dataclasses.replace(each, begin=ends[each.destination]) for each in planned.ranges)
+    backlog = dataclasses.replace(planned, ranges=begun)
     obstacles.check_room(backlog, source, destination)
     obstacles.check_spark(backlog, options.spark)
     return backlog
@@ -94,7 +95,7 @@ def plan(
 def check_known(
     known: Backlog,
     snapshot: Snapshot,
-    wanted: t.Iterable[Draft],
+    wanted: t.Sequence[Draft],
     source: Connection,
     destination: Connection,
     options: Options,
@@ -113,7 +114,8 @@ def check_known(
     if snapshot.digest() != known.snapshot:
         raise Refused(
             "the source's groups have moved since the copy was planned, or other groups or topics are selected now",
-            why=f"it was planned from snapshot {known.snapshot}, and this one is {snapshot.digest()}",
+            why=_difference(known, wanted)
+            or f"it was planned from snapshot {known.snapshot}, and this one is {snapshot.digest()}",
             remedy="select what it was planned for and stop the groups, or copy into another directory",
         )
     ranges_of = {each.source: each for each in known.ranges}
@@ -144,6 +146,22 @@ def check_known(
             remedy="stop the producers, and copy into another directory, or set live to copy to the end that was fixed",
         )
     return [f"{said}: what came later is not copied."]
+
+
+def _difference(known: Backlog, wanted: t.Iterable[Draft]) -> str | None:
+    """The first commit that cannot have been there when the copy was planned; the file has no more of groups than where they stood."""
+    ranges_of = {each.source: each for each in known.ranges}
+    for draft in wanted:
+        its = ranges_of.get(draft.source_partition)
+        if draft.committed is None:
+            continue
+        if its is None:
+            return f"{draft.source_group} has committed {draft.source_partition}, which was not planned"
+        if its.start <= draft.offset < its.end and draft.offset not in its.boundaries:
+            return (
+                f"{draft.source_group} stands at {draft.offset} of {draft.source_partition}, where no group stood then"
+            )
+    return None
 
 
 def _check_names(wanted: t.Iterable[Draft]) -> None:

@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
 
 class Earlier(t.NamedTuple):
@@ -98,7 +99,8 @@ def run(
             warnings += copying.remove_progress(backlog, destination)
         backlog = restored
     will_copy = save is None and not backlog.is_done
-    ranges = entries.summaries(backlog, wanted, sizes, options.on_uncommitted)
+    left = entries.left_alone(backlog, planned, source)
+    ranges = entries.summaries(backlog, wanted, sizes, left, options.on_uncommitted)
     return Outcome(
         before,
         backlog,
@@ -106,7 +108,7 @@ def run(
         planned,
         plan,
         backlog != before or will_copy,
-        warnings + _lost(ranges) + _notes(backlog),
+        warnings + _lost(ranges) + _uncommitted(ranges, planned) + _notes(backlog),
     )
 
 
@@ -116,6 +118,25 @@ def _lost(ranges: t.Iterable[RangeSummary]) -> list[str]:
     named = [f"{each.range.source} ({each.lost} offsets of {', '.join(each.groups)})" for each in lost[:5]]
     more = f" and {len(lost) - 5} more partitions" if lost[5:] else ""
     return [f"Unconsumed records have left the source's logs, and are lost: {', '.join(named)}{more}."] if lost else []
+
+
+def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[str]:
+    """Where records are, and a group of the topic has committed nothing."""
+    holding = {
+        each.range.destination: each.range.source for each in ranges if each.left or each.range.start < each.range.end
+    }
+    alone = [
+        f"{entry.group} {holding[entry.partition]}"
+        for entry in planned
+        if entry.verdict is Verdict.UNCOMMITTED and entry.partition in holding
+    ]
+    if not alone:
+        return []
+    more = f" and {len(alone) - 5} more" if alone[5:] else ""
+    return [
+        f"Without a commit at the source, and left alone (on_uncommitted: ignore): {', '.join(alone[:5])}{more}. "
+        + "What no group has committed anything of is not copied; elsewhere these groups begin by their auto.offset.reset."
+    ]
 
 
 def _notes(backlog: Backlog) -> list[str]:

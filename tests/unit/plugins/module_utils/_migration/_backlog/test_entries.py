@@ -51,7 +51,7 @@ def test_a_group_stands_where_its_first_record_was_copied_to(offset, place):
 
 
 def test_who_sets_the_start_and_what_is_lost():
-    found = summaries(DONE, [group("early", 5), group("first", 20), group("late", 30)], {HERE: 7}, "ignore")
+    found = summaries(DONE, [group("early", 5), group("first", 20), group("late", 30)], {HERE: 7}, {}, "ignore")
     assert [(each.groups, each.lost, each.bytes, each.reason) for each in found] == [
         (("early", "first"), 15, 7, "expired")
     ]
