@@ -120,9 +120,9 @@ def create_topics(
 ) -> dict[str, TopicConfigs]:
     """Make these topics; one that is there already is left as it is. Returns when each partition has a leader.
 
-    -> the settings of those that are made, where the user may know them (ACL TOPIC DESCRIBE_CONFIGS).
-    validate_only: the brokers only say whether they would, and what these would be. Raises NotAuthorized naming the topics without ACL TOPIC
-    CREATE, or BrokerError for the first topic that is refused; the others are made all the same.
+    validate_only: the brokers only say whether they would. -> the settings of those that are, or would be, made, as far as
+    the user may know them (ACL TOPIC DESCRIBE_CONFIGS). Raises NotAuthorized naming the topics without ACL TOPIC CREATE, or
+    BrokerError for the first topic that is refused; the others are made all the same.
     """
 
     def create(client: KafkaAdminClient) -> dict[str, TopicConfigs]:
