@@ -35,3 +35,8 @@ def counted(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+
+
+def first_of(names: t.Sequence[str], most: int, more: str = "more") -> str:
+    """So many names at most, and how many there are besides, such as "a, b and 3 more"."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} {more}" if names[most:] else "")

@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.run import Outcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import results
 
 _GROUPS = 3  # that a line names
@@ -82,8 +83,7 @@ def _amounts(its: t.Collection[RangeSummary], is_done: bool) -> str:
 
 def _from(each: RangeSummary) -> str:
     """Which groups set the start, and what is to be said of it."""
-    more = len(each.groups) - _GROUPS
-    groups = ", ".join(each.groups[:_GROUPS]) + (f" and {more} more" if more > 0 else "")
+    groups = first_of(each.groups, _GROUPS)
     lost = f"{each.lost} offsets before the start have expired, and are lost" if each.lost else ""
     nothing = "nothing to copy" if each.range.start == each.range.end else ""
     if each.left:

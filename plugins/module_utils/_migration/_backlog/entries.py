@@ -2,13 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What a backlog's copy means for every group, and for people. Pure but for reading what groups have committed, and logs' ends."""
+"""What a backlog's copy means for every group, and for people. Pure but for reading what groups have committed."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.ranges import standing
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
@@ -37,10 +38,10 @@ def summaries(
     backlog: Backlog,
     wanted: t.Iterable[Draft],
     sizes: t.Mapping[TopicPartition, int | None],
-    left: t.Mapping[TopicPartition, int],
+    bounds: t.Mapping[TopicPartition, Bounds],
     on_uncommitted: str,
 ) -> list[RangeSummary]:
-    """One for each partition, in order. left: see left_alone()."""
+    """One for each partition, in order. bounds: of the source's logs."""
     stands: dict[TopicPartition, list[tuple[int, str]]] = {}
     ranges = {each.source: each for each in backlog.ranges}
     for draft in wanted:
@@ -52,20 +53,11 @@ def summaries(
     for where, each in sorted(ranges.items()):
         first = [(offset, group) for offset, group in stands.get(where, []) if offset <= each.start]
         lost = max((each.start - offset for offset, _group in first), default=0)
-        nothing = "uncommitted" if left.get(where) else "nothing_to_copy" if each.start == each.end else None
+        left = 0 if where in stands else max(0, each.end - bounds[where].log_start)
+        nothing = "uncommitted" if left else "nothing_to_copy" if each.start == each.end else None
         groups = tuple(sorted(group for _offset, group in first))
-        found.append(
-            RangeSummary(each, groups, lost, left.get(where, 0), sizes.get(where), "expired" if lost else nothing)
-        )
+        found.append(RangeSummary(each, groups, lost, left, sizes.get(where), "expired" if lost else nothing))
     return found
-
-
-def left_alone(backlog: Backlog, planned: t.Iterable[PlanEntry], source: Connection) -> dict[TopicPartition, int]:
-    """How many offsets there are in partitions that no group has committed, and that are therefore not copied."""
-    standing_there = {entry.partition for entry in planned if entry.verdict is not Verdict.UNCOMMITTED}
-    alone = {each.source: each.end for each in backlog.ranges if each.destination not in standing_there}
-    bounds = positions.partition_bounds(source, list(alone)) if alone else {}
-    return {where: max(0, alone[where] - its.log_start) for where, its in bounds.items()}
 
 
 def entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: str) -> list[PlanEntry]:

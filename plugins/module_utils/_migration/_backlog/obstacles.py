@@ -11,9 +11,9 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
     groups,
     permissions,
-    positions,
     storage,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups, transactional_id
@@ -62,10 +62,12 @@ def check_unknown(backlog: Backlog, destination: Connection) -> None:
             )
 
 
-def check_room(backlog: Backlog, source: Connection, destination: Connection) -> None:
+def check_room(
+    backlog: Backlog, source: Connection, destination: Connection, bounds: t.Mapping[TopicPartition, Bounds]
+) -> None:
     """Raise Refused where the destination's disks are too small, as far as brokers tell."""
     room = storage.usable_bytes(destination)
-    known = [size for size in sizes(backlog, source).values() if size is not None]
+    known = [size for size in sizes(backlog, source, bounds).values() if size is not None]
     if room is not None and sum(known) > sum(room.values()):
         raise BrokerError(
             f"about {sum(known) >> 20} MB are to be copied, and {sum(room.values()) >> 20} MB are free",
@@ -80,12 +82,16 @@ def check_spark(backlog: Backlog, options: SparkOptions) -> None:
         raise InvalidInput(why.removesuffix("."))
 
 
-def sizes(backlog: Backlog, source: Connection) -> dict[TopicPartition, int | None]:
-    """About how many bytes each range has on the source's disks, by its share of the offsets; None where nobody tells."""
+def sizes(
+    backlog: Backlog, source: Connection, bounds: t.Mapping[TopicPartition, Bounds]
+) -> dict[TopicPartition, int | None]:
+    """About how many bytes each range has on the source's disks, by its share of the offsets; None where nobody tells.
+
+    bounds: of the source's logs.
+    """
     found = storage.log_sizes(source, [each.source for each in backlog.ranges])
     if found is None:
         return {each.source: None for each in backlog.ranges}
-    bounds = positions.partition_bounds(source, [each.source for each in backlog.ranges])
     result: dict[TopicPartition, int | None] = {}
     for each in backlog.ranges:
         its = bounds[each.source]

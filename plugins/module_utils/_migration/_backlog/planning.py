@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 
@@ -87,7 +88,7 @@ def plan(
     ends = ranges.ends(destination, found, existing, options.append)
     begun = tuple(dataclasses.replace(each, begin=ends[each.destination]) for each in planned.ranges)
     backlog = dataclasses.replace(planned, ranges=begun)
-    obstacles.check_room(backlog, source, destination)
+    obstacles.check_room(backlog, source, destination, bounds)
     obstacles.check_spark(backlog, options.spark)
     return backlog
 
@@ -111,14 +112,14 @@ def check_known(
                 f"the copy was planned for {kind} cluster {expected}, and this is cluster {found}",
                 remedy="use another copy file for other clusters (another directory)",
             )
+    ranges_of = {each.source: each for each in known.ranges}
     if snapshot.digest() != known.snapshot:
         raise Refused(
             "the source's groups have moved since the copy was planned, or other groups or topics are selected now",
-            why=_difference(known, wanted)
+            why=_difference(ranges_of, wanted)
             or f"it was planned from snapshot {known.snapshot}, and this one is {snapshot.digest()}",
             remedy="select what it was planned for and stop the groups, or copy into another directory",
         )
-    ranges_of = {each.source: each for each in known.ranges}
     ends = positions.partition_bounds(source, list(ranges_of))
     for draft in wanted:
         its = ranges_of.get(draft.source_partition)
@@ -148,9 +149,8 @@ def check_known(
     return [f"{said}: what came later is not copied."]
 
 
-def _difference(known: Backlog, wanted: t.Iterable[Draft]) -> str | None:
-    """The first commit that cannot have been there when the copy was planned; the file has no more of groups than where they stood."""
-    ranges_of = {each.source: each for each in known.ranges}
+def _difference(ranges_of: t.Mapping[TopicPartition, BacklogRange], wanted: t.Iterable[Draft]) -> str | None:
+    """The first commit that cannot have been there when the copy was planned: its file tells where groups stood, not which."""
     for draft in wanted:
         its = ranges_of.get(draft.source_partition)
         if draft.committed is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
     copying,
     entries,
@@ -23,10 +24,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+_NAMED = 5  # partitions in a warning
 
 
 class Earlier(t.NamedTuple):
@@ -79,7 +82,8 @@ def run(
     else:
         backlog = before
         warnings += planning.check_known(before, snapshot, wanted, source, destination, options)
-    sizes = obstacles.sizes(backlog, source)
+    bounds = positions.partition_bounds(source, [each.source for each in backlog.ranges])
+    sizes = obstacles.sizes(backlog, source, bounds)
     if save is not None and not backlog.is_done:
         backlog = copying.carry_out(backlog, source, destination, options, save, say)
     planned = entries.entries(backlog, wanted, options.on_uncommitted)
@@ -99,8 +103,7 @@ def run(
             warnings += copying.remove_progress(backlog, destination)
         backlog = restored
     will_copy = save is None and not backlog.is_done
-    left = entries.left_alone(backlog, planned, source)
-    ranges = entries.summaries(backlog, wanted, sizes, left, options.on_uncommitted)
+    ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)
     return Outcome(
         before,
         backlog,
@@ -115,9 +118,9 @@ def run(
 def _lost(ranges: t.Iterable[RangeSummary]) -> list[str]:
     """What groups have not consumed and nobody can copy any more."""
     lost = [each for each in ranges if each.lost]
-    named = [f"{each.range.source} ({each.lost} offsets of {', '.join(each.groups)})" for each in lost[:5]]
-    more = f" and {len(lost) - 5} more partitions" if lost[5:] else ""
-    return [f"Unconsumed records have left the source's logs, and are lost: {', '.join(named)}{more}."] if lost else []
+    named = [f"{each.range.source} ({each.lost} offsets of {', '.join(each.groups)})" for each in lost]
+    said = first_of(named, _NAMED, "more partitions")
+    return [f"Unconsumed records have left the source's logs, and are lost: {said}."] if lost else []
 
 
 def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[str]:
@@ -132,9 +135,8 @@ def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry
     ]
     if not alone:
         return []
-    more = f" and {len(alone) - 5} more" if alone[5:] else ""
     return [
-        f"Without a commit at the source, and left alone (on_uncommitted: ignore): {', '.join(alone[:5])}{more}. "
+        f"Without a commit at the source, and left alone (on_uncommitted: ignore): {first_of(alone, _NAMED)}. "
         + "What no group has committed anything of is not copied; elsewhere these groups begin by their auto.offset.reset."
     ]
 

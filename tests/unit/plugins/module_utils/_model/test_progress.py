@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, paced
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of, paced
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 )
 def test_numbers_are_told_as_people_write_them(number, noun, text):
     assert counted(number, noun) == text
+
+
+@pytest.mark.parametrize(("most", "text"), [(3, "a, b, c"), (2, "a, b and 1 more"), (1, "a and 2 more")])
+def test_of_many_names_the_first_are_told(most, text):
+    assert first_of(["a", "b", "c"], most) == text
 
 
 def test_lines_that_come_too_soon_are_left_out(monkeypatch):

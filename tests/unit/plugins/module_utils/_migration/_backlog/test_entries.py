@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, storage
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import entries, summaries
@@ -33,6 +33,7 @@ def backlog(done: Done | None, start: int = 20) -> Backlog:
     return Backlog("copy", "a", "b", "c", (), ranges)
 
 
+BOUNDS = {HERE: Bounds(0, 80, 80)}  # at the source
 DONE = backlog(Done(40, 900, 140, 0, 0, {20: 100, 30: 110}))
 
 
@@ -51,10 +52,16 @@ def test_a_group_stands_where_its_first_record_was_copied_to(offset, place):
 
 
 def test_who_sets_the_start_and_what_is_lost():
-    found = summaries(DONE, [group("early", 5), group("first", 20), group("late", 30)], {HERE: 7}, {}, "ignore")
+    found = summaries(DONE, [group("early", 5), group("first", 20), group("late", 30)], {HERE: 7}, BOUNDS, "ignore")
     assert [(each.groups, each.lost, each.bytes, each.reason) for each in found] == [
         (("early", "first"), 15, 7, "expired")
     ]
+
+
+@pytest.mark.parametrize("log_start, left, reason", [(10, 50, "uncommitted"), (60, 0, "nothing_to_copy")])
+def test_what_nobody_has_committed_is_left_alone(log_start, left, reason):
+    (found,) = summaries(backlog(None, 60), [group("billing", None)], {}, {HERE: Bounds(log_start, 80, 80)}, "ignore")
+    assert (found.groups, found.left, found.reason) == ((), left, reason)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +82,9 @@ def test_what_has_expired_is_not_in_the_range():
 def test_disks_that_are_too_small_are_told(monkeypatch, free, refused):
     monkeypatch.setattr(storage, "usable_bytes", lambda _connection: free)
     monkeypatch.setattr(storage, "log_sizes", lambda _connection, _partitions: {HERE: 8 << 20})
-    monkeypatch.setattr(positions, "partition_bounds", lambda _connection, _partitions: {HERE: Bounds(0, 80, 80)})
     planned = backlog(None)  # half of the log
     if refused:
         with pytest.raises(BrokerError, match="about 4 MB are to be copied, and 3 MB are free"):
-            obstacles.check_room(planned, CLUSTER, CLUSTER)
+            obstacles.check_room(planned, CLUSTER, CLUSTER, BOUNDS)
     else:
-        obstacles.check_room(planned, CLUSTER, CLUSTER)
+        obstacles.check_room(planned, CLUSTER, CLUSTER, BOUNDS)
