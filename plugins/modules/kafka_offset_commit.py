@@ -158,15 +158,14 @@ summary:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 
-def commit(module: AnsibleModule) -> dict[str, t.Any]:
+def commit(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
     options.check_not_negative(params, "idle_wait")
@@ -224,7 +223,7 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **options.cluster_spec("cluster"),
             "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},

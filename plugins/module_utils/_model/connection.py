@@ -113,7 +113,7 @@ def _servers(value: t.Any, name: str) -> tuple[str, ...]:
                 cluster=name,
                 remedy="give host:port, and the protocol as security_protocol",
             )
-        found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/]+):([0-9]{1,5})", server)
+        found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/@]+):([0-9]{1,5})", server)
         if not found or not 0 < int(found[2]) < 65536:
             raise InvalidInput(
                 f"bootstrap server {masked(server)!r} is not of the form host:port",

@@ -13,6 +13,7 @@ import typing as t
 import zipfile
 from pathlib import Path
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, refuse_store
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 
@@ -52,7 +53,7 @@ def check_archives(archives: t.Iterable[str]) -> None:
         path = archive.partition("#")[0]
         if "://" not in path and not Path(path).is_file():
             raise InvalidInput(
-                f"there is no archive {path} on this machine",
+                f"there is no archive {masked(path)} on this machine",
                 remedy="correct archives (spark.archives of the roles)",
             )
 
