@@ -23,8 +23,11 @@ _SHORT = 6  # characters: a shorter text is a part of too many words
 _Json = t.Any
 
 
-class Module(AnsibleModule):  # type: ignore[misc,unused-ignore]
+class Module(AnsibleModule):
     """An AnsibleModule whose results, refusals and log show `shown()` of its options; what was hidden is in no message, either."""
+
+    def __init__(self, argument_spec: dict[str, t.Any], **settings: t.Any) -> None:
+        super().__init__(argument_spec=argument_spec, **settings)  # type: ignore[no-untyped-call]
 
     def exit_json(self, **result: t.Any) -> t.NoReturn:
         """As Ansible's."""
@@ -43,7 +46,7 @@ class Module(AnsibleModule):  # type: ignore[misc,unused-ignore]
         params = self.params
         self.params = shown(params, self.argument_spec)
         try:
-            super()._log_invocation()
+            super()._log_invocation()  # type: ignore[no-untyped-call]
         finally:
             self.params = params
 

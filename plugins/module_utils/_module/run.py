@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing i
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import library as _records
 
 if t.TYPE_CHECKING:
-    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 
 # What every module needs; those that use Spark say what more they need.
 REQUIREMENTS = tuple(sorted(_control.REQUIREMENTS + _records.REQUIREMENTS))
@@ -25,7 +25,7 @@ REQUIREMENTS = tuple(sorted(_control.REQUIREMENTS + _records.REQUIREMENTS))
 _COLLECTED_AT = 100_000  # new objects
 
 
-def run(module: AnsibleModule, main: t.Callable[[AnsibleModule], dict[str, t.Any]]) -> t.NoReturn:
+def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoReturn:
     """Call main(module) for the module's result, and end the module with it."""
     problems = missing_libraries()
     if problems:
