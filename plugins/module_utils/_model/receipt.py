@@ -90,7 +90,7 @@ def from_json(text: str, path: str) -> Receipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     cluster_id = documents.parse(KIND, path, head.get("destination"), lambda row: documents.text_of(row["cluster_id"]))
-    entries = tuple(documents.parse(KIND, path, row, _entry) for row in rows)
+    entries = documents.parse_entries(KIND, path, rows, _entry)
     twice = [key for key, count in collections.Counter(entry.key for entry in entries).items() if count > 1]
     if twice:
         group, partition = twice[0]
@@ -100,8 +100,8 @@ def from_json(text: str, path: str) -> Receipt:
 
 def _entry(row: t.Any) -> ReceiptEntry:
     return ReceiptEntry(
-        documents.text_of(row["group"]),
-        TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"])),
+        documents.name_of(row["group"]),
+        TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"])),
         committed_from(row["before"]),
         committed_from(row["written"]),
         committed_from(row["after"]),
