@@ -60,7 +60,9 @@ class Program:
 
     def opened(self) -> None:
         """Wait until the session is there."""
-        assert self.process.stdout and self.process.stdout.readline() == "open\n", self.process.communicate()
+        assert self.process.stdout
+        said = self.process.stdout.readline()
+        assert said == "open\n", (said, *self.process.communicate())
 
     def outcome(self) -> dict[str, t.Any]:
         """The last line, which must be all that was printed, and nothing may be left of it."""

@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 
 Json = dict[str, t.Any]
 VERSION = 1
-LONGEST_NAME = (1 << 15) - 1  # bytes of UTF-8: Kafka's protocol gives the length of a string as INT16
+LONGEST_TEXT = (1 << 15) - 1  # bytes of UTF-8: Kafka's protocol gives the length of a string as INT16
 _PREFIX = "streamshift.kafka/"
 # What can be done about a file that cannot be used. A receipt cannot be made again: it holds what is gone elsewhere.
 _AGAIN = {
@@ -110,9 +110,17 @@ def text_of(value: t.Any) -> str:
 def name_of(value: t.Any) -> str:
     """The name of a group or a topic: a text that Kafka's protocol can carry, or ValueError."""
     name = text_of(value)
-    if len(name.encode()) > LONGEST_NAME:
-        raise ValueError(f"a name is longer than {LONGEST_NAME} bytes, which Kafka's protocol cannot carry")
+    if len(name.encode()) > LONGEST_TEXT:
+        raise ValueError(f"a name is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry")
     return name
+
+
+def metadata_of(value: t.Any) -> str:
+    """The metadata of a commit: a text that Kafka's protocol can carry, or ValueError. Brokers usually take less."""
+    metadata = text_of(value)
+    if len(metadata.encode()) > LONGEST_TEXT:
+        raise ValueError(f"the metadata is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry")
+    return metadata
 
 
 def flag_of(value: t.Any) -> bool:

@@ -140,7 +140,7 @@ def committed_from(row: t.Any) -> CommittedOffset | None:
         return None
     return CommittedOffset(
         documents.offset_of(row["offset"]),
-        documents.text_of(row["metadata"]),
+        documents.metadata_of(row["metadata"]),
         documents.epoch_of(row.get("leader_epoch")),
     )
 
@@ -191,7 +191,7 @@ def _entry(row: t.Any) -> PlanEntry:
             )
             for at in row["source"]
         ),
-        metadata=documents.text_of(row["metadata"]),
+        metadata=documents.metadata_of(row["metadata"]),
         leader_epoch=documents.epoch_of(row.get("leader_epoch")),
         reason=None if row["reason"] is None else Reason(row["reason"]),
         repeats=_optional(row["repeats"]),

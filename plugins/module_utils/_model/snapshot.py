@@ -174,7 +174,7 @@ def _entry(row: t.Any) -> SnapshotEntry:
         TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"])),
         CommittedOffset(
             documents.offset_of(row["offset"]),
-            documents.text_of(row["metadata"]),
+            documents.metadata_of(row["metadata"]),
             documents.epoch_of(row["leader_epoch"]),
         ),
     )
