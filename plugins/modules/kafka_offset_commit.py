@@ -34,6 +34,8 @@ options:
   plan:
     description:
       - Path of the plan file, as M(streamshift.kafka.kafka_offset_translate) writes it.
+      - An entry whose metadata is longer than the brokers' C(offset.metadata.max.bytes) is refused before the first commit is
+        written. A user without the ACL CLUSTER DESCRIBE_CONFIGS may not read that limit, and has 4096, Kafka's default.
       - Required for O(state=committed).
     type: path
   snapshot:
