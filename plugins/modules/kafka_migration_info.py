@@ -103,18 +103,17 @@ notes:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 _File = t.TypeVar("_File")
 
 
-def look(module: AnsibleModule) -> dict[str, t.Any]:
+def look(module: Module) -> dict[str, t.Any]:
     params = module.params
     _unused, damaged = _read(params["plan"], plan.from_json)
     written, damaged_too = _read(params["receipt"], receipt.from_json)
@@ -158,7 +157,7 @@ def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **options.cluster_spec("source", "destination"),
             **options.selection_spec(),

@@ -36,6 +36,8 @@ options:
   plan:
     description:
       - Path of the plan file, as M(streamshift.kafka.kafka_offset_translate) writes it.
+      - An entry whose metadata is longer than the brokers' C(offset.metadata.max.bytes) is refused before the first commit is
+        written. A user without the ACL CLUSTER DESCRIBE_CONFIGS may not read that limit, and has 4096, Kafka's default.
       - Required for O(state=committed).
     type: path
   snapshot:
@@ -180,15 +182,14 @@ summary:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 
-def commit(module: AnsibleModule) -> dict[str, t.Any]:
+def commit(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
     options.check_not_negative(params, "idle_wait")
@@ -251,7 +252,7 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **options.cluster_spec("cluster"),
             **options.selection_spec(),

@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, permissions, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import conflicts, rollback
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import conflicts, limits, rollback
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import Target, Writes
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -101,6 +101,7 @@ def commit(
     entries, busy = _without_members(entries, readings, options)
     writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
     _check_bounds(destination, writes.set)
+    limits.check_metadata(destination, writes.set)
     writes, moving = _idle(destination, writes, readings, options)
     outcome = _outcome(concerned, current, writes, [*left_out, *writes.kept, *busy, *moving], receipt)
     if save is None:

@@ -96,7 +96,7 @@ def from_json(text: str, path: str) -> Receipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     cluster_id = documents.parse(KIND, path, head.get("destination"), lambda row: documents.text_of(row["cluster_id"]))
-    entries = tuple(documents.parse(KIND, path, row, _entry) for row in rows)
+    entries = documents.parse_entries(KIND, path, rows, _entry)
     twice = [key for key, count in collections.Counter(entry.key for entry in entries).items() if count > 1]
     if twice:
         group, partition = twice[0]
@@ -135,7 +135,7 @@ def _entry(row: t.Any) -> ReceiptEntry:
 
 
 def _origin(row: t.Any) -> Origin:
-    group, topic = documents.text_of(row["group"]), documents.text_of(row["topic"])
+    group, topic = documents.name_of(row["group"]), documents.name_of(row["topic"])
     if not group or not topic:
         raise ValueError(f"the {'topic' if group else 'group'} has no name")
-    return Origin(group, TopicPartition(topic, documents.offset_of(row["partition"])))
+    return Origin(group, TopicPartition(topic, documents.partition_of(row["partition"])))

@@ -129,6 +129,7 @@ class Cluster:
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """Billing has committed before, shipping never."""
     its = Cluster(billing={P0: CommittedOffset(90), P1: CommittedOffset(10, "old")})
+    monkeypatch.setattr(use_case.limits, "metadata_limit", lambda _connection: 4096)
     monkeypatch.setattr(use_case, "cluster_id", lambda _connection: "cloud-id")
     monkeypatch.setattr(use_case, "groups", its)
     monkeypatch.setattr(use_case, "commits", its)
