@@ -13,12 +13,16 @@ import tempfile
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import holder
 
 
 def read(path: str) -> str | None:
-    """The text of a file, None where there is none. Raises InvalidFile when it is there and cannot be read."""
+    """The text of a file, None where there is none. Raises InvalidFile when it is there and cannot be read.
+
+    Line ends stay as they are, so the text encodes to the file's bytes.
+    """
     try:
-        with open(path, encoding="utf-8") as stream:
+        with open(path, encoding="utf-8", newline="") as stream:
             return stream.read()
     except FileNotFoundError:
         return None
@@ -118,7 +122,7 @@ def locked(path: str) -> t.Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             raise Locked(
-                f"another run works in {folder} now", remedy="wait until it has ended, or use another directory"
+                f"another run works in {folder} now", why=holder(folder), remedy="wait until it has ended"
             ) from exc
         except OSError as exc:  # some network file systems lock no directories
             raise InvalidInput(
