@@ -11,6 +11,7 @@ short_description: Name everything that stands in the way of a migration
 version_added: 0.1.0
 description:
   - Connects to both clusters, and asks for every right that migrating these groups needs.
+  - Refuses two names of one cluster, told by the cluster's id, unless every group gets another name or another topic.
   - No record is read, and nothing is written.
 author:
   - The streamshift.kafka authors (@streamshift)
@@ -57,6 +58,13 @@ options:
     type: str
     choices: [warn, skip_group, fail]
     default: warn
+  on_blocked:
+    description:
+      - What to do with a group in O(groups) that holds no committed offsets, such as a share group.
+      - V(fail) makes it a problem, V(skip_group) and V(skip_partition) leave it out, as long as others are selected.
+    type: str
+    choices: [fail, skip_group, skip_partition]
+    default: fail
 seealso:
   - module: streamshift.kafka.kafka_group_offsets
 """
@@ -91,6 +99,16 @@ problems:
   elements: str
   sample:
     - "source cluster broker1:9092: missing ACL TOPIC READ on orders"
+notes:
+  description:
+    - A line for each topic that would block entries of the plan, because it is missing or has another number of partitions at
+      the destination.
+    - Empty where O(copy) makes the topics, and where there are RV(problems).
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "topic orders does not exist at the destination: fill it, map it, or exclude it."
 """
 
 import typing as t
@@ -123,10 +141,16 @@ def look(module: AnsibleModule) -> dict[str, t.Any]:
         params["commits"],
         params["on_active_group"],
         params["copy"] is not None,
+        params["on_blocked"],
     )
     foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
     problems = dict.fromkeys([*damaged, *damaged_too, *damaged_as_well, *foreign, *lacking, *found.problems])
-    return {"changed": False, "cluster_ids": found.cluster_ids, "problems": list(problems)}
+    return {
+        "changed": False,
+        "cluster_ids": found.cluster_ids,
+        "problems": list(problems),
+        "notes": found.notes,
+    }
 
 
 def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File | None, list[str]]:
@@ -156,6 +180,7 @@ def main() -> None:
             "copy": {"type": "path"},
             "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
             "on_active_group": {"type": "str", "choices": ["warn", "skip_group", "fail"], "default": "warn"},
+            "on_blocked": {"type": "str", "choices": ["fail", "skip_group", "skip_partition"], "default": "fail"},
         },
         supports_check_mode=True,
     )
