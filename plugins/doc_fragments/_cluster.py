@@ -118,4 +118,5 @@ requirements:
         .replace("- The Kafka cluster.", "- The Kafka cluster that the groups come from.", 1)
         .replace("    required: true\n    suboptions:", "    suboptions:", 1)
         .replace("O(cluster.", "O(source.")
+        .partition("requirements:\n")[0]
     )

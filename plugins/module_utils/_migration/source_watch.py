@@ -54,14 +54,16 @@ class Use(t.NamedTuple):
         repeated, missed = sum(step for step in steps if step > 0), -sum(step for step in steps if step < 0)
         effects = []
         if repeated:
-            effects.append(f"up to {counted(repeated, 'record')} that it has consumed since would be repeated")
+            effects.append(
+                f"up to {counted(repeated, 'record')} that it has consumed since would be repeated at the destination"
+            )
         if missed:
-            effects.append(f"up to {counted(missed, 'record')} that it has moved back over would be missed")
-        if self.members and not repeated:
-            effects.append("what its members consume from now on would be repeated")
+            effects.append(
+                f"up to {counted(missed, 'record')} that it has moved back over would be missed at the destination"
+            )
         if any(each.after is None for each in self.moved):
-            effects.append("commits that the plan was made from are gone")
-        return ", and ".join(effects) + " at the destination"
+            effects.append("commits that the plan was made from are gone from the source")
+        return ", and ".join(effects) or "what it consumes from now on would be repeated at the destination"
 
 
 class SourceWatch:

@@ -112,9 +112,13 @@ def test_only_groups_that_are_written_are_looked_at_and_only_what_was_planned_of
             {P0: 9},
             "billing has moved since the snapshot: orders-0 from 5 to 9; up to 4 records that it has consumed since would be repeated",
         ),
+        (
+            {P0: 5, P1: 0},
+            "orders-1 from none to 0; what it consumes from now on would be repeated",
+        ),
         ({P0: 2}, "orders-0 from 5 to 2; up to 3 records that it has moved back over would be missed"),
         ({P0: 5, P1: 3}, "orders-1 from none to 3; up to 3 records that it has consumed since would be repeated"),
-        ({}, "orders-0 from 5 to none; commits that the plan was made from are gone"),
+        ({}, "orders-0 from 5 to none; commits that the plan was made from are gone from the source. Nothing"),
     ],
 )
 def test_what_has_moved_is_told_with_both_offsets_and_what_it_means(source, offsets, told):
@@ -135,9 +139,7 @@ def test_a_group_that_is_gone_is_told_by_its_offsets(source):
 
 def test_members_are_told(source):
     source.states["billing"] = "Stable"
-    with pytest.raises(
-        GroupBusy, match=r"billing has members \(its state is Stable\); what its members consume from now on"
-    ):
+    with pytest.raises(GroupBusy, match=r"billing has members \(its state is Stable\); what it consumes from now on"):
         SourceWatch(ONPREM, PLAN, "fail").before(ALL)
 
 
