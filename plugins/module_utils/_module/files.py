@@ -15,6 +15,7 @@ import tempfile
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import holder
 
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
 
@@ -23,7 +24,8 @@ def read(path: str) -> str | None:
     """The text of a file, None where there is none. Raises InvalidFile when it is there and cannot be read.
 
     Whatever stands at the path, this ends soon: regular files only, of LARGEST bytes at most. A symbolic link is followed
-    only to a file of this user or of root: in a directory that others can write to, it may lead anywhere.
+    only to a file of this user or of root: in a directory that others can write to, it may lead anywhere. Line ends stay as
+    they are, so the text encodes to the file's bytes.
     """
     try:
         descriptor = _opened(path)
@@ -155,7 +157,7 @@ def locked(path: str) -> t.Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             raise Locked(
-                f"another run works in {folder} now", remedy="wait until it has ended, or use another directory"
+                f"another run works in {folder} now", why=holder(folder), remedy="wait until it has ended"
             ) from exc
         except OSError as exc:  # some network file systems lock no directories
             raise InvalidInput(

@@ -30,11 +30,13 @@ OTHER_NAMES = {
     "kafka_group_offsets.on_active_group": "on_active_source",
     "kafka_offset_commit.everything": "rollback_all",
 }
-OTHER_DEFAULTS = {"on_active_source": "fail"}  # a snapshot alone harms nobody
+OTHER_DEFAULTS = {"on_active_source": "fail", "idle_wait": 5}  # a snapshot alone harms nobody
 # A sync leaves out what cannot be written now, for there is a next round, and is about MirrorMaker 2's copies alone.
 FIXED = {
+    # What a copy plans is never blocked, and nobody reviews it.
+    "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest"},
     "mirror_maker_group_sync": {"on_active_source", "on_active_group", "on_advance", "on_blocked"}
-    | {"repartitioned", "strategy", "topic_map", "wait_for_copier"}
+    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_copier"},
 }
 
 
@@ -61,8 +63,7 @@ ROLES = {
     "backlog_migration": {
         "kafka_group_offsets": SNAPSHOT,
         "kafka_backlog_copy": documented(kafka_backlog_copy.DOCUMENTATION, MAPPING.RENAMING),
-        # What a copy plans is never blocked.
-        "kafka_offset_commit": {name: option for name, option in COMMIT.items() if name != "on_blocked"},
+        "kafka_offset_commit": COMMIT,
     },
     "replicator_handover": {
         "kafka_connect_offsets": documented(kafka_connect_offsets.DOCUMENTATION, SELECTION.TOPICS),
