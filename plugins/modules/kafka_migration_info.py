@@ -91,6 +91,14 @@ problems:
   elements: str
   sample:
     - "source cluster broker1:9092: missing ACL TOPIC READ on orders"
+notes:
+  description:
+    - A line for each thing that does not stand in the way, and should be known before the migration begins, such as an ACL
+      that only a rollback needs.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 """
 
 import typing as t
@@ -122,10 +130,16 @@ def look(module: Module) -> dict[str, t.Any]:
         params["commits"],
         params["on_active_group"],
         params["copy"] is not None,
+        written,
     )
     foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
     problems = dict.fromkeys([*damaged, *damaged_too, *damaged_as_well, *foreign, *lacking, *found.problems])
-    return {"changed": False, "cluster_ids": found.cluster_ids, "problems": list(problems)}
+    return {
+        "changed": False,
+        "cluster_ids": found.cluster_ids,
+        "problems": list(problems),
+        "notes": found.notes,
+    }
 
 
 def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File | None, list[str]]:
