@@ -49,7 +49,6 @@ def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkey
     for folder in (work, events, temporary):
         folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.setenv("STREAMSHIFT_CACHE", "/dev/null")  # no archive of classes, which Java would write at its end
     connection = {
         "bootstrap_servers": [f"127.0.0.1:{silent_broker.getsockname()[1]}"],
         "security_protocol": "SASL_PLAINTEXT",
