@@ -595,6 +595,6 @@ def test_options_that_do_not_go_together_are_refused(source, destination, tmp_pa
     assert "one for each plan, in receipt" in run("kafka_offset_verify", **clusters, **plans, receipt=["r"] * 3)["msg"]
     for reports in (["one"], ["same", "same"]):
         said = run("kafka_offset_verify", **clusters, **plans, report=[str(tmp_path / name) for name in reports])
-        assert "name another report for each of them in report" in said["msg"]
+        assert "Name another report for each of them in report" in said["msg"]
     said = run("kafka_offset_verify", **clusters, plan="p", scope="committed")
     assert "scope is committed but all of the following are missing: receipt" in said["msg"]
