@@ -89,9 +89,15 @@ options:
       - With O(state=rolled_back), roll back all that the receipt holds, also what other runs in the same directory have set.
     type: bool
     default: false
+  report:
+    description:
+      - Path of the report file that M(streamshift.kafka.kafka_offset_verify) has written of O(plan). An entry to which it
+        objects counts as blocked, with the reason C(verification_failed), under O(on_blocked).
+      - A report of another plan is refused. So is a report of an earlier state of the plan file.
+    type: path
   on_blocked:
     description:
-      - What to do when entries of the plan are blocked.
+      - What to do when entries of the plan are blocked, or when O(report) objects to them.
       - V(fail) writes nothing at all, V(skip_group) leaves out the groups concerned, V(skip_partition) only the entries.
     type: str
     choices: [fail, skip_group, skip_partition]
@@ -137,6 +143,7 @@ options:
     default: 5
 seealso:
   - module: streamshift.kafka.kafka_offset_translate
+  - module: streamshift.kafka.kafka_offset_verify
 """
 
 EXAMPLES = r"""
@@ -153,6 +160,14 @@ EXAMPLES = r"""
     plan: "{{ inventory_dir }}/plan.json"
     plan_digest: "{{ reviewed_digest }}"
     receipt: "{{ inventory_dir }}/receipt.json"
+
+- name: Set the groups, but for what the verification objects to
+  streamshift.kafka.kafka_offset_commit:
+    cluster: "{{ kafka_cluster }}"
+    plan: "{{ inventory_dir }}/plan.json"
+    receipt: "{{ inventory_dir }}/receipt.json"
+    report: "{{ inventory_dir }}/report.json"
+    on_blocked: skip_group
 
 - name: Roll back one group
   streamshift.kafka.kafka_offset_commit:
@@ -230,7 +245,8 @@ summary:
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
@@ -272,6 +288,7 @@ def commit(module: Module) -> dict[str, t.Any]:
                 writer,
                 snapshot.read(taken, params["snapshot"]) if taken else None,
                 source,
+                _objections(params),
             )
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", "a migration"), path)
@@ -305,6 +322,23 @@ def commit(module: Module) -> dict[str, t.Any]:
     }
 
 
+def _objections(params: dict[str, t.Any]) -> dict[receipt.Key, str]:
+    """What the report objects to. Raises Refused when it is about another plan."""
+    path = params["report"]
+    if path is None:
+        return {}
+    found = report.objections(files.read_required(path, "report", "kafka_offset_verify"), path)
+    digest = files.file_digest(params["plan"])
+    if found.plan != digest:
+        about = "no plan" if found.plan is None else f"a plan with the digest {found.plan}"
+        raise Refused(
+            f"the report {path} is about {about}, and {params['plan']} has the digest {digest}",
+            why="the plan has changed since it was verified, or another one was verified",
+            remedy="verify this plan with kafka_offset_verify",
+        )
+    return found.lines
+
+
 def main() -> None:
     module = Module(
         argument_spec={
@@ -318,6 +352,7 @@ def main() -> None:
             "on_missing_entry": {"type": "str", "choices": ["fail", "skip"], "default": "fail"},
             "receipt": {"type": "path", "required": True},
             "everything": {"type": "bool", "default": False},
+            "report": {"type": "path"},
             "on_blocked": {"type": "str", "choices": ["fail", "skip_group", "skip_partition"], "default": "fail"},
             "on_rewind": {"type": "str", "choices": ["fail", "keep", "rewind"], "default": "fail"},
             "on_advance": {"type": "str", "choices": ["advance", "keep", "fail"], "default": "advance"},

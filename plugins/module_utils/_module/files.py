@@ -15,6 +15,7 @@ import tempfile
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import holder
 
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
@@ -71,6 +72,14 @@ def read_required(path: str, kind: str, made_by: str) -> str:
     if text is None:
         raise _missing(path, kind, made_by)
     return text
+
+
+def file_digest(path: str) -> str:
+    """The SHA-256 digest of a file's bytes, as sha256sum prints it. Raises InvalidFile when it cannot be read."""
+    text = read(path)
+    if text is None:
+        raise InvalidFile(f"{path} cannot be read", why="there is no such file", remedy="correct the path")
+    return digests.digest(text)
 
 
 def check_there(path: str, kind: str, made_by: str) -> None:

@@ -243,3 +243,11 @@ def test_a_file_that_is_too_large_is_not_read_whole(tmp_path):
         file.truncate(10 * files.LARGEST)
     with pytest.raises(InvalidFile, match="plan.json cannot be read: it is larger than 536870912 bytes"):
         files.read(str(tmp_path / "plan.json"))
+
+
+def test_a_digest_is_that_of_the_bytes(tmp_path):
+    file = tmp_path / "plan.json"
+    file.write_bytes(b"abc\r\n")
+    assert files.file_digest(str(file)) == hashlib.sha256(b"abc\r\n").hexdigest()
+    with pytest.raises(InvalidFile, match="cannot be read: there is no such file"):
+        files.file_digest(str(tmp_path / "missing"))

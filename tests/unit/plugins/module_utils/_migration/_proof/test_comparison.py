@@ -166,11 +166,11 @@ def test_every_group_gets_what_counting_gives(here, there, first, other, positio
         missing, extra = unconsumed - delivered, delivered - unconsumed
         left_behind = missing & (skipped - consumed)
         assert found.compared == (unconsumed & delivered).total()
-        assert found.left_behind == left_behind.total()
+        assert found.skipped == left_behind.total()
         assert found.absent + found.to_come == (missing - left_behind).total()
         assert found.repeated == sum(number for content, number in extra.items() if content in consumed)
         assert found.repeated + found.copied_again + found.foreign == extra.total()
-        assert bool(found.problems) >= bool(found.left_behind or found.absent or found.repeated)
+        assert bool(found.problems) >= bool(found.skipped or found.absent or found.repeated)
         assert found.complete
     # However many groups there are, a record is read for blocks once.
     assert set(clusters.reads.values()) <= {1}
@@ -229,7 +229,7 @@ def test_exact_groups_are_right_and_others_are_not(size, lag, numbers, limit, ow
         wrong = [*right]
         wrong[moved] = (right[moved][0], at(destination, number + 1 + skips))
         answers = found_of(clusters, wrong, limit, MATCHINGS)
-        assert 0 < answers[moved].left_behind <= skips
+        assert 0 < answers[moved].skipped <= skips
         assert "left behind" in answers[moved].problems[0]
         assert all(not found.problems for each, found in enumerate(answers) if wrong[each] == right[each])
     if number >= skips:
