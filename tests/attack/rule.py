@@ -1,0 +1,241 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The one place that calls the rule: every way to an answer, driven from a case whose logs are in memory."""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import dataclasses
+import importlib
+import pkgutil
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils import _matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Anchor,
+    Decision,
+    Log,
+    LogFacts,
+    Need,
+    Policy,
+    Question,
+    Span,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.survey import decide_surveyed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.surveyor import usual_survey
+from tests.attack.case import Case, Copy, Edges, Original
+
+MOST_ROUNDS = 300
+
+# What decides how much is read, so that logs of a few records come to the branches for thousands. What makes a proof
+# (how many records must differ, for instance) is left as it is.
+SMALL = {
+    "WIDTHS": (2, 4, 8, 32),
+    "_REPEATED": 8,
+    "MARGIN": 2,
+    "WINDOW": 4,
+    "SHORT": 4,
+    "LONGEST": 64,
+    "_FIRST_SPAN": 4,
+    "_MOST_ALIGNED": 16,
+    "_MOST_READ": 32,
+}
+
+
+class Answer(t.NamedTuple):
+    """What a way has come to, in words that outlive changes of the rule; rounds and records read are 0 where none count."""
+
+    verdict: str
+    offset: int | None
+    repeats: int | None
+    reason: str | None = None
+    lossless: int | None = None
+    rounds: int = 0
+    records: int = 0
+    decision: t.Any = None
+
+    def __str__(self) -> str:
+        words = [self.verdict, *(str(each) for each in (self.offset, self.reason) if each is not None)]
+        if self.verdict == "safe":
+            words.append("repeats " + ("unknown" if self.repeats is None else f"<= {self.repeats}"))
+        if self.lossless is not None:
+            words.append(f"lossless {self.lossless}")
+        return " ".join(words)
+
+
+@contextlib.contextmanager
+def thresholds(scaled: bool) -> t.Iterator[None]:
+    """Within it the rule reads as little at a time as SMALL says, if scaled."""
+    before: list[tuple[t.Any, str, t.Any]] = []
+    try:
+        for module in _modules() if scaled else ():
+            for name, value in SMALL.items():
+                if name in vars(module):
+                    before.append((module, name, vars(module)[name]))
+                    setattr(module, name, value)
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)
+
+
+def _modules() -> list[t.Any]:
+    if not _MODULES:
+        names = [found.name for found in pkgutil.iter_modules(_matching.__path__)]
+        _MODULES.extend(importlib.import_module(f"{_matching.__name__}.{name}") for name in names)
+    return _MODULES
+
+
+_MODULES: list[t.Any] = []
+
+
+class Broker:
+    """One partition, as a broker serves it: isolation levels, and time look-ups that see every batch."""
+
+    def __init__(self, records: t.Sequence[Original | Copy], edges: Edges) -> None:
+        self.edges = edges
+        self.facts = LogFacts(
+            edges.start, edges.stable, edges.end, edges.append_time, edges.compacted, edges.retention_ms
+        )
+        there = [r for r in records if not getattr(r, "gone", False) and edges.start <= r.offset < edges.end]
+        self._times = [(r.offset, r.time) for r in there if r.offset < edges.stable]
+        self.everything = [_record(r, edges) for r in there if r.kind != "marker"]
+        self.visible = [_record(r, edges) for r in there if r.kind == "data" and r.offset < edges.stable]
+
+    def read(self, span: Span, uncommitted: bool = False) -> list[Record]:
+        start, end = span
+        assert self.edges.start <= start < end <= self.edges.end, f"span {span} is empty or outside of {self.edges}"
+        records = self.everything if uncommitted else self.visible
+        low = bisect.bisect_left(records, start, key=lambda r: r.offset)
+        return records[low : bisect.bisect_left(records, end, low, key=lambda r: r.offset)]
+
+    def lookup(self, time: int) -> int | None:
+        """The first offset whose timestamp is at least this one; control records and aborted data count."""
+        return next((offset for offset, stamp in self._times if stamp >= time), None)
+
+
+_LAST: list[tuple[t.Sequence[Original | Copy], Edges, Broker]] = []  # several positions are asked of the same logs
+
+
+def _broker(records: t.Sequence[Original | Copy], edges: Edges) -> Broker:
+    for its_records, its_edges, broker in _LAST:
+        if its_records is records and its_edges == edges:
+            return broker
+    broker = Broker(records, edges)
+    _LAST[:] = [*_LAST[-3:], (records, edges, broker)]
+    return broker
+
+
+def _record(record: Original | Copy, edges: Edges) -> Record:
+    bare = record.text.partition("+")[0]
+    stamped = record.stamped if isinstance(record, Copy) else edges.append_time
+    return Record(record.offset, record.time, record.text.encode(), bare.encode(), stamped)
+
+
+class Logs:
+    """Both clusters of a case, and what was read of them."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.source = _broker(case.source, case.source_edges)
+        self.destination = _broker(case.destination, case.destination_edges)
+
+    def question(self, shifts: tuple[int, ...] = ()) -> Question:
+        policy = Policy(**dataclasses.asdict(self.case.options))
+        return Question(self.case.committed, Log(self.source.facts), Log(self.destination.facts), policy, shifts)
+
+    def serve(self, need: Need, question: Question) -> int:
+        """Read what is needed into the question's logs; how many records that were."""
+        assert need != Need(), "an empty need"
+        count = 0
+        for log, broker, spans in (
+            (question.source, self.source, need.source),
+            (question.destination, self.destination, need.destination),
+        ):
+            for span in spans:
+                records = broker.read(span)
+                count += len(records)
+                log.add(span, records)
+        for span in need.source_uncommitted:
+            everything = self.source.read(span, uncommitted=True)
+            count += len(everything)
+            question.source.add(span, self.source.read(span))
+            question.source.add_uncommitted(span, everything)
+        question.source.lookups.update((time, self.source.lookup(time)) for time in need.source_times)
+        question.destination.lookups.update((time, self.destination.lookup(time)) for time in need.destination_times)
+        return count
+
+    def drive(self, rule: t.Callable[[Question], t.Any], question: Question) -> tuple[t.Any, int, int]:
+        """(answer, rounds, records read) of a rule that asks for what it needs."""
+        rounds = records = 0
+        while isinstance(answer := rule(question), Need):
+            rounds += 1
+            assert rounds < MOST_ROUNDS, f"no decision after {rounds} rounds; the last need was {answer}"
+            records += self.serve(answer, question)
+        return answer, rounds, records
+
+
+def _answer(decision: Decision, rounds: int = 0, records: int = 0) -> Answer:
+    reason = None if decision.reason is None else decision.reason.value
+    return Answer(
+        decision.verdict.value,
+        decision.offset,
+        decision.repeats,
+        reason,
+        decision.lossless,
+        rounds,
+        records,
+        decision,
+    )
+
+
+def near(case: Case, others: t.Iterable[Span] = ()) -> Answer:
+    """What decide() says. others: spans of both logs that other groups have caused to be read before."""
+    logs = Logs(case)
+    question = logs.question()
+    for start, end in others:
+        for log, broker in ((question.source, logs.source), (question.destination, logs.destination)):
+            span = max(start, broker.edges.start), min(end, broker.edges.stable)
+            if span[0] < span[1]:
+                log.add(span, broker.read(span))
+    return _answer(*logs.drive(decide, question))
+
+
+def whole(case: Case) -> Answer:
+    """What is said when both logs were read whole."""
+    logs = Logs(case)
+    full = [FullLog(broker.facts, broker.visible, []) for broker in (logs.source, logs.destination)]
+    question = logs.question()
+    made = usual_survey(full[0], full[1], {case.committed}, question.policy)
+    decision, rounds, records = logs.drive(lambda asked: decide_surveyed(asked, made), question)
+    return _answer(decision, rounds, records)
+
+
+def by_notes(case: Case, shifts: tuple[int, ...]) -> Answer:
+    """What strategy mirror_maker says, that knows of these differences of offsets."""
+    logs = Logs(case)
+    return _answer(*logs.drive(decide, logs.question(shifts)))
+
+
+def kept(earlier: Answer, now: Case) -> Answer | None:
+    """The earlier answer, where a plan would keep it for a group that has not moved, though the world has; else None."""
+    decision = earlier.decision
+    anchor = decision.after or decision.before
+    if earlier.verdict != "exact" or anchor is None:
+        return None
+    logs = Logs(now)
+    question = dataclasses.replace(logs.question(), committed=0, policy=Policy())
+    timestamp = "timestamp" in decision.matched_by
+
+    def rule(asked: Question) -> bool | Need:
+        return goes_on(asked, Anchor(*dataclasses.astuple(anchor)), timestamp)
+
+    holds, rounds, records = logs.drive(rule, question)
+    return earlier._replace(rounds=rounds, records=records) if holds else None
