@@ -1,0 +1,120 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Counting contents: the definition of what is promised."""
+
+from __future__ import annotations
+
+import collections
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer, Logs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+
+
+def read(text: str) -> list[Record]:
+    """`a@1 b@2` stands for records at the offsets 0 and 1; `_` is a gap; `@-` a time that the broker has stamped."""
+    records = []
+    for offset, word in enumerate(text.split()):
+        content, _at, time = word.partition("@")
+        if content != "_":
+            stamped = time == "-"
+            records.append(Record(offset, 0 if stamped else int(time), content.encode(), content.encode(), stamped))
+    return records
+
+
+def count(source: str, copies: str, committed: int) -> Answer:
+    return logs(source, copies).answer(committed)
+
+
+def logs(source: str, copies: str) -> Logs:
+    return Logs(
+        read(source), read(copies), lambda record: record.digest, timestamps=True, start=0, end=len(copies.split())
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "copies", "committed", "offset", "repeats"),
+    [
+        pytest.param("a@1 b@2 c@3", "a@1 b@2 c@3", 2, 2, 0, id="a faithful copy"),
+        pytest.param("a@1 b@2 c@3", "x@0 a@1 b@2 c@3", 1, 2, 0, id="a destination-only record before it"),
+        pytest.param("a@5 x@5 c@5 a@5", "a@5 x@5 c@5 a@5", 1, 1, 0, id="equal records on both sides"),
+        pytest.param("p@0 q@10 r@20", "p@50 q@51 r@52", 1, 1, 0, id="all times rewritten"),
+        pytest.param("a@0 b@0 c@8", "a@1 b@1 c@8", 1, 1, 0, id="some times rewritten"),
+        pytest.param("p@0 q@1", "p@0 q@1 p@- q@-", 1, 3, 0, id="recopied as a whole, with stamped times"),
+        pytest.param("p@0 q@1", "p@0 q@1 p@-", 1, 1, 1, id="recopied, but not to the end"),
+        pytest.param("a@1 b@2 c@3", "a@1 b@2 c@3 b@9", 1, 1, 0, id="somebody else's record of another time"),
+        pytest.param("a@1 b@2 c@3", "a@1 b@2 c@3 b@9", 3, 3, 1, id="which may be a consumed one once more"),
+        pytest.param("p@0 q@1 r@2 s@3", "p@0 q@1 r@2 s@3", 0, 0, 0, id="nothing consumed"),
+        pytest.param("p@0 q@1 r@2 s@3", "q@1 r@2 s@3", 3, 2, 0, id="begun late"),
+        pytest.param("p@0 q@1 r@2 s@3", "s@3 p@0 q@1", 3, 0, 2, id="out of order"),
+        pytest.param(" ".join(["e@7"] * 20), " ".join(["e@7"] * 18), 10, 8, 0, id="two of twenty equal ones left out"),
+    ],
+)
+def test_examples(source: str, copies: str, committed: int, offset: int, repeats: int) -> None:
+    answer = count(source, copies, committed)
+    assert (answer.offset, answer.repeats, answer.arrived) == (offset, repeats, True)
+
+
+def test_an_early_equal_is_not_the_arrival_of_the_last_consumed_record() -> None:
+    beats = " ".join(f"h@{number}" for number in range(100))
+    assert not count(beats, " ".join(["h@-"] * 60), 90).arrived  # of the forty that are to come, thirty are consumed
+    assert count(beats, " ".join(["h@-"] * 95), 90)[:2] == (85, 0)
+
+
+def test_a_first_try_of_the_tool_is_passed() -> None:
+    source = " ".join(f"p{number}@{number}" for number in range(120))
+    copies = " ".join(f"p{number}@{number}" for number in (*range(1, 8), *range(80, 120)))
+    assert count(source, copies, 80)[:2] == (7, 0)
+
+
+def test_what_an_offset_does() -> None:
+    both = logs("a@1 b@2 c@3 d@4 e@5", "a@1 b@2 c@3 d@4")
+    assert both.judge(2, 2) == (0, 0, 1)
+    assert both.judge(2, 1) == (0, 1, 1)
+    assert both.judge(2, 4) == (2, 0, 1)
+
+
+times = st.sampled_from([0, 0, 0, 1, 2])
+contents = st.sampled_from("abcdefgh")
+sources = st.lists(st.tuples(contents, times), max_size=12).map(lambda its: " ".join(f"{c}@{t}" for c, t in its))
+copied = st.lists(st.tuples(contents, st.one_of(times, st.sampled_from(["-", 9]))), max_size=14).map(
+    lambda its: " ".join(f"{c}@{t}" for c, t in its)
+)
+
+
+@given(sources, copied, st.integers(0, 13))
+def test_whatever_is_there_it_is_the_last_offset_that_skips_nothing(source: str, copies: str, committed: int) -> None:
+    """By content alone, without times: so many copies have to follow as there are unconsumed records, as far as they exist."""
+    both = Logs(
+        read(source),
+        read(copies),
+        lambda record: record.digest,
+        timestamps=False,
+        start=0,
+        end=len(copies.split()),
+    )
+    answer = both.answer(committed)
+    unconsumed = collections.Counter(record.digest for record in read(source) if record.offset >= committed)
+    consumed = {record.digest for record in read(source) if record.offset < committed}
+    copied_records = read(copies)
+
+    def following(offset: int) -> collections.Counter[bytes]:
+        return collections.Counter(record.digest for record in copied_records if record.offset >= offset)
+
+    def skips(offset: int) -> int:
+        there, after = following(0), following(offset)
+        return sum(max(0, min(number, there[its]) - after[its]) for its, number in unconsumed.items())
+
+    def repeats(offset: int) -> int:
+        return sum(max(0, number - unconsumed[its]) for its, number in following(offset).items() if its in consumed)
+
+    assert skips(answer.offset) == 0
+    assert answer.repeats == repeats(answer.offset)
+    for later in range(answer.offset, both.end + 1):
+        assert skips(later) or repeats(later) >= answer.repeats
+        assert both.judge(committed, later)[:2] == (skips(later), repeats(later))
