@@ -13,9 +13,9 @@ from tests.attack.rule import Answer
 from tests.attack.truth import Truth
 
 # What breaks a promise.
-FAULTS = ("crash", "lost", "false exact", "too few", "advice loses", "to come", "outside", "contradict")
+FAULTS = ("crash", "lost", "false exact", "too few", "advice loses", "to come", "outside", "contradict", "unseen")
 # What is right, and could be better.
-NEEDLESS = ("needless safe", "needless blocked")
+NEEDLESS = ("needless safe", "needless blocked", "false alarm")
 
 
 class Finding(t.NamedTuple):
@@ -48,6 +48,20 @@ def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:
             yield "to come", f"{answer}: repeats {repeats} when the tool has caught up"
     if answer.verdict != "exact" and truth.is_plain:
         yield f"needless {answer.verdict}", f"{answer}, and {truth.best[0]} is exact"
+
+
+def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[int, int]]) -> list[Finding]:
+    """Whoever verifies one of these offsets objects to it when it skips or repeats, and only then."""
+    truth = Truth(case)
+    found = []
+    for offset, (skipped, repeated) in zip(offsets, judged, strict=True):
+        true = truth.skipped(offset), truth.repeats(offset)
+        text = f"offset {offset} skips {true[0]} and repeats {true[1]}, counted {skipped} and {repeated}"
+        if skipped < true[0] or repeated < true[1]:
+            found.append(Finding("unseen", "verify", text))
+        elif skipped and not true[0]:
+            found.append(Finding("false alarm", "verify", text))
+    return found
 
 
 def contradiction(case: Case, one: Answer, other: Answer, ways: str) -> list[Finding]:

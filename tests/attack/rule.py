@@ -10,10 +10,12 @@ import bisect
 import contextlib
 import dataclasses
 import importlib
+import operator
 import pkgutil
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils import _matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching import counting
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
@@ -216,6 +218,49 @@ def whole(case: Case) -> Answer:
     made = usual_survey(full[0], full[1], {case.committed}, question.policy)
     decision, rounds, records = logs.drive(lambda asked: decide_surveyed(asked, made), question)
     return _answer(decision, rounds, records)
+
+
+def _counted(case: Case) -> counting.Logs:
+    """Both logs, ready to be counted; without headers where the tool adds some."""
+    logs = Logs(case)
+    stable = case.source_edges.stable
+    source = [*logs.source.visible, *(r for r in logs.source.everything if r.offset >= stable)]
+    edges = case.destination_edges
+
+    def made(name: str) -> counting.Logs:
+        return counting.Logs(
+            source,
+            logs.destination.visible,
+            operator.attrgetter(name),
+            timestamps=case.options.with_timestamp,
+            start=edges.start,
+            end=edges.end,
+        )
+
+    contents = {record.digest for record in source}
+    bare = {record.bare for record in source}
+    full = sum(record.digest in contents for record in logs.destination.visible)
+    return made("bare" if sum(record.bare in bare for record in logs.destination.visible) > full else "digest")
+
+
+def count(case: Case) -> Answer:
+    """What counting the contents of both whole logs says."""
+    if case.committed == 0:
+        return Answer("exact", case.destination_edges.start, 0)
+    found = _counted(case).answer(case.committed)
+    lost = case.source_edges.compacted or case.committed < case.source_edges.start
+    if not found.arrived:
+        return Answer("blocked", None, None, "destination_lags", found.offset, decision=found)
+    if found.repeats or lost:
+        return Answer("safe", found.offset, found.repeats, "source_lost_records" if lost else None, decision=found)
+    return Answer("exact", found.offset, 0, decision=found)
+
+
+def verify(case: Case, offsets: t.Iterable[int]) -> list[tuple[int, int]]:
+    """(skipped, repeated) of each of these offsets, as the verification counts them."""
+    logs = _counted(case)
+    judged = [logs.judge(case.committed, offset) for offset in offsets]
+    return [(its.skipped, its.repeated) for its in judged]
 
 
 def by_notes(case: Case, shifts: tuple[int, ...]) -> Answer:

@@ -31,7 +31,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / ".ansible/collections")]
 from tests.attack import rule
 from tests.attack.case import Case, parse
 from tests.attack.classes import CLASSES, DECLARED
-from tests.attack.judge import FAULTS, NEEDLESS, Finding, contradiction, judge
+from tests.attack.judge import FAULTS, NEEDLESS, Finding, contradiction, judge, verification
 from tests.attack.shrink import shrunk
 from tests.attack.truth import LONG, Truth
 from tests.attack.worlds import World, world
@@ -40,6 +40,8 @@ SHOWN = 3  # examples of a kind, of different classes
 KEPT = 20  # findings of a kind, class and chunk that are remembered
 CHUNK = 20  # worlds of each class
 _ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
+WAYS: dict[str, t.Callable[[Case], rule.Answer]] = {"near": rule.near, "whole": rule.whole, "count": rule.count}
 
 Shape = tuple[str, str, str]  # class, way, kind of finding
 
@@ -69,16 +71,27 @@ def answers(case: Case) -> tuple[dict[str, rule.Answer], list[Finding]]:
     found: list[Finding] = []
     given: dict[str, rule.Answer] = {}
     with rule.thresholds(case.scaled):
-        for way, ask in (("near", rule.near), ("whole", rule.whole)):
+        for way, ask in WAYS.items():
             try:
                 given[way] = ask(case)
             except _ERRORS as error:
                 found.append(_crash(way, error))
     for way, answer in given.items():
         found += judge(case, way, answer)
-    if len(given) == 2:
-        found += contradiction(case, given["near"], given["whole"], "near, whole")
+    for one, other in (("near", "whole"), ("near", "count")):
+        if one in given and other in given:
+            found += contradiction(case, given[one], given[other], f"{one}, {other}")
+    offsets = _mutated(case, given)
+    found += verification(case, offsets, rule.verify(case, offsets))
     return given, found
+
+
+def _mutated(case: Case, given: t.Mapping[str, rule.Answer]) -> list[int]:
+    """Offsets as a wrong plan might have them: those of the answers, one lower, one higher, ten higher."""
+    edges = case.destination_edges
+    offsets = {a.lossless if a.offset is None else a.offset for a in given.values()}
+    shifted = {offset + by for offset in offsets if offset is not None for by in (-1, 0, 1, 10)}
+    return sorted(at for at in shifted if edges.start <= at <= edges.end)
 
 
 def kept(earlier: Case, now: Case) -> tuple[rule.Answer | None, list[Finding]]:
@@ -165,7 +178,7 @@ def table(tally: Tally) -> str:
                 *(_quantiles([cost[part] for cost in costs]) for part in (0, 1)),
             ]
         )
-    for way in ("near", "whole", "kept"):
+    for way in ("near", "whole", "count", "verify", "kept"):
         total = {kind: sum(n for (_c, w, k), n in tally.counts.items() if (w, k) == (way, kind)) for kind in ("worlds", *COLUMNS)}
         every = [cost for costs in tally.cost.values() for cost in costs] if way == "near" else []
         lines.append(["all", way, *(str(n or "") for n in total.values()), *(_quantiles([c[p] for c in every]) for p in (0, 1))])
