@@ -88,7 +88,7 @@ class Case:
     destination_edges: Edges
     to_come: tuple[Copy, ...] = ()
     options: Options = Options()
-    scaled: bool = False
+    scaled: int = 0
 
     def __str__(self) -> str:
         lines = [_line("S", map(_original, self.source)), _line("T", map(_copy, self.destination))]
@@ -105,7 +105,7 @@ class Case:
         for name, value in _differences(self.options, Options()):
             yield f"{name}={value}"
         if self.scaled:
-            yield "scaled=True"
+            yield f"scaled={self.scaled}"
 
 
 def _differences(value: t.Any, plain: t.Any) -> t.Iterator[tuple[str, t.Any]]:
@@ -171,7 +171,7 @@ def parse(text: str) -> Case:
         _edges(copies["T"], {name[2:]: value for name, value in settings.items() if name.startswith("T.")}),
         tuple(dataclasses.replace(copy, offset=-1) for copy in copies["F"]),
         Options(**{name: _value(value) for name, value in options.items()}),
-        settings.get("scaled") == "True",
+        int(settings.get("scaled", 0)),
     )
 
 

@@ -21,16 +21,18 @@ DECLARED = "declared "
 @dataclasses.dataclass
 class Traits:
     """size: records written, markers besides. alphabet: so many different contents, 0 for all unlike; unlike: the share
-    of records that are unlike any other even so. stamps: where the destination's broker stamps: no, whole, from, until.
+    of records that are unlike any other even so. stamps: where the destination's broker stamps: no, whole, from, until,
+    between.
     times: what the tool does to times: kept, rewritten, some, zero_to_now, zero_to_one, rounded. manners: what its passes do:
     drops, filter, doubles, reorders, overtaking. strangers, markers_there: how often there is one before a record.
     """
 
     size: int
-    scaled: bool
+    scaled: int
     alphabet: int = 0
     unlike: float = 0.3
     clock: str = "steps"
+    burst: int = 0
     transactions: bool = False
     left_open: bool = False
     expiry: bool = False
@@ -56,7 +58,7 @@ class Traits:
         """The offsets [begin, end) that each pass of the tool reads, at its time."""
         end = random.randrange(size + 1) if self.lag else size
         if self.route == "late":
-            return [(random.randrange(size + 1), end if not self.lag else size)]
+            return [(random.choice((self.burst, random.randrange(size + 1))), end if not self.lag else size)]
         if self.route == "first_tries":
             tries = [_short(random, size) for _unused in range(random.choice((1, 1, 2)))]
             return [*tries, (random.choice((0, random.randrange(size + 1))), size)]
@@ -80,7 +82,7 @@ class Traits:
 
 
 def _short(random: rnd.Random, size: int) -> Span:
-    begin = random.randrange(size + 1)
+    begin = random.choice((0, 1, 2, random.randrange(size + 1)))
     return begin, min(size, begin + 3 + random.randrange(7))
 
 
@@ -95,7 +97,8 @@ def _base(random: rnd.Random) -> Traits:
         size = 60 + random.randrange(140)
     else:
         size = 300 + random.randrange(900)
-    its = Traits(size, scaled=random.random() < 0.5)
+    its = Traits(size, scaled=random.choice((0, 0, 1, 2)))
+    its.burst = random.randrange(size + 1)
     its.alphabet = random.choice((0, 0, 1, 2, 3, 5, 12))
     its.unlike = random.choice((0.0, 0.3, 0.8))
     its.clock = random.choice(("same", "steps", "steps", "bursts", "even", "append_time"))
@@ -113,6 +116,8 @@ def _with(**values: t.Any) -> _Make:
         for name, value in values.items():
             drawn = random.choice(value) if isinstance(value, tuple) and name != "manners" else value
             setattr(its, name, drawn)
+        if its.burst < 0:
+            its.burst = random.randrange(its.size // 2, its.size)
         return its
 
     return make
@@ -138,7 +143,7 @@ def _mixed(random: rnd.Random) -> Traits:
     its.times = random.choice(("kept", "kept", "kept", "zero_to_now", "zero_to_one", *_REWRITTEN))
     its.headers = chance(0.1)
     its.lag = chance(0.3)
-    its.stamps = random.choice(("no", "no", "no", "whole", "from", "until"))
+    its.stamps = random.choice(("no", "no", "no", "whole", "from", "until", "between"))
     its.strangers = random.choice((0, 0, 0, 0.1, 0.3))
     its.markers_there = random.choice((0, 0, 0, 0.1, 0.4))
     its.retention_there = chance(0.15)
@@ -171,6 +176,7 @@ CLASSES: dict[str, _Make] = {
     "first tries": _with(route="first_tries"),
     "late": _with(route="late"),
     "late, back": _with(route="late", clock=_BACK),
+    "late burst": _with(route="late", clock="late_burst", size=tuple(range(20, 260, 20)), burst=-1),
     "drops": _with(manners=("drops",)),
     "filter": _with(manners=("filter",)),
     "doubles": _with(manners=("doubles",)),
@@ -182,7 +188,7 @@ CLASSES: dict[str, _Make] = {
     "rewritten, partly": _with(times=("some", "rounded"), route=("all", "again")),
     "zero rewritten": _with(times=("zero_to_now", "zero_to_one"), clock=("zero", "some_zero", "half_none", "none")),
     "stamped": _with(stamps="whole", route=("all", "again", "late")),
-    "stamped, partly": _with(stamps=("from", "until"), route=("all", "again", "first_tries")),
+    "stamped, partly": _with(stamps=("from", "until", "between"), route=("all", "again", "first_tries")),
     "lag": _with(lag=True),
     "lag, stamped": _with(lag=True, stamps="whole", alphabet=(1, 3, 12), unlike=(0.3, 0.8, 0.97)),
     "strangers": _with(strangers=(0.1, 0.4), route=("all", "again")),

@@ -29,25 +29,33 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.survey import decide_surveyed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.identical import entries
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.surveyor import usual_survey
 from tests.attack.case import Case, Copy, Edges, Original
 
 MOST_ROUNDS = 300
 
-# What decides how much is read, so that logs of a few records come to the branches for thousands. What makes a proof
-# (how many records must differ, for instance) is left as it is.
-SMALL = {
-    "WIDTHS": (2, 4, 8, 32),
-    "_REPEATED": 8,
-    "MARGIN": 2,
-    "WINDOW": 4,
-    "SHORT": 4,
-    "LONGEST": 64,
-    "_FIRST_SPAN": 4,
-    "_MOST_ALIGNED": 16,
-    "_MOST_READ": 32,
+# What decides how much is read, so that logs of a few records come to the branches for thousands; two ways, as small
+# windows hide what large ones show. What makes a proof (how many records must differ, for instance) is left as it is.
+SMALL: dict[int, dict[str, t.Any]] = {
+    0: {},
+    1: {
+        "WIDTHS": (2, 4, 8, 32),
+        "_REPEATED": 8,
+        "MARGIN": 2,
+        "WINDOW": 4,
+        "SHORT": 4,
+        "LONGEST": 64,
+        "_FIRST_SPAN": 4,
+        "_GLANCE": 8,
+        "_MOST_ALIGNED": 16,
+        "_MOST_READ": 32,
+    },
+    2: {"WIDTHS": (4, 8, 64, 256), "SHORT": 4, "_GLANCE": 16},
 }
 
 
@@ -73,12 +81,12 @@ class Answer(t.NamedTuple):
 
 
 @contextlib.contextmanager
-def thresholds(scaled: bool) -> t.Iterator[None]:
-    """Within it the rule reads as little at a time as SMALL says, if scaled."""
+def thresholds(scaled: int) -> t.Iterator[None]:
+    """Within it the rule reads as little at a time as SMALL says; 0 for what it is."""
     before: list[tuple[t.Any, str, t.Any]] = []
     try:
-        for module in _modules() if scaled else ():
-            for name, value in SMALL.items():
+        for module in _modules():
+            for name, value in SMALL[scaled].items():
                 if name in vars(module):
                     before.append((module, name, vars(module)[name]))
                     setattr(module, name, value)
@@ -198,15 +206,12 @@ def _answer(decision: Decision, rounds: int = 0, records: int = 0) -> Answer:
     )
 
 
-def near(case: Case, others: t.Iterable[Span] = ()) -> Answer:
-    """What decide() says. others: spans of both logs that other groups have caused to be read before."""
+def near(case: Case, others: t.Iterable[int] = ()) -> Answer:
+    """What decide() says. others: committed offsets of other groups of the partition, which were decided before."""
     logs = Logs(case)
     question = logs.question()
-    for start, end in others:
-        for log, broker in ((question.source, logs.source), (question.destination, logs.destination)):
-            span = max(start, broker.edges.start), min(end, broker.edges.stable)
-            if span[0] < span[1]:
-                log.add(span, broker.read(span))
+    for other in others:
+        logs.drive(decide, dataclasses.replace(question, committed=other))
     return _answer(*logs.drive(decide, question))
 
 
@@ -267,6 +272,33 @@ def by_notes(case: Case, shifts: tuple[int, ...]) -> Answer:
     """What strategy mirror_maker says, that knows of these differences of offsets."""
     logs = Logs(case)
     return _answer(*logs.drive(decide, logs.question(shifts)))
+
+
+def identical(case: Case) -> Answer:
+    """What strategy identical says, for another cluster."""
+    partition = TopicPartition("orders", 0)
+    committed = CommittedOffset(case.committed)
+    draft = Draft("group", partition, "group", partition, committed)
+    logs = Logs(case)
+    sides = [_Side(partition, broker) for broker in (logs.source, logs.destination)]
+    [entry] = entries({draft.key: draft}, *t.cast(t.Any, sides), same_cluster=False).values()
+    reason = None if entry.reason is None else entry.reason.value
+    return Answer(entry.verdict.value, entry.offset, entry.repeats, reason)
+
+
+class _Side:
+    """As much of reading.Side as identical.py needs."""
+
+    def __init__(self, partition: TopicPartition, broker: Broker) -> None:
+        self.logs, self.broker = {partition: Log(broker.facts)}, broker
+
+    def read(self, spans: dict[TopicPartition, set[Span]], committed: bool = True) -> None:
+        for partition, wanted in spans.items():
+            for span in wanted:
+                if committed:
+                    self.logs[partition].add(span, self.broker.read(span))
+                else:
+                    self.logs[partition].add_uncommitted(span, self.broker.read(span, uncommitted=True))
 
 
 def kept(earlier: Answer, now: Case) -> Answer | None:

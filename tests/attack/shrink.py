@@ -57,7 +57,7 @@ def _smaller(case: Case) -> t.Iterator[Case]:
     if case.options != Options():
         yield dataclasses.replace(case, options=Options())
     if case.scaled:
-        yield dataclasses.replace(case, scaled=False)
+        yield dataclasses.replace(case, scaled=0)
     yield _with_small_times(case)
 
 

@@ -11,6 +11,7 @@ class of worlds goes through.
 from __future__ import annotations
 
 import dataclasses
+import math
 import random as rnd
 import typing as t
 
@@ -102,6 +103,7 @@ class _History:
                 taken |= {r.offset for r in self.written if self.chance(traits.compaction / len(passes))}
             if number == begun_again:
                 self.there.recreate()
+                begin = 0 if self.chance(0.7) else begin
             batch = self._readable(begin, end, start, taken)
             if traits.truncation and number == 0:
                 self._truncated(batch)
@@ -114,6 +116,8 @@ class _History:
                 else:
                     self.there.copy(wanted)
             if number == earlier:
+                if traits.kept and self.chance(0.3):
+                    self.there.age()
                 self.first = self._snapshot(start, taken, max(e for _b, e in passes[: number + 1]), passes[: number + 1])
         if traits.expiry and self.chance(0.6):
             start = max(start, random.randrange(self.size + 1))
@@ -208,16 +212,21 @@ class _Destination:
         self.start = self.next = random.choice((0, 0, 0, 3, 100))
         self.clock = NOON + HOUR + random.randrange(1000)
         self.written = 0
-        self.switch = random.randrange(traits.size + 1) if traits.stamps in ("from", "until") else 0
+        self.switch = sorted(random.randrange(2 * traits.size + 1) for _unused in range(2))
         self.dropped: set[int] = set()
         for _unused in range(random.randrange(6) if traits.strangers and random.random() < 0.5 else 0):
             self._stranger([])
 
     @property
     def stamping(self) -> bool:
-        if self.traits.stamps == "from":
-            return self.written >= self.switch
-        return self.traits.stamps == "whole" or self.traits.stamps == "until" and self.written < self.switch
+        first, last = {
+            "no": (0, 0),
+            "whole": (0, math.inf),
+            "from": (self.switch[0], math.inf),
+            "until": (0, self.switch[0]),
+            "between": self.switch,
+        }[self.traits.stamps]
+        return first <= self.written < last
 
     def copy(self, batch: list[Original]) -> None:
         for record in batch:
@@ -331,7 +340,7 @@ def _overtaken(random: rnd.Random, records: list[Original]) -> list[Original]:
 
 def _written(random: rnd.Random, traits: Traits) -> tuple[Original, ...]:
     """What producers wrote, transactions and their markers included."""
-    clock = _Clock(random, traits.clock, traits.size)
+    clock = _Clock(random, traits)
     written: list[Original] = []
 
     def text() -> str:
@@ -357,11 +366,11 @@ def _written(random: rnd.Random, traits: Traits) -> tuple[Original, ...]:
 class _Clock:
     """The producers' times."""
 
-    def __init__(self, random: rnd.Random, kind: str, size: int) -> None:
-        self.random, self.kind, self.size = random, kind, size
+    def __init__(self, random: rnd.Random, traits: Traits) -> None:
+        self.random, self.kind, self.size = random, traits.clock, traits.size
         self.now = NOON
         self.left = 0
-        self.late = random.randrange(size + 1)  # where a burst of older records comes
+        self.late = traits.burst
         self.late_end = self.late + 2 + random.randrange(8)
         self.older = random.choice((100, 1000, 5000, 60_000))
 
