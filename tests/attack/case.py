@@ -194,19 +194,18 @@ def _edges(records: t.Sequence[Original | Copy], settings: t.Mapping[str, str]) 
     """What the records say of their log's edges, unless it is set."""
     end = int(settings.get("end", records[-1].offset + 1 if records else 0))
     open_from = next((record.offset for record in records if record.kind == "open"), end)
-    gone = sum(1 for record in records if isinstance(record, Original) and record.gone)
-    compacted = settings.get("compacted") == "True"
-    first = 0
-    if records and not compacted:
-        left = [record.offset for record in records if not (isinstance(record, Original) and record.gone)]
-        first = records[0].offset if not gone else min(left, default=end)
+    left = [record.offset for record in records if not getattr(record, "gone", False)]
+    first = min(left, default=end)
+    if not any(getattr(record, "gone", False) for record in records):
+        first = records[0].offset if records else 0
     retention = settings.get("retention_ms", "None")
     return Edges(
         int(settings.get("start", first)),
         int(settings.get("stable", open_from)),
         end,
-        settings.get("append_time", str(bool(records) and all(getattr(r, "stamped", False) for r in records))) == "True",
-        compacted,
+        settings.get("append_time", str(bool(records) and all(getattr(r, "stamped", False) for r in records)))
+        == "True",
+        settings.get("compacted") == "True",
         None if retention == "None" else int(retention),
     )
 

@@ -154,7 +154,9 @@ def _mixed(random: rnd.Random) -> Traits:
     its.truncation = its.route == "all" and not its.two_tools and chance(0.1)
     if its.route == "all" and not its.two_tools and not its.truncation and chance(0.4):
         steady = its.clock not in _BACK and not its.lag
-        its.manners = random.choice((("drops",), ("filter",), ("doubles",), *((("reorders",), ("overtaking",)) if steady else ())))
+        its.manners = random.choice(
+            (("drops",), ("filter",), ("doubles",), *((("reorders",), ("overtaking",)) if steady else ()))
+        )
     return its
 
 

@@ -45,6 +45,8 @@ _ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeErr
 
 WAYS: dict[str, t.Callable[[Case], rule.Answer]] = {"near": rule.near, "whole": rule.whole, "count": rule.count}
 
+EVERY_WAY = (*WAYS, "near, whole", "near, count", "verify", "kept", "identical", "notes", "neighbours")
+
 Shape = tuple[str, str, str]  # class, way, kind of finding
 
 
@@ -135,14 +137,18 @@ def kept(earlier: Case, now: Case) -> tuple[rule.Answer | None, list[Finding]]:
 
 def _crash(way: str, error: Exception) -> Finding:
     where = traceback.extract_tb(error.__traceback__)[-1]
-    return Finding("crash", way, f"{type(error).__name__} in {where.filename.rpartition('/')[2]}:{where.lineno}: {error}"[:300])
+    return Finding(
+        "crash", way, f"{type(error).__name__} in {where.filename.rpartition('/')[2]}:{where.lineno}: {error}"[:300]
+    )
 
 
-def attack(name: str, seeds: range) -> Tally:
-    """All positions of these worlds."""
+def attack(name: str, seeds: range, most_records: int | None = None) -> Tally:
+    """All positions of these worlds, or of those among them that have at most so many source records."""
     tally = Tally.empty()
     for seed in seeds:
         its = world(name, seed)
+        if most_records is not None and len(its.cases[0].source) > most_records:
+            continue
         tally.counts[name, "near", "worlds"] += 1
         for at, case in enumerate(its.cases):
             given, found = answers(case)
@@ -192,7 +198,10 @@ COLUMNS = ("positions", "exact", "safe", "blocked", *FAULTS, *NEEDLESS)
 
 def table(tally: Tally) -> str:
     """Counts by class and way; of the near way also what it cost."""
-    rows = sorted({(name, way) for name, way, _kind in tally.counts}, key=lambda row: (row[0].startswith(DECLARED), row[1], row[0]))
+    rows = sorted(
+        {(name, way) for name, way, _kind in tally.counts},
+        key=lambda row: (row[0].startswith(DECLARED), row[1], row[0]),
+    )
     lines = [["class", "way", "worlds", *COLUMNS, "rounds 50/99/max", "records 50/99/max"]]
     for name, way in rows:
         costs = tally.cost.get(name, []) if way == "near" else []
@@ -205,10 +214,15 @@ def table(tally: Tally) -> str:
                 *(_quantiles([cost[part] for cost in costs]) for part in (0, 1)),
             ]
         )
-    for way in ("near", "whole", "count", "verify", "kept", "identical", "notes", "neighbours"):
-        total = {kind: sum(n for (_c, w, k), n in tally.counts.items() if (w, k) == (way, kind)) for kind in ("worlds", *COLUMNS)}
+    for way in EVERY_WAY:
+        total = {
+            kind: sum(n for (_c, w, k), n in tally.counts.items() if (w, k) == (way, kind))
+            for kind in ("worlds", *COLUMNS)
+        }
         every = [cost for costs in tally.cost.values() for cost in costs] if way == "near" else []
-        lines.append(["all", way, *(str(n or "") for n in total.values()), *(_quantiles([c[p] for c in every]) for p in (0, 1))])
+        lines.append(
+            ["all", way, *(str(n or "") for n in total.values()), *(_quantiles([c[p] for c in every]) for p in (0, 1))]
+        )
     columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
     widths = [max(map(len, column)) for column in columns]
     return "\n".join(
@@ -271,6 +285,24 @@ def _broken(tally: Tally) -> list[Shape]:
     return [shape for shape in tally.found if shape[2] in SHOWN_KINDS]
 
 
+def complaints(tally: Tally, way: str) -> list[str]:
+    """An example of each kind of fault of one way outside of the declared assumptions."""
+    shapes = [shape for shape in _undeclared(tally) if shape[1] == way]
+    return [example(name, *_smallest(tally, (name, way, kind)), way, kind) for name, way, kind in shapes]
+
+
+def _smallest(tally: Tally, shape: Shape) -> tuple[int, Case, Case | None]:
+    return min(tally.found[shape], key=lambda found: len(found[1].source))
+
+
+def _undeclared(tally: Tally) -> list[Shape]:
+    return [
+        (name, way, kind)
+        for name, way, kind in tally.found
+        if kind in FAULTS and (way in CERTAIN or not name.startswith(DECLARED))
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
@@ -290,19 +322,21 @@ def main() -> int:
     begun = time.monotonic()
     tally = run(arguments.names or list(CLASSES), arguments.seed, arguments.seconds, arguments.workers)
     print(table(tally))
-    broken = sorted(_broken(tally), key=lambda shape: (shape[0].startswith(DECLARED), SHOWN_KINDS.index(shape[2]), shape[1]))
+    broken = sorted(
+        _broken(tally), key=lambda shape: (shape[0].startswith(DECLARED), SHOWN_KINDS.index(shape[2]), shape[1])
+    )
     shown: collections.Counter[tuple[str, str, bool]] = collections.Counter()
     for name, way, kind in broken:
         declared = name.startswith(DECLARED)
         shown[way, kind, declared] += 1
         if shown[way, kind, declared] <= arguments.shown:
-            seed, case, old = min(tally.found[name, way, kind], key=lambda found: len(found[1].source))
-            print("\n" + example(name, seed, case, old, way, kind))
+            print("\n" + example(name, *_smallest(tally, (name, way, kind)), way, kind))
     positions = sum(n for (_c, _w, kind), n in tally.counts.items() if kind == "positions")
-    undeclared = [shape for shape in broken if shape[2] in FAULTS and (shape[1] in CERTAIN or not shape[0].startswith(DECLARED))]
-    faults = sum(tally.counts[shape] for shape in undeclared)
-    print(f"\n{positions} answers in {time.monotonic() - begun:.0f} s, {faults} faults outside of the declared assumptions")
-    return 1 if undeclared else 0
+    faults = sum(tally.counts[shape] for shape in _undeclared(tally))
+    print(
+        f"\n{positions} answers in {time.monotonic() - begun:.0f} s, {faults} faults outside of the declared assumptions"
+    )
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import typing as t
 
 from tests.attack.case import HOUR, NO_TIME, NOON, Case, Options
 
-SECONDS = 60  # that are spent on one case
+SECONDS = 20  # that are spent on one case
 
 
 def shrunk(case: Case, still: t.Callable[[Case], bool]) -> Case:

@@ -132,7 +132,9 @@ class Truth:
         """(offset, repeats): what skips nothing and repeats fewest, the first of several."""
         edges = self.case.destination_edges
         offsets = [edges.start, *(copy.offset + 1 for copy, _text, _time in self._visible)]
-        return min(((self.repeats(at, True), at) for at in offsets if not self.skipped(at)), default=(0, edges.start))[::-1]
+        return min(((self.repeats(at, True), at) for at in offsets if not self.skipped(at)), default=(0, edges.start))[
+            ::-1
+        ]
 
     @functools.cached_property
     def is_plain(self) -> bool:

@@ -79,7 +79,10 @@ class _History:
         self.written = _written(random, traits)
         self.size = len(self.written)
         self.there = _Destination(random, traits)
-        self.places: list[int] = [0, self.size]  # where something happened: commits stand there more often than elsewhere
+        self.places: list[int] = [
+            0,
+            self.size,
+        ]  # where something happened: commits stand there more often than elsewhere
         self.options = _options(random, traits)
         self.first: _Snapshot
         self.last: _Snapshot
@@ -118,7 +121,9 @@ class _History:
             if number == earlier:
                 if traits.kept and self.chance(0.3):
                     self.there.age()
-                self.first = self._snapshot(start, taken, max(e for _b, e in passes[: number + 1]), passes[: number + 1])
+                self.first = self._snapshot(
+                    start, taken, max(e for _b, e in passes[: number + 1]), passes[: number + 1]
+                )
         if traits.expiry and self.chance(0.6):
             start = max(start, random.randrange(self.size + 1))
         if traits.compaction:
@@ -169,9 +174,7 @@ class _History:
             self.there.put(text, record.time + self.random.randrange(3), None)
 
     def _snapshot(self, start: int, taken: set[int], size: int, passes: t.Sequence[Span]) -> _Snapshot:
-        written = tuple(
-            dataclasses.replace(r, gone=r.offset < start or r.offset in taken) for r in self.written[:size]
-        )
+        written = tuple(dataclasses.replace(r, gone=r.offset < start or r.offset in taken) for r in self.written[:size])
         stable = min(self._stable, size)
         copied = {copy.origin for copy in self.there.log}
         behind = passes[-1][1]
@@ -346,7 +349,11 @@ def _written(random: rnd.Random, traits: Traits) -> tuple[Original, ...]:
     def text() -> str:
         if not traits.alphabet:
             return f"p{len(written)}"
-        return f"p{len(written)}" if random.random() < traits.unlike else "abcdefghijklmnop"[random.randrange(traits.alphabet)]
+        return (
+            f"p{len(written)}"
+            if random.random() < traits.unlike
+            else "abcdefghijklmnop"[random.randrange(traits.alphabet)]
+        )
 
     while len(written) < traits.size:
         fate = random.choice(("data", "data", "commit", "abort", "both")) if traits.transactions else "data"
@@ -356,7 +363,9 @@ def _written(random: rnd.Random, traits: Traits) -> tuple[Original, ...]:
         for _unused in range({"data": 0, "both": 2}.get(fate, 1)):
             written.append(Original(len(written), max(clock.now, 0), "", "marker"))
     if traits.left_open and written:
-        first = len(written) - 1 - random.randrange(min(len(written), random.choice((2, 4, 8, max(1, traits.size // 2)))))
+        first = (
+            len(written) - 1 - random.randrange(min(len(written), random.choice((2, 4, 8, max(1, traits.size // 2)))))
+        )
         for at in range(first, len(written)):
             if written[at].kind != "marker" and (at == first or random.random() < 0.5):
                 written[at] = dataclasses.replace(written[at], kind="open")
