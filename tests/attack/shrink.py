@@ -109,7 +109,8 @@ def _without_copies(case: Case, gone: set[int]) -> Case:
 
 def _with_small_times(case: Case) -> Case:
     """The same order of times, one millisecond apart, where nothing is judged by age."""
-    times = sorted({r.time for r in (*case.source, *case.destination, *case.to_come) if r.time > NOON - 24 * HOUR})
+    every = [r.time for r in case.source] + [c.time for c in (*case.destination, *case.to_come)]
+    times = sorted({time for time in every if time > NOON - 24 * HOUR})
     rank = {time: NOON + number for number, time in enumerate(times)} | {NO_TIME: NO_TIME}
 
     def changed(records: t.Any) -> t.Any:

@@ -11,12 +11,13 @@ class of worlds goes through.
 from __future__ import annotations
 
 import dataclasses
-import math
 import random as rnd
 import typing as t
 
-from tests.attack.case import HOUR, NO_TIME, NOON, Case, Copy, Edges, Options, Original
+from tests.attack.case import HOUR, NOON, Case, Copy, Edges, Options, Original
 from tests.attack.classes import CLASSES, Traits
+from tests.attack.producers import written
+from tests.attack.tools import Destination, doubled, interleaved, overtaken, reordered
 
 Span = tuple[int, int]
 
@@ -56,7 +57,7 @@ class _Snapshot:
     destination_edges: Edges
     to_come: tuple[Copy, ...]
     options: Options
-    scaled: bool
+    scaled: int
 
     def case(self, committed: int) -> Case:
         return Case(
@@ -76,9 +77,9 @@ class _History:
 
     def __init__(self, random: rnd.Random, traits: Traits) -> None:
         self.random, self.traits = random, traits
-        self.written = _written(random, traits)
+        self.written = written(random, traits)
         self.size = len(self.written)
-        self.there = _Destination(random, traits)
+        self.there = Destination(random, traits)
         self.places: list[int] = [
             0,
             self.size,
@@ -113,7 +114,7 @@ class _History:
             else:
                 wanted = self._manner(batch)
                 if pending:
-                    wanted, pending = _interleaved(random, pending, wanted), []
+                    wanted, pending = interleaved(random, pending, wanted), []
                 if traits.two_tools and number + 1 < len(passes) and number % 2 == 0:
                     pending = wanted
                 else:
@@ -158,11 +159,11 @@ class _History:
             elif manner == "filter":
                 batch = [r for r in batch if ord(r.text[-1]) % 3]
             elif manner == "doubles":
-                batch = _doubled(random, batch)
+                batch = doubled(random, batch)
             elif manner == "reorders":
-                batch = _reordered(random, batch)
+                batch = reordered(random, batch)
             elif manner == "overtaking":
-                batch = _overtaken(random, batch)
+                batch = overtaken(random, batch)
         return batch
 
     def _truncated(self, batch: list[Original]) -> None:
@@ -204,214 +205,6 @@ class _History:
         if self.traits.expiry and edges.start and self.chance(0.5):
             picked.add(random.randrange(edges.start + 1))
         return sorted(at for at in picked if 0 <= at <= edges.stable) or [edges.stable]
-
-
-class _Destination:
-    """A log that tools and others write to."""
-
-    def __init__(self, random: rnd.Random, traits: Traits) -> None:
-        self.random, self.traits = random, traits
-        self.log: list[Copy] = []
-        self.start = self.next = random.choice((0, 0, 0, 3, 100))
-        self.clock = NOON + HOUR + random.randrange(1000)
-        self.written = 0
-        self.switch = sorted(random.randrange(2 * traits.size + 1) for _unused in range(2))
-        self.dropped: set[int] = set()
-        for _unused in range(random.randrange(6) if traits.strangers and random.random() < 0.5 else 0):
-            self._stranger([])
-
-    @property
-    def stamping(self) -> bool:
-        first, last = {
-            "no": (0, 0),
-            "whole": (0, math.inf),
-            "from": (self.switch[0], math.inf),
-            "until": (0, self.switch[0]),
-            "between": self.switch,
-        }[self.traits.stamps]
-        return first <= self.written < last
-
-    def copy(self, batch: list[Original]) -> None:
-        for record in batch:
-            while self.traits.strangers and self.random.random() < self.traits.strangers:
-                self._stranger(batch)
-            if self.traits.markers_there and self.random.random() < self.traits.markers_there:
-                if self.random.random() < 0.3:
-                    self.put(*self.seen(record)[::-1], record.offset, kind="aborted")
-                self.put("", self.clock, None, kind="marker")
-            time, text = self.seen(record)
-            self.put(text, time, record.offset)
-        if self.traits.markers_there and batch:
-            self.put("", self.clock, None, kind="marker")
-
-    def put(self, text: str, time: int, origin: int | None, kind: str = "data") -> None:
-        self.clock += self.random.randrange(3)
-        stamped = self.stamping and kind != "marker"
-        self.log.append(Copy(self.next, self.clock if stamped else time, text, origin, kind, stamped))
-        self.next += 1
-        self.written += 1
-
-    def seen(self, record: Original) -> tuple[int, str]:
-        """Time and content of a copy, as the tool writes it (and the broker may then stamp it)."""
-        way, time = self.traits.times, record.time
-        now = self.clock if self.random.random() < 0.9 else self.clock + 1
-        if self.stamping or way == "rewritten":
-            time = now
-        elif time in (0, NO_TIME) and way in ("zero_to_now", "zero_to_one"):
-            time = now if way == "zero_to_now" else 1
-        elif way == "some" and self.random.random() < 0.3:
-            time = now
-        elif way == "rounded":
-            time = time // 10 * 10
-        text = record.text
-        if self.traits.headers:
-            text = text.partition("+")[0] + "+x"
-        return time, text
-
-    def _stranger(self, batch: list[Original]) -> None:
-        """Somebody else's record: mostly unlike any, sometimes equal but for its time, seldom equal altogether."""
-        random = self.random
-        text, time = f"f{random.randrange(3)}", NOON + random.choice((0, random.randrange(-5, 30), -20 * HOUR, HOUR))
-        if batch and random.random() < 0.2:
-            like = random.choice(batch)
-            text = like.text
-            time = like.time if random.random() < 0.2 else like.time - 1 - random.randrange(2 * HOUR)
-        self.put(text, max(time, 0), None)
-
-    def recreate(self) -> None:
-        self.log, self.start, self.next = [], 0, 0
-
-    def age(self) -> None:
-        """What retention and compaction take in the end."""
-        if self.traits.retention_there and self.next > self.start:
-            self.start = self.random.randrange(self.start, self.next + 1)
-        if self.traits.compaction_there:
-            self.log = [copy for copy in self.log if self.random.random() >= 0.2]
-        self.log = [copy for copy in self.log if copy.offset >= self.start]
-
-    def edges(self) -> Edges:
-        return Edges(self.start, self.next, self.next, self.stamping, self.traits.compaction_there)
-
-
-def _interleaved(random: rnd.Random, one: list[Original], other: list[Original]) -> list[Original]:
-    """Two tools at once."""
-    rest = [one[::-1], other[::-1]]
-    result = []
-    while rest[0] or rest[1]:
-        turn = random.choice([left for left in rest if left])
-        result += [turn.pop() for _unused in range(min(len(turn), 1 + random.randrange(4)))]
-    return result
-
-
-def _batches(random: rnd.Random, records: list[Original]) -> list[list[Original]]:
-    length = 1 + random.randrange(4 if len(records) < 60 else 30)
-    return [records[at : at + length] for at in range(0, len(records), length)]
-
-
-def _doubled(random: rnd.Random, records: list[Original]) -> list[Original]:
-    """Some batches written twice: at once, or again after the next one, as a producer does that is not idempotent."""
-    result: list[Original] = []
-    again: list[Original] = []
-    for batch in _batches(random, records):
-        result += batch + again
-        again = []
-        if random.random() < 0.2:
-            if random.random() < 0.5:
-                result += batch
-            else:
-                again = batch
-    return result + again
-
-
-def _reordered(random: rnd.Random, records: list[Original]) -> list[Original]:
-    """Some neighbouring batches swapped."""
-    batches = _batches(random, records)
-    for at in range(len(batches) - 1):
-        if random.random() < 0.3:
-            batches[at], batches[at + 1] = batches[at + 1], batches[at]
-    return [record for batch in batches for record in batch]
-
-
-def _overtaken(random: rnd.Random, records: list[Original]) -> list[Original]:
-    """One batch arrives much later."""
-    batches = _batches(random, records)
-    if len(batches) > 1:
-        at = random.randrange(len(batches) - 1)
-        batches.insert(random.randrange(at, len(batches)), batches.pop(at))
-    return [record for batch in batches for record in batch]
-
-
-def _written(random: rnd.Random, traits: Traits) -> tuple[Original, ...]:
-    """What producers wrote, transactions and their markers included."""
-    clock = _Clock(random, traits)
-    written: list[Original] = []
-
-    def text() -> str:
-        if not traits.alphabet:
-            return f"p{len(written)}"
-        return (
-            f"p{len(written)}"
-            if random.random() < traits.unlike
-            else "abcdefghijklmnop"[random.randrange(traits.alphabet)]
-        )
-
-    while len(written) < traits.size:
-        fate = random.choice(("data", "data", "commit", "abort", "both")) if traits.transactions else "data"
-        for _unused in range(min(traits.size - len(written), 1 + random.randrange(6))):
-            aborted = fate == "abort" or fate == "both" and random.random() < 0.5
-            written.append(Original(len(written), clock.tick(len(written)), text(), "aborted" if aborted else "data"))
-        for _unused in range({"data": 0, "both": 2}.get(fate, 1)):
-            written.append(Original(len(written), max(clock.now, 0), "", "marker"))
-    if traits.left_open and written:
-        first = (
-            len(written) - 1 - random.randrange(min(len(written), random.choice((2, 4, 8, max(1, traits.size // 2)))))
-        )
-        for at in range(first, len(written)):
-            if written[at].kind != "marker" and (at == first or random.random() < 0.5):
-                written[at] = dataclasses.replace(written[at], kind="open")
-    return tuple(written)
-
-
-class _Clock:
-    """The producers' times."""
-
-    def __init__(self, random: rnd.Random, traits: Traits) -> None:
-        self.random, self.kind, self.size = random, traits.clock, traits.size
-        self.now = NOON
-        self.left = 0
-        self.late = traits.burst
-        self.late_end = self.late + 2 + random.randrange(8)
-        self.older = random.choice((100, 1000, 5000, 60_000))
-
-    def tick(self, at: int) -> int:
-        random = self.random
-        if self.kind == "none":
-            return NO_TIME
-        if self.kind == "zero":
-            return 0
-        if self.kind == "some_zero" and random.random() < 0.3:
-            return 0
-        if self.kind == "half_none" and at < self.size // 2:
-            return random.choice((NO_TIME, 0))
-        if self.kind == "same":
-            return self.now
-        if self.kind == "bursts":
-            if not self.left:
-                self.left, self.now = 1 + random.randrange(12), self.now + 1 + random.randrange(2000)
-            self.left -= 1
-        elif self.kind == "even":
-            self.now += 10
-        elif self.kind == "back_by_ms":
-            self.now += random.randrange(-3, 6)
-        elif self.kind == "back_by_hours":
-            self.now += random.randrange(-4, 5) * HOUR if random.random() < 0.2 else random.randrange(4)
-        else:
-            self.now += random.randrange(4)
-        if self.kind == "late_burst":
-            self.now += 7
-            if self.late <= at < self.late_end:
-                return max(self.now - self.older, NOON - HOUR)
-        return self.now
 
 
 def _options(random: rnd.Random, traits: Traits) -> Options:

@@ -11,7 +11,9 @@ import functools
 import pytest
 
 from tests.attack.classes import CLASSES
-from tests.attack.run import EVERY_WAY, Tally, attack, complaints
+from tests.attack.examples import complaints
+from tests.attack.tally import Tally, attack
+from tests.attack.ways import EVERY_WAY
 
 WORLDS = 8  # of each class
 MOST_RECORDS = 150

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from tests.attack.case import parse
@@ -94,4 +96,4 @@ def _kind(case, origin):
 
 def _steps_back(case):
     origins = [copy.origin for copy in case.destination if copy.origin is not None]
-    return any(later <= earlier for earlier, later in zip(origins, origins[1:], strict=False))
+    return any(later <= earlier for earlier, later in itertools.pairwise(origins))
