@@ -12,21 +12,23 @@ from tests.attack.judge import FAULTS, NEEDLESS
 from tests.attack.shrink import shrunk
 from tests.attack.tally import Tally, smallest, undeclared
 from tests.attack.truth import LONG, Truth
-from tests.attack.ways import answers
+from tests.attack.ways import EVERY_WAY, answers
 from tests.attack.worlds import World
 
 
 def example(name: str, seed: int, case: Case, old: Case | None, way: str, kind: str) -> str:
     """A finding made small, and how to ask again."""
 
+    asked = EVERY_WAY if way == "verify" else {way, *way.split(", ")} | ({"near"} if way == "neighbours" else set())
+
     def still(smaller: Case) -> bool:
-        return any((found.kind, found.way) == (kind, way) for found in answers(smaller)[1])
+        return any((found.kind, found.way) == (kind, way) for found in answers(smaller, asked)[1])
 
     where = f"{kind} ({way}), class {name!r}, seed {seed}"
     if way == "kept" and old is not None:
         return f"{where}\nwhen it was planned ({rule.near(old)}):\n{old}\nnow:\n{case}"
     small = shrunk(case, still)
-    _given, found = answers(small)
+    _given, found = answers(small, EVERY_WAY)
     said = [f"  {finding.way}: {finding.kind}: {finding.text}" for finding in found if finding.kind not in NEEDLESS]
     text = str(small).replace("\n", " ")
     if len(small.destination) <= LONG:
@@ -37,7 +39,7 @@ def example(name: str, seed: int, case: Case, old: Case | None, way: str, kind: 
 def show(text: str) -> str:
     """What each way answers to a case in text, and what is wrong with it."""
     case = parse(text)
-    given, found = answers(case)
+    given, found = answers(case, EVERY_WAY)
     truth = Truth(case)
     lines = [f"{way:6} {answer}  ({answer.rounds} rounds, {answer.records} records)" for way, answer in given.items()]
     lines += [f"{finding.way}: {finding.kind}: {finding.text}" for finding in found]
@@ -54,7 +56,7 @@ def examine(its: World) -> str:
     """Everything about one world, findings shrunk."""
     lines = []
     for case in its.cases:
-        for kind, way in sorted({(f.kind, f.way) for f in answers(case)[1] if f.kind in FAULTS}):
+        for kind, way in sorted({(f.kind, f.way) for f in answers(case, EVERY_WAY)[1] if f.kind in FAULTS}):
             lines.append(example(its.name, its.seed, case, None, way, kind))
     return "\n\n".join(lines) or "nothing is wrong"
 

@@ -7,7 +7,7 @@
 Counts a class and way are printed as a table, and of each kind of fault the smallest examples, in the notation of case.py
 with the command that asks again. The exit code is 1 where a promise was broken outside of the declared assumptions.
 
-    run.py --seconds 60 --seed 1 [--class NAME ...]
+    run.py --seconds 60 --seed 1 [--class NAME ...] [--way NAME ...]
     run.py --world "open, copied" 17        this world alone, shrunk
     run.py --ask "S a@5 x@5(open) a@5 T a@5<0 x@5<1 a@5<2 C=1 stable=1"
 """
@@ -27,6 +27,7 @@ from tests.attack.classes import CLASSES, DECLARED
 from tests.attack.examples import examine, example, show
 from tests.attack.judge import FAULTS
 from tests.attack.tally import Shape, Tally, run, smallest, table, undeclared
+from tests.attack.ways import EVERY_WAY
 from tests.attack.worlds import world
 
 SHOWN = 3  # examples of a kind, of different classes
@@ -43,6 +44,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--class", dest="names", action="append", choices=sorted(CLASSES))
+    parser.add_argument("--way", dest="ways", action="append", choices=EVERY_WAY)
     parser.add_argument("--world", nargs=2, metavar=("CLASS", "SEED"))
     parser.add_argument("--ask", metavar="CASE")
     parser.add_argument("--shown", type=int, default=SHOWN)
@@ -54,7 +56,13 @@ def main() -> int:
         print(examine(world(arguments.world[0], int(arguments.world[1]))))
         return 0
     begun = time.monotonic()
-    tally = run(arguments.names or list(CLASSES), arguments.seed, arguments.seconds, arguments.workers)
+    tally = run(
+        arguments.names or list(CLASSES),
+        arguments.seed,
+        arguments.seconds,
+        arguments.workers,
+        arguments.ways or EVERY_WAY,
+    )
     print(table(tally))
     broken = sorted(
         _broken(tally), key=lambda shape: (shape[0].startswith(DECLARED), SHOWN_KINDS.index(shape[2]), shape[1])

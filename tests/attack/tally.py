@@ -46,23 +46,23 @@ class Tally:
             self.found[shape] = (self.found[shape] + found)[:KEPT]
 
 
-def attack(name: str, seeds: range, most_records: int | None = None) -> Tally:
-    """All positions of these worlds, or of those among them that have at most so many source records."""
+def attack(name: str, seeds: range, most_records: int | None = None, ways: t.Sequence[str] = EVERY_WAY) -> Tally:
+    """All positions of these worlds, or of those among them that have at most so many source records, by these ways."""
     tally = Tally.empty()
     for seed in seeds:
         its = world(name, seed)
         if most_records is not None and len(its.cases[0].source) > most_records:
             continue
-        tally.counts[name, "near", "worlds"] += 1
+        tally.counts[name, ways[0], "worlds"] += 1
         for at, case in enumerate(its.cases):
-            given, found = answers(case)
+            given, found = answers(case, ways)
             for way, answer in given.items():
                 tally.counts[name, way, "positions"] += 1
                 tally.counts[name, way, answer.verdict] += 1
             old = None
             if "near" in given:
                 tally.cost[name].append((given["near"].rounds, given["near"].records))
-            if its.earlier:
+            if its.earlier and "kept" in ways:
                 old = its.earlier[at]
                 if old.committed <= old.source_edges.stable:
                     stays, more = kept(old, case)
@@ -82,18 +82,18 @@ def _chunks(names: t.Sequence[str], seed: int) -> t.Iterator[tuple[str, range]]:
             yield name, range(first, first + CHUNK)
 
 
-def run(names: t.Sequence[str], seed: int, seconds: float, workers: int) -> Tally:
+def run(names: t.Sequence[str], seed: int, seconds: float, workers: int, ways: t.Sequence[str] = EVERY_WAY) -> Tally:
     """As many worlds of each class as there is time for."""
     tally, end = Tally.empty(), time.monotonic() + seconds
     chunks = _chunks(names, seed)
     with concurrent.futures.ProcessPoolExecutor(workers) as pool:
-        waiting = {pool.submit(attack, *next(chunks)) for _unused in range(workers * 2)}
+        waiting = {pool.submit(attack, *next(chunks), None, ways) for _unused in range(workers * 2)}
         while waiting:
             done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in done:
                 tally.add(future.result())
                 if time.monotonic() < end:
-                    waiting.add(pool.submit(attack, *next(chunks)))
+                    waiting.add(pool.submit(attack, *next(chunks), None, ways))
     return tally
 
 

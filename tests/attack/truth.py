@@ -97,10 +97,23 @@ class Truth:
 
     def skipped(self, offset: int) -> int:
         """How many unconsumed records that are at the destination a consumer misses that starts here."""
+        read = [self._shown(*seen) for seen in self._visible if seen[0].offset >= offset]
+        return self._to_find - self._matched(self._owed, read)
+
+    @functools.cached_property
+    def _owed(self) -> list[Original]:
+        """The unconsumed records that are at the destination."""
         there = {copy.origin for copy, _text, _time in self._visible}
-        owed = [record for record in self.unconsumed.values() if record.offset in there]
-        read = [(text, time) for copy, text, time in self._visible if copy.offset >= offset]
-        return len(owed) - self._matched(owed, read)
+        return [record for record in self.unconsumed.values() if record.offset in there]
+
+    @functools.cached_property
+    def _to_find(self) -> int:
+        return self._matched(self._owed, [self._shown(*seen) for seen in self._visible])
+
+    def _shown(self, copy: Copy, text: str, time: int | None) -> tuple[str, int | None]:
+        """As anybody sees it: a rewritten time may be that of an equal record, whose copy it is then taken for."""
+        kept = not copy.stamped and self.case.options.with_timestamp and copy.time in self._times[text]
+        return text, copy.time if kept else time
 
     def repeats(self, offset: int, to_come: bool = False) -> int:
         """How many consumed records a consumer reads again that starts here. to_come: when the tool has caught up."""
