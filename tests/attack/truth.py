@@ -97,8 +97,11 @@ class Truth:
 
     def skipped(self, offset: int) -> int:
         """How many unconsumed records that are at the destination a consumer misses that starts here."""
-        read = [self._shown(*seen) for seen in self._visible if seen[0].offset >= offset]
-        return self._to_find - self._matched(self._owed, read)
+        read = [seen for seen in self._visible if seen[0].offset >= offset]
+        by_origin = len(self._owed) - self._matched(self._owed, [(text, time) for _copy, text, time in read])
+        if not by_origin:
+            return 0
+        return min(by_origin, self._to_find - self._matched(self._owed, [self._shown(*seen) for seen in read]))
 
     @functools.cached_property
     def _owed(self) -> list[Original]:
@@ -119,7 +122,7 @@ class Truth:
         """How many consumed records a consumer reads again that starts here. to_come: when the tool has caught up."""
         read = [seen for seen in self._visible if seen[0].offset >= offset]
         if to_come:
-            read += [self._seen(copy) for copy in self.case.to_come]
+            read += self._to_come
         again = collections.Counter(text for copy, text, _time in read if copy.origin in self.consumed)
         if not again:
             return 0
@@ -127,6 +130,18 @@ class Truth:
         everything = [(text, time) for _copy, text, time in read if again[text]]
         others = [(text, time) for copy, text, time in read if again[text] and copy.origin not in self.consumed]
         return sum(again.values()) - (self._matched(wanted, everything) - self._matched(wanted, others))
+
+    @functools.cached_property
+    def _to_come(self) -> list[tuple[Copy, str, int | None]]:
+        """What the tool will bring, but for what seems to be there: no more equal copies than the source has records."""
+        due = collections.Counter(self._text_of(record.text) for record in self._left)
+        due.subtract(text for _copy, text, _time in self._visible)
+        coming = []
+        for seen in map(self._seen, reversed(self.case.to_come)):
+            if due[seen[1]] > 0:
+                due[seen[1]] -= 1
+                coming.append(seen)
+        return coming
 
     def _matched(self, wanted: t.Iterable[Original], read: t.Iterable[tuple[str, int | None]]) -> int:
         """How many of these records can be found among what is read, each in another copy."""
