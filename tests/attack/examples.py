@@ -9,10 +9,11 @@ from __future__ import annotations
 from tests.attack import rule
 from tests.attack.case import Case, parse
 from tests.attack.judge import FAULTS, NEEDLESS
+from tests.attack.merged import merged
 from tests.attack.shrink import shrunk
 from tests.attack.tally import Tally, smallest, undeclared
 from tests.attack.truth import LONG, Truth
-from tests.attack.ways import EVERY_WAY, answers
+from tests.attack.ways import EVERY_WAY, answers, merged_answers
 from tests.attack.worlds import World
 
 
@@ -27,6 +28,9 @@ def example(name: str, seed: int, case: Case, old: Case | None, way: str, kind: 
     where = f"{kind} ({way}), class {name!r}, seed {seed}"
     if way == "kept" and old is not None:
         return f"{where}\nwhen it was planned ({rule.near(old)}):\n{old}\nnow:\n{case}"
+    if way.startswith("merged"):
+        text = next(f.text for _way, _case, _answer, found in merged_answers(merged(name, seed)) for f in found)
+        return f"{where}: {text}\n(all partitions as one log, consumed ones first, and copies before the offsets first)\n{case}"
     small = shrunk(case, still)
     _given, found = answers(small, EVERY_WAY)
     said = [f"  {finding.way}: {finding.kind}: {finding.text}" for finding in found if finding.kind not in NEEDLESS]

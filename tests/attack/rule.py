@@ -25,16 +25,20 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
     Span,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import decide_merged, refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.survey import decide_surveyed
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.identical import entries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching import merged_world
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.surveyor import usual_survey
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import KEPT, Written
 from tests.attack.broker import Broker, Logs
 from tests.attack.case import Case
+from tests.attack.merged import Merged
 
 # What decides how much is read, so that logs of a few records come to the branches for thousands; two ways, as small
 # windows hide what large ones show. What makes a proof (how many records must differ, for instance) is left as it is.
@@ -183,6 +187,37 @@ def by_notes(case: Case, shifts: tuple[int, ...]) -> Answer:
     """What strategy mirror_maker says, that knows of these differences of offsets."""
     logs = Logs(case)
     return _answer(*logs.drive(decide, logs.question(shifts)))
+
+
+def merged(its: Merged) -> list[Answer]:
+    """What is said of each destination partition of a repartitioned or merged topic."""
+    facts = [Broker(case.source, case.source_edges).facts for case in its.sources]
+    here = merged_world.World(
+        tuple(
+            tuple(Written(r.offset, r.kind, r.time, r.text, 0 if r.gone else KEPT) for r in case.source)
+            for case in its.sources
+        ),
+        tuple(facts),
+        tuple(
+            tuple(
+                merged_world.Copy(c.offset, c.time, c.text, None if c.origin is None else (number, c.origin))
+                for c, number in copies
+                if c.kind == "data"
+            )
+            for copies in its.copies
+        ),
+        tuple(Broker((), edges).facts for edges in its.edges),
+        (tuple(case.committed for case in its.sources),),
+        Policy(**dataclasses.asdict(its.sources[0].options)),
+        unlike=False,
+    )
+    if (no := refused(here.positions(0))) is not None:
+        return [_answer(no) for _unused in its.copies]
+    sources, found = here.sources(0), merged_world.join(here, 0)[0]
+    return [
+        _answer(decide_merged(sources, each, there, here.policy))
+        for each, there in zip(found, here.destination, strict=True)
+    ]
 
 
 def identical(case: Case) -> Answer:

@@ -15,8 +15,9 @@ import typing as t
 
 from tests.attack.case import Case
 from tests.attack.classes import DECLARED
-from tests.attack.judge import FAULTS, NEEDLESS
-from tests.attack.ways import EVERY_WAY, answers, kept
+from tests.attack.judge import FAULTS, NEEDLESS, Finding
+from tests.attack.merged import merged
+from tests.attack.ways import EVERY_WAY, answers, kept, merged_answers
 from tests.attack.worlds import world
 
 CERTAIN = ("count", "verify")  # ways that assume nothing of the tool
@@ -37,6 +38,12 @@ class Tally:
     @classmethod
     def empty(cls) -> Tally:
         return cls(collections.Counter(), collections.defaultdict(list), collections.defaultdict(list))
+
+    def note(self, name: str, seed: int, case: Case, old: Case | None, found: t.Iterable[Finding]) -> None:
+        for kind, way in {(finding.kind, finding.way) for finding in found}:
+            self.counts[name, way, kind] += 1
+            if len(self.found[name, way, kind]) < KEPT:
+                self.found[name, way, kind].append((seed, case, old))
 
     def add(self, other: Tally) -> None:
         self.counts += other.counts
@@ -68,10 +75,12 @@ def attack(name: str, seeds: range, most_records: int | None = None, ways: t.Seq
                     stays, more = kept(old, case)
                     found += more
                     tally.counts[name, "kept", "positions"] += stays is not None
-            for kind, way in {(finding.kind, finding.way) for finding in found}:
-                tally.counts[name, way, kind] += 1
-                if len(tally.found[name, way, kind]) < KEPT:
-                    tally.found[name, way, kind].append((seed, case, old))
+            tally.note(name, seed, case, old, found)
+        if "merged" in ways:
+            for way, case, joined, found in merged_answers(merged(name, seed)):
+                tally.counts[name, way, "positions"] += 1
+                tally.counts[name, way, joined.verdict] += 1
+                tally.note(name, seed, case, None, found)
     return tally
 
 

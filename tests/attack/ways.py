@@ -12,6 +12,7 @@ import typing as t
 from tests.attack import rule
 from tests.attack.case import Case
 from tests.attack.judge import FAULTS, NEEDLESS, Finding, contradiction, judge, verification
+from tests.attack.merged import Merged
 
 _ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
@@ -48,6 +49,36 @@ def answers(case: Case, ways: t.Collection[str]) -> tuple[dict[str, rule.Answer]
     return given, found
 
 
+def merged_answers(its: Merged) -> list[tuple[str, Case, rule.Answer, list[Finding]]]:
+    """By each way: a group's answers for all partitions of a merged topic, as one, and what is wrong with it."""
+    result = []
+    for way, ask in (("merged", rule.merged), ("merged count", _merged_count)):
+        try:
+            parts = ask(its)
+        except _ERRORS as error:
+            result.append((way, its.cases()[0], rule.Answer("crash", None, None), [_crash(way, error)]))
+            continue
+        offsets = [answer.lossless if answer.offset is None else answer.offset for answer in parts]
+        known = [offset for offset in offsets if offset is not None]
+        if len(known) < len(parts):
+            continue  # nothing is said, so nothing can be wrong
+        case, offset = its.read_from(known)
+        verdict = max((answer.verdict for answer in parts), key=("exact", "safe", "blocked").index)
+        repeats = [answer.repeats for answer in parts]
+        if verdict == "blocked":
+            answer = rule.Answer(verdict, None, None, lossless=offset)
+        else:
+            total = None if None in repeats else sum(each or 0 for each in repeats)
+            answer = rule.Answer(verdict, offset, total)
+        found = [finding for finding in judge(case, way, answer) if finding.kind in FAULTS]
+        result.append((way, case, answer, found))
+    return result
+
+
+def _merged_count(its: Merged) -> list[rule.Answer]:
+    return [rule.count(case) for case in its.cases()]
+
+
 def _by_notes(case: Case) -> rule.Answer:
     """With some differences of offsets that a tool has noted while it copied."""
     copies = [copy for copy in case.destination if copy.origin is not None][:: max(1, len(case.destination) // 3)]
@@ -65,7 +96,15 @@ _VARIANTS: dict[str, t.Callable[[Case], rule.Answer]] = {
     "notes": _by_notes,
     "neighbours": _among_neighbours,
 }
-EVERY_WAY = (*WAYS, *(f"{one}, {other}" for one, other in PAIRS), "verify", "kept", *_VARIANTS)
+EVERY_WAY = (
+    *WAYS,
+    *(f"{one}, {other}" for one, other in PAIRS),
+    "verify",
+    "kept",
+    *_VARIANTS,
+    "merged",
+    "merged count",
+)
 
 
 def _mutated(case: Case, given: t.Mapping[str, rule.Answer]) -> list[int]:
