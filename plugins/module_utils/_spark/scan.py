@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.scannin
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.reading import Wanted, read
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import portable
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
 
 if t.TYPE_CHECKING:
     import pyarrow
@@ -53,11 +53,11 @@ def scan(
     """
     dealt = bins(ranges, parallel_tasks(spark), split="rank" not in columns)
     wanted = Wanted(tuple(parts), committed, tuple(columns))
-    there = portable(connection)
+    there, pieces = portable(connection), apart(spark, dealt)
 
     def read_bins(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from read(there, dealt[number], wanted)
+                yield from read(there, pieces.value[number], wanted)
 
     return spark.range(0, len(dealt), 1, max(1, len(dealt))).mapInArrow(read_bins, wanted.schema)

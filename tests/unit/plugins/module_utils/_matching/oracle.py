@@ -159,8 +159,8 @@ class Oracle:
     @functools.cached_property
     def all_unlike(self) -> bool:
         """Has every record that the source ever held its own text, and no foreign record one of them?"""
-        ever = [w.text for w in self.scenario.written if w.kind != "marker"]
-        foreign = {a.text for a in self.scenario.arrived if a.origin is None}
+        ever = [self.content(w)[0] for w in self.scenario.written if w.kind != "marker"]
+        foreign = {self.content(a)[0] for a in self.scenario.arrived if a.origin is None}
         return len(ever) == len(set(ever)) and foreign.isdisjoint(ever)
 
     @functools.cached_property
