@@ -33,14 +33,16 @@ class Broker:
             edges.start, edges.stable, edges.end, edges.append_time, edges.compacted, edges.retention_ms
         )
         there = [r for r in records if not getattr(r, "gone", False) and edges.start <= r.offset < edges.end]
-        self._times = [(r.offset, r.time) for r in there if r.offset < edges.stable]
+        self._times = [(r.offset, r.time) for r in there]
         self.everything = [_record(r, edges) for r in there if r.kind != "marker"]
         self.visible = [_record(r, edges) for r in there if r.kind == "data" and r.offset < edges.stable]
+        # Nobody can tell yet what will have been aborted of it.
+        self.with_open = [*self.visible, *(r for r in self.everything if r.offset >= edges.stable)]
 
     def read(self, span: Span, uncommitted: bool = False) -> list[Record]:
         start, end = span
         assert self.edges.start <= start < end <= self.edges.end, f"span {span} is empty or outside of {self.edges}"
-        records = self.everything if uncommitted else self.visible
+        records = self.everything if uncommitted else self.with_open
         low = bisect.bisect_left(records, start, key=lambda r: r.offset)
         return records[low : bisect.bisect_left(records, end, low, key=lambda r: r.offset)]
 
@@ -77,7 +79,9 @@ class Logs:
 
     def question(self, shifts: tuple[int, ...] = ()) -> Question:
         policy = Policy(**dataclasses.asdict(self.case.options))
-        return Question(self.case.committed, Log(self.source.facts), Log(self.destination.facts), policy, shifts)
+        return Question(
+            self.case.committed, Log(self.source.facts, with_open=True), Log(self.destination.facts), policy, shifts
+        )
 
     def serve(self, need: Need, question: Question) -> int:
         """Read what is needed into the question's logs; how many records that were."""

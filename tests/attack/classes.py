@@ -97,7 +97,7 @@ def _base(random: rnd.Random) -> Traits:
         size = 60 + random.randrange(140)
     else:
         size = 300 + random.randrange(900)
-    its = Traits(size, scaled=random.choice((0, 0, 1, 2)))
+    its = Traits(size, scaled=random.choice((0, 1, 2)))
     its.burst = random.randrange(size + 1)
     its.alphabet = random.choice((0, 0, 1, 2, 3, 5, 12))
     its.unlike = random.choice((0.0, 0.3, 0.8))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tests.attack import rule
 from tests.attack.case import Case, parse
-from tests.attack.judge import FAULTS, NEEDLESS
+from tests.attack.judge import FAULTS
 from tests.attack.merged import merged
 from tests.attack.shrink import shrunk
 from tests.attack.tally import Tally, smallest, undeclared
@@ -33,7 +33,7 @@ def example(name: str, seed: int, case: Case, old: Case | None, way: str, kind: 
         return f"{where}: {text}\n(all partitions as one log, consumed ones first, and copies before the offsets first)\n{case}"
     small = shrunk(case, still)
     _given, found = answers(small, EVERY_WAY)
-    said = [f"  {finding.way}: {finding.kind}: {finding.text}" for finding in found if finding.kind not in NEEDLESS]
+    said = [f"  {finding.way}: {finding.kind}: {finding.text}" for finding in found if finding.kind in (*FAULTS, kind)]
     text = str(small).replace("\n", " ")
     if len(small.destination) <= LONG:
         said.append("  best: offset {}, which repeats {}".format(*Truth(small).best))

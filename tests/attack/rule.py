@@ -26,15 +26,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Span,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import decide_merged, refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.survey import decide_surveyed
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count as count_whole
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.identical import entries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching import merged_world
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.surveyor import usual_survey
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import KEPT, Written
 from tests.attack.broker import Broker, Logs
 from tests.attack.case import Case
@@ -42,21 +42,20 @@ from tests.attack.merged import Merged
 
 # What decides how much is read, so that logs of a few records come to the branches for thousands; two ways, as small
 # windows hide what large ones show. What makes a proof (how many records must differ, for instance) is left as it is.
-SMALL: dict[int, dict[str, t.Any]] = {
+LESS: dict[int, dict[str, t.Any]] = {
     0: {},
     1: {
-        "WIDTHS": (2, 4, 8, 32),
-        "_REPEATED": 8,
+        "SMALL": 0,
+        "WIDTH": 2,
         "MARGIN": 2,
         "WINDOW": 4,
         "SHORT": 4,
         "LONGEST": 64,
         "_FIRST_SPAN": 4,
         "_GLANCE": 8,
-        "_MOST_ALIGNED": 16,
         "_MOST_READ": 32,
     },
-    2: {"WIDTHS": (4, 8, 64, 256), "SHORT": 4, "_GLANCE": 16},
+    2: {"SMALL": 0, "SHORT": 4, "_GLANCE": 16},
 }
 
 
@@ -83,11 +82,11 @@ class Answer(t.NamedTuple):
 
 @contextlib.contextmanager
 def thresholds(scaled: int) -> t.Iterator[None]:
-    """Within it the rule reads as little at a time as SMALL says; 0 for what it is."""
+    """Within it the rule reads as little at a time as LESS says; 0 for what it is."""
     before: list[tuple[t.Any, str, t.Any]] = []
     try:
         for module in _modules():
-            for name, value in SMALL[scaled].items():
+            for name, value in LESS[scaled].items():
                 if name in vars(module):
                     before.append((module, name, vars(module)[name]))
                     setattr(module, name, value)
@@ -133,18 +132,19 @@ def near(case: Case, others: t.Iterable[int] = ()) -> Answer:
 def whole(case: Case) -> Answer:
     """What is said when both logs were read whole."""
     logs = Logs(case)
-    full = [FullLog(broker.facts, broker.visible, []) for broker in (logs.source, logs.destination)]
     question = logs.question()
-    made = usual_survey(full[0], full[1], {case.committed}, question.policy)
-    decision, rounds, records = logs.drive(lambda asked: decide_surveyed(asked, made), question)
+    for log, broker in ((question.source, logs.source), (question.destination, logs.destination)):
+        if broker.edges.start < log.end:
+            span = broker.edges.start, log.end
+            log.add(span, broker.read(span))
+    decision, rounds, records = logs.drive(lambda q: decide_counted(q, count_whole(Reader(q), q)), question)
     return _answer(decision, rounds, records)
 
 
 def _counted(case: Case) -> counting.Logs:
     """Both logs, ready to be counted; without headers where the tool adds some."""
     logs = Logs(case)
-    stable = case.source_edges.stable
-    source = [*logs.source.visible, *(r for r in logs.source.everything if r.offset >= stable)]
+    source = logs.source.with_open
     edges = case.destination_edges
 
     def made(name: str) -> counting.Logs:
@@ -226,32 +226,37 @@ def identical(case: Case) -> Answer:
     committed = CommittedOffset(case.committed)
     draft = Draft("group", partition, "group", partition, committed)
     logs = Logs(case)
-    here, there = (t.cast(t.Any, _Side(partition, broker)) for broker in (logs.source, logs.destination))
+    here, there = (
+        t.cast(t.Any, _Side({partition: log}, broker))
+        for log, broker in ((logs.question().source, logs.source), (logs.question().destination, logs.destination))
+    )
     [entry] = entries({draft.key: draft}, here, there, same_cluster=False).values()
     reason = None if entry.reason is None else entry.reason.value
     return Answer(entry.verdict.value, entry.offset, entry.repeats, reason)
 
 
-class _Side:
-    """As much of reading.Side as identical.py needs."""
+class _Side(t.NamedTuple):
+    """As much of reading.Side as answer_all() needs."""
 
-    def __init__(self, partition: TopicPartition, broker: Broker) -> None:
-        self.logs, self.broker = {partition: Log(broker.facts)}, broker
+    logs: dict[TopicPartition, Log]
+    broker: Broker
 
-    def read(self, spans: dict[TopicPartition, set[Span]], committed: bool = True) -> None:
+    def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
+        for partition, wanted in times.items():
+            self.logs[partition].lookups.update((time, self.broker.lookup(time)) for time in wanted)
+
+    def read(self, spans: t.Mapping[TopicPartition, t.Iterable[Span]], committed: bool = True) -> None:
         for partition, wanted in spans.items():
             for span in wanted:
-                if committed:
-                    self.logs[partition].add(span, self.broker.read(span))
-                else:
-                    self.logs[partition].add_uncommitted(span, self.broker.read(span, uncommitted=True))
+                add = self.logs[partition].add if committed else self.logs[partition].add_uncommitted
+                add(span, self.broker.read(span, uncommitted=not committed))
 
 
 def kept(earlier: Answer, now: Case) -> Answer | None:
     """The earlier answer, where a plan would keep it for a group that has not moved, though the world has; else None."""
     decision = earlier.decision
     anchor = decision.after or decision.before
-    if earlier.verdict != "exact" or anchor is None:
+    if earlier.verdict != "exact" or anchor is None or (earlier.offset or 0) <= now.destination_edges.start:
         return None
     logs = Logs(now)
     question = dataclasses.replace(logs.question(), committed=0, policy=Policy())

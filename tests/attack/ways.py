@@ -18,7 +18,7 @@ _ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeErr
 
 # Each of these is an answer of its own; what the others are held against is the first of them.
 WAYS: dict[str, t.Callable[[Case], rule.Answer]] = {"near": rule.near, "whole": rule.whole, "count": rule.count}
-PAIRS = (("near", "whole"), ("near", "count"))
+PAIRS = (("near", "whole"), ("whole", "count"))
 
 
 def answers(case: Case, ways: t.Collection[str]) -> tuple[dict[str, rule.Answer], list[Finding]]:
