@@ -37,7 +37,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching import merged_world
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import KEPT, Written
 from tests.attack.broker import Broker, Logs
-from tests.attack.case import Case
+from tests.attack.case import Case, Copy, Original
 from tests.attack.merged import Merged
 
 # What decides how much is read, so that logs of a few records come to the branches for thousands; two ways, as small
@@ -192,15 +192,20 @@ def by_notes(case: Case, shifts: tuple[int, ...]) -> Answer:
 def merged(its: Merged) -> list[Answer]:
     """What is said of each destination partition of a repartitioned or merged topic."""
     facts = [Broker(case.source, case.source_edges).facts for case in its.sources]
+    added = any(copy.text.endswith("+x") for copies in its.copies for copy, _number in copies)
+
+    def text(record: Original | Copy) -> str:
+        return record.text.partition("+")[0] if added else record.text
+
     here = merged_world.World(
         tuple(
-            tuple(Written(r.offset, r.kind, r.time, r.text, 0 if r.gone else KEPT) for r in case.source)
+            tuple(Written(r.offset, r.kind, r.time, text(r), 0 if r.gone else KEPT) for r in case.source)
             for case in its.sources
         ),
         tuple(facts),
         tuple(
             tuple(
-                merged_world.Copy(c.offset, c.time, c.text, None if c.origin is None else (number, c.origin))
+                merged_world.Copy(c.offset, c.time, text(c), None if c.origin is None else (number, c.origin))
                 for c, number in copies
                 if c.kind == "data"
             )

