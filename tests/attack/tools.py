@@ -19,6 +19,7 @@ class Destination:
     def __init__(self, random: rnd.Random, traits: Traits) -> None:
         self.random, self.traits = random, traits
         self.log: list[Copy] = []
+        self.ever: set[int | None] = set()  # what was copied once, whatever has become of it
         self.start = self.next = random.choice((0, 0, 0, 3, 100))
         self.clock = NOON + HOUR + random.randrange(1000)
         self.written = 0
@@ -54,6 +55,7 @@ class Destination:
     def put(self, text: str, time: int, origin: int | None, kind: str = "data") -> None:
         self.clock += self.random.randrange(3)
         stamped = self.stamping and kind != "marker"
+        self.ever.add(origin)
         self.log.append(Copy(self.next, self.clock if stamped else time, text, origin, kind, stamped))
         self.next += 1
         self.written += 1
@@ -87,6 +89,7 @@ class Destination:
 
     def recreate(self) -> None:
         self.log, self.start, self.next = [], 0, 0
+        self.ever.clear()
 
     def age(self) -> None:
         """What retention and compaction take in the end."""
