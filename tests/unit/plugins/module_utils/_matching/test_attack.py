@@ -22,7 +22,7 @@ attacked = functools.cache(functools.partial(attack, seeds=range(WORLDS), most_r
 
 
 @pytest.mark.parametrize("name", CLASSES)
-@pytest.mark.parametrize("way", [way for way in EVERY_WAY if way != "merged"])
+@pytest.mark.parametrize("way", EVERY_WAY)
 def test_no_world_breaks_a_promise(way: str, name: str) -> None:
     tally: Tally = attacked(name)
     assert not complaints(tally, way)
