@@ -19,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping 
 if t.TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["COMPARED", "CORES", "Range", "parallel_tasks", "scan"]
+__all__ = ["COMPARED", "CORES", "Range", "parallel_tasks", "scan", "scan_into"]
 
 # The session's property that tells how many tasks run at a time.
 CORES = "spark.streamshift.cores"
@@ -51,13 +51,41 @@ def scan(
     read_committed consumer sees. Nothing is read before an action, and everything anew with each: see kept().
     An action fails as a whole with the errors of _records.scanning.scan(); open_session() gives them their shape.
     """
-    dealt = bins(ranges, parallel_tasks(spark), split="rank" not in columns)
     wanted = Wanted(tuple(parts), committed, tuple(columns))
+    return _scan(spark, connection, ranges, wanted, iter, wanted.schema)
+
+
+def scan_into(
+    spark: SparkSession,
+    connection: Connection,
+    ranges: t.Sequence[Range],
+    columns: t.Sequence[str],
+    step: t.Callable[[t.Iterable[pyarrow.RecordBatch]], t.Iterator[pyarrow.RecordBatch]],
+    schema: str,
+    *,
+    parts: t.Collection[str] = PARTS,
+    committed: bool = True,
+) -> DataFrame:
+    """What a step makes of the batches that scan() would tell of, in the same task: records need not leave the worker for it.
+
+    step: gets all batches of a task; schema: what it makes of them.
+    """
+    return _scan(spark, connection, ranges, Wanted(tuple(parts), committed, tuple(columns)), step, schema)
+
+
+def _scan(
+    spark: SparkSession,
+    connection: Connection,
+    ranges: t.Sequence[Range],
+    wanted: Wanted,
+    step: t.Callable[[t.Iterable[pyarrow.RecordBatch]], t.Iterator[pyarrow.RecordBatch]],
+    schema: str,
+) -> DataFrame:
+    dealt = bins(ranges, parallel_tasks(spark), split="rank" not in wanted.columns)
     there = portable(connection)
 
     def read_bins(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from read(there, dealt[number], wanted)
+        numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+        return step(rows for number in numbers for rows in read(there, dealt[number], wanted))
 
-    return spark.range(0, len(dealt), 1, max(1, len(dealt))).mapInArrow(read_bins, wanted.schema)
+    return spark.range(0, len(dealt), 1, max(1, len(dealt))).mapInArrow(read_bins, schema)
