@@ -10,9 +10,11 @@ Two passes over a frame of contents; only sums leave the workers, a few rows for
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import itertools
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import tallying as worker
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, functions
@@ -41,15 +43,18 @@ class Copy(t.NamedTuple):
 class Counted(t.NamedTuple):
     """For one standing. answers, and the copies at their last_consumed and first_wanted: for each destination partition.
 
-    headers: whether they were compared. not_arrived: the positions of the source partitions whose last consumed record is not
-    at the destination, nor anything that certainly follows it; it is empty where the answers say `arrived`.
+    An answer's last_at_source and next_at_source are those of the only source partition; None where there are several.
+    matching: what was compared; times if all copies have kept them. not_arrived: the positions of the source partitions whose
+    last consumed record is not at the destination, nor anything that certainly follows it, and the offset of that record; it is
+    empty where the answers say `arrived`. destination_only: how many records the source does not have, in all partitions.
     """
 
-    headers: bool
+    matching: Matching
     answers: tuple[Answer, ...]
     last_consumed: tuple[Copy | None, ...]
     first_wanted: tuple[Copy | None, ...]
-    not_arrived: tuple[int, ...]
+    not_arrived: tuple[tuple[int, int], ...]
+    destination_only: int
 
 
 _Place = tuple[int, int, bytes]  # of a copy, of a source record that it stands for; their fingerprint
@@ -127,38 +132,38 @@ def _place(value: t.Any) -> _Place:
     return value["place"], value["source"], bytes(value["fingerprint"])
 
 
-class FirstPass(t.NamedTuple):
-    """What the first pass says. firsts: for each question the lowest copy that has to follow; not_arrived: as in Counted."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class FirstPass:
+    """What the first pass says. firsts: for each question the lowest copy that has to follow."""
 
     slots: Slots
     limits: Limits
     firsts: list[_Place | None]
-    not_arrived: list[tuple[int, ...]]
+    by_matching: dict[bool, _Follow]
 
     @classmethod
     def of(cls, sums: t.Sequence[Sum], slots: Slots, ends: t.Sequence[int]) -> t.Self:
         """ends: the end of each destination log."""
-        by_matching = {headers: _merged(sums, headers) for headers in (True, False)}
-        foreign = [
-            {headers: _records(by_matching[headers], worker.FOREIGN, pair) for headers in (True, False)}
-            for pair in range(len(slots.of_pair))
-        ]
+        by_matching = {headers: _Follow(_merged(sums, headers), slots) for headers in (True, False)}
         # Where more are found without their headers, the replication tool has added some.
-        headers = tuple(its[True] <= its[False] for its in foreign)
-        follow = {which: _Follow(found, slots) for which, found in by_matching.items()}
+        headers = tuple(
+            by_matching[True].sum(worker.FOREIGN, pair) <= by_matching[False].sum(worker.FOREIGN, pair)
+            for pair in range(len(slots.of_pair))
+        )
         firsts: list[_Place | None] = []
         places: list[int] = []
-        not_arrived: list[tuple[int, ...]] = []
         for number, standing in enumerate(slots.standings):
-            its = follow[headers[standing.pair]]
             for position, destination in enumerate(slots.destinations[standing.pair]):
-                first = its.first(number, position)
+                first = by_matching[headers[standing.pair]].first(number, position)
                 firsts.append(first)
                 places.append(
                     slots.layout.destination.place(destination, ends[destination]) if first is None else first[0]
                 )
-            not_arrived.append(its.not_arrived(number))
-        return cls(slots, Limits(headers, tuple(places)), firsts, not_arrived)
+        return cls(slots, Limits(headers, tuple(places)), firsts, by_matching)
+
+    def of_pair(self, pair: int) -> _Follow:
+        """What it says in the way in which the pair's records are compared."""
+        return self.by_matching[self.limits.headers[pair]]
 
 
 class _Follow:
@@ -166,42 +171,68 @@ class _Follow:
 
     def __init__(self, sums: _Sums, slots: Slots) -> None:
         self._sums, self._slots = sums, slots
-        self._lowest: dict[tuple[int, int], list[_Place | None]] = {}
+        self._lowest: dict[tuple[int, int, int], list[_Place | None]] = {}
         self._intervals = _by_log(slots.cuts, slots.layout.source)
+
+    def sum(self, kind: int, slot: int) -> int:
+        return _records(self._sums, kind, slot)
 
     def first(self, standing: int, destination: int) -> _Place | None:
         """The lowest copy that has to follow in a destination partition, given by its position."""
-        slots = self._slots
-        pair = slots.standings[standing].pair
-        wanted = self._sums.get((worker.WANTED, slots.questions[standing] + destination))
-        found = [] if wanted is None else [wanted.low]
-        for source, commit in zip(slots.sources[pair], slots.commits[standing], strict=True):
-            lowest = self._from_on(source, commit, destination)
-            found += [] if lowest is None else [lowest]
-        return min(found, default=None)
+        return self._lowest_of(standing, destination, worker.WANTED, worker.FOLLOWS)
 
-    def not_arrived(self, standing: int) -> tuple[int, ...]:
+    def recopied(self, standing: int, destination: int) -> _Place | None:
+        """The lowest copy of unconsumed records in a destination partition, of those that have several."""
+        return self._lowest_of(standing, destination, worker.RECOPIED, worker.EARLIEST)
+
+    def _lowest_of(self, standing: int, destination: int, of_question: int, of_cell: int) -> _Place | None:
         slots = self._slots
-        pair = slots.standings[standing].pair
-        return tuple(
+        its = self._sums.get((of_question, slots.questions[standing] + destination))
+        lowest = None if its is None else its.low
+        for source, commit in self._commits(standing):
+            lowest = _lower(lowest, self._from_on(of_cell, source, commit, destination))
+        return lowest
+
+    def last_at_source(self, standing: int) -> list[int | None]:
+        """The place of the last consumed record of each source partition."""
+        begin, end = self._slots.arrivals[standing : standing + 2]
+        lasts = [self._sums.get((worker.LAST, arrival)) for arrival in range(begin, end)]
+        return [None if last is None else last.high[0] for last in lasts]
+
+    def next_at_source(self, standing: int) -> list[int | None]:
+        """The place of the first unconsumed record of each source partition."""
+        firsts = [self._from_on(worker.AT_SOURCE, source, commit, 0) for source, commit in self._commits(standing)]
+        return [None if first is None else first[0] for first in firsts]
+
+    def not_arrived(self, standing: int) -> list[int]:
+        """The positions of the source partitions whose last consumed record is not there, nor anything after it."""
+        slots = self._slots
+        destinations = range(len(slots.destinations[slots.standings[standing].pair]))
+        return [
             position
-            for position, (source, commit) in enumerate(zip(slots.sources[pair], slots.commits[standing], strict=True))
+            for position, (source, commit) in enumerate(self._commits(standing))
             if not self._has_arrived(slots.arrivals[standing] + position)
-            and all(self._from_on(source, commit, at) is None for at in range(len(slots.destinations[pair])))
-        )
+            and all(self._from_on(worker.FOLLOWS, source, commit, at) is None for at in destinations)
+        ]
+
+    def _commits(self, standing: int) -> t.Iterator[tuple[int, int]]:
+        pair = self._slots.standings[standing].pair
+        return zip(self._slots.sources[pair], self._slots.commits[standing], strict=True)
 
     def _has_arrived(self, arrival: int) -> bool:
         last = self._sums.get((worker.LAST, arrival))
         return last is None or last.high[1] == 1 or (worker.SURE, arrival) in self._sums
 
-    def _from_on(self, source: int, commit: int, destination: int) -> _Place | None:
-        """The lowest copy of a source partition's records from a place on, of those that have one copy to follow."""
+    def _from_on(self, kind: int, source: int, commit: int, destination: int) -> _Place | None:
+        """The lowest of what is said of the intervals of a source partition that begin at this place or after it."""
         intervals = self._intervals[source]
-        key = source, destination
+        key = kind, source, destination
         if key not in self._lowest:
-            of = [self._sums.get((worker.FOLLOWS, self._slots.cells[at] + destination)) for at in intervals]
-            lows = [None if its is None else its.low for its in reversed(of)]
-            self._lowest[key] = list(itertools.accumulate(lows, _lower))[::-1]
+            slots = intervals if kind == worker.AT_SOURCE else [self._slots.cells[at] + destination for at in intervals]
+            of = [self._sums.get((kind, slot)) for slot in reversed(slots)]
+            self._lowest[key] = list(itertools.accumulate((None if its is None else its.low for its in of), _lower))[
+                ::-1
+            ]
         return self._lowest[key][bisect.bisect_left(self._slots.cuts, commit) - intervals.start]
 
 
@@ -215,32 +246,48 @@ def counted(sums: t.Sequence[Sum], first: FirstPass) -> list[Counted]:
 def _counted(standing: int, paired: _Paired, first: FirstPass) -> Counted:
     slots = first.slots
     pair = slots.standings[standing].pair
+    its = first.of_pair(pair)
+    missing = its.not_arrived(standing)
+    at_source = [
+        [_source_offset(place, slots) for place in places]
+        for places in (its.last_at_source(standing), its.next_at_source(standing))
+    ]
+    last_at_source, next_at_source = (each[0] if len(each) == 1 else None for each in at_source)
     answers: list[Answer] = []
     befores: list[Copy | None] = []
     afters: list[Copy | None] = []
     for position, number in enumerate(slots.destinations[pair]):
         question = slots.questions[standing] + position
-        last, found = paired.last(number, question), first.firsts[question]
-        start = slots.layout.destination.starts[number]
+        last, found, recopied = paired.last(number, question), first.firsts[question], its.recopied(standing, position)
         begin = number * slots.layout.destination.step if last is None else last[0] + 1
-        repeats, equal, again = paired.repeats(standing, position, begin)
         before, after = (None if place is None else _copy(place, slots, pair) for place in (last, found))
         answers.append(
             Answer(
-                start if before is None else before.destination_offset + 1,
-                repeats,
-                equal,
-                again,
-                not first.not_arrived[standing],
+                slots.layout.destination.starts[number] if before is None else before.destination_offset + 1,
+                *paired.repeats(standing, position, begin),
+                not missing,
                 None if before is None else before.destination_offset,
                 None if after is None else after.destination_offset,
+                recopied is not None and recopied[0] < begin,
+                last_at_source,
+                next_at_source,
             )
         )
         befores.append(before)
         afters.append(after)
+    timestamps = slots.layout.timestamps and not its.sum(worker.CHANGED, pair)
     return Counted(
-        first.limits.headers[pair], tuple(answers), tuple(befores), tuple(afters), first.not_arrived[standing]
+        Matching(timestamps, first.limits.headers[pair]),
+        tuple(answers),
+        tuple(befores),
+        tuple(afters),
+        tuple((position, at_source[0][position] or 0) for position in missing),
+        its.sum(worker.FOREIGN, pair),
     )
+
+
+def _source_offset(place: int | None, slots: Slots) -> int | None:
+    return None if place is None else slots.layout.source.at(place)[1]
 
 
 class _Paired:
@@ -275,11 +322,11 @@ class _Paired:
         again = (worker.AGAIN, question) in self._sums
         found = self._sums.get((worker.LOOSE, question))
         for loose in map(Loose.unpacked, found.loose if found else ()):
-            following, number = loose.tally(begin)
+            number, before = loose.at(begin)
             repeated += number
             if loose.wanted:
                 equal += number
-            elif 0 < following < loose.copies:
+            elif number and before:
                 again = True
         return repeated, equal, again
 

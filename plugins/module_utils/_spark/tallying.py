@@ -10,10 +10,18 @@ finds the last consumed copy before it, and what is repeated.
 
 from __future__ import annotations
 
+import bisect
 import collections
+import json
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Content, Tally, tallies
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import (
+    Content,
+    Count,
+    Mixed,
+    Tally,
+    tallies,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.packing import Records, grouped, unpack
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import Slots, cuts
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.units import Unit, units
@@ -30,48 +38,61 @@ SCHEMA = "headers boolean, kind int, slot bigint, place bigint, source bigint, f
 (
     FOLLOWS,  # cell: the lowest copy that has to follow where a record of the cell's interval is the first unconsumed one
     WANTED,  # question: the lowest copy that has to follow
+    EARLIEST,  # cell: the first copy of those records of the cell's interval that have several copies
+    RECOPIED,  # question: the first copy of unconsumed records that may have others after it
+    AT_SOURCE,  # interval: the first source record
     LAST,  # arrival: place is that of the last consumed source record, source is 1 where it has arrived
     SURE,  # arrival: a copy is certainly that of an unconsumed record
     FOREIGN,  # pair: records that the source does not have
+    CHANGED,  # pair: copies that have not the time of a source record
     PAIRED,  # interval of the destination's axis, cut at all limits: the last copy and how many
     UNCONSUMED,  # cell: how many of them stand for records of the cell's interval
     CONSUMED,  # question: the last consumed copy before the limit
-    REPEATED,  # question: how many copies of consumed records from the limit on
+    REPEATED,  # question: how many consumed records are repeated from the limit on, at most
     EQUAL,  # question: how many of them have a content that is unconsumed as well
     AGAIN,  # question: one of them has another copy before the limit
-    LOOSE,  # question: copies before the limit that may be repeated, see Loose
-) = range(12)
+    LOOSE,  # question: see Loose
+) = range(16)
 
 
 class Loose(t.NamedTuple):
-    """Copies of consumed records that are not taken for copies where the offset is placed: those that follow it are repeated.
+    """What is repeated of a content that has copies between the last consumed one and the limit: it depends on the offset.
 
-    wanted: how many unconsumed records they may stand for; copies: all of them. following: how many stand from the limit on.
-    before: the places of those before the limit, without such as have a consumed copy after them.
+    wanted: whether the content is unconsumed as well. places: of these copies, ascending. repeated: how many are repeated from
+    the first of them on or earlier, from the second one on, and so on; at last, from the limit on. before: whether another
+    copy is before that.
     """
 
-    wanted: int
-    copies: int
-    following: int
-    before: tuple[int, ...]
+    wanted: bool
+    places: tuple[int, ...]
+    repeated: tuple[int, ...]
+    before: tuple[bool, ...]
 
-    def tally(self, place: int) -> tuple[int, int]:
-        """How many follow a place that is at most the limit; how many of these are repeated at most."""
-        following = self.following + sum(1 for copy in self.before if copy >= place)
-        return following, max(0, following - self.wanted)
+    @classmethod
+    def of(cls, count: Count, copies: t.Iterable[int], last: int, limit: int) -> t.Self:
+        """copies: all of them. last: a consumed copy before the limit, of any content; what is before it does not matter."""
+        places = tuple(sorted(place for place in copies if last < place < limit))
+        offsets = (*places, limit)
+        return cls(
+            count.wanted > 0,
+            places,
+            tuple(count.repeated(offset) for offset in offsets),
+            tuple(count.comes_before(offset) for offset in offsets),
+        )
+
+    def at(self, place: int) -> tuple[int, bool]:
+        """How many are repeated from this place on; whether another copy is before it."""
+        number = bisect.bisect_left(self.places, place)
+        return self.repeated[number], self.before[number]
 
     def packed(self) -> bytes:
         """As a column's value."""
-        import numpy as np
-
-        return np.array([self.wanted, self.copies, self.following, *self.before], np.int64).tobytes()
+        return json.dumps([self.wanted, self.places, self.repeated, self.before]).encode()
 
     @classmethod
     def unpacked(cls, content: bytes) -> t.Self:
-        import numpy as np
-
-        wanted, copies, following, *before = np.frombuffer(content, np.int64).tolist()
-        return cls(wanted, copies, following, tuple(before))
+        wanted, *lists = json.loads(content)
+        return cls(wanted, *map(tuple, lists))
 
 
 class Limits(t.NamedTuple):
@@ -87,7 +108,7 @@ class Limits(t.NamedTuple):
 def first_pass(
     batches: t.Iterable[pyarrow.RecordBatch], slots: Slots, without_headers: bool
 ) -> t.Iterator[pyarrow.RecordBatch]:
-    """FOLLOWS, WANTED, LAST, SURE and FOREIGN of a task's chunks; without_headers: by what is without them, too."""
+    """The rows of FOLLOWS to CHANGED of a task's chunks. without_headers: compare in both ways, where that matters."""
     import numpy as np
 
     records = unpack(batches, slots.layout)
@@ -101,18 +122,17 @@ def first_pass(
 def second_pass(
     batches: t.Iterable[pyarrow.RecordBatch], slots: Slots, limits: Limits
 ) -> t.Iterator[pyarrow.RecordBatch]:
-    """PAIRED, UNCONSUMED, CONSUMED, REPEATED, EQUAL, AGAIN and LOOSE of a task's chunks."""
+    """The rows of PAIRED to LOOSE of a task's chunks."""
     import numpy as np
 
     records = unpack(batches, slots.layout)
     rows = _Rows(records, slots, np.array(limits.headers, bool))
     _count_singles(rows, limits)
-    loose: list[tuple[int, Tally]] = []
     _count_repeated(rows, limits)
-    _count_several(rows, limits, loose)
+    loose = _count_several(rows, limits)
     last = rows.last_consumed()
-    for question, tally in loose:
-        rows.add_loose(question, tally, limits.places[question], last.get(question, -1))
+    for question, count, copies in loose:
+        rows.add_loose(question, Loose.of(count, copies, last.get(question, -1), limits.places[question]))
     yield rows.batch(None)
 
 
@@ -145,11 +165,8 @@ class _Rows:
         if number:
             self._sums[kind, slot] += number
 
-    def add_loose(self, question: int, tally: Tally, limit: int, last: int) -> None:
-        """last: the place of a consumed copy before the limit."""
-        following = tally.from_on(limit)
-        before = tuple(int(copy) for copy in tally.copies[: len(tally.copies) - following] if copy > last)
-        self._loose.append((question, Loose(tally.wanted, len(tally.copies), following, before).packed()))
+    def add_loose(self, question: int, loose: Loose) -> None:
+        self._loose.append((question, loose.packed()))
 
     def last_consumed(self) -> dict[int, int]:
         """For each question the last consumed copy before its limit, as far as this task's records tell."""
@@ -196,17 +213,14 @@ def _find_limits(rows: _Rows) -> None:
     records, slots, groups, its = rows.records, rows.slots, rows.groups, rows.units
     alone = groups.sources == 0
     foreign = np.bincount(records.pairs[groups.order[groups.starts[alone]]], groups.copies[alone])
-    for pair in np.flatnonzero(foreign).tolist():
-        rows.add_sum(FOREIGN, pair, int(foreign[pair]))
+    for kind, by_pair in (FOREIGN, foreign), (CHANGED, np.bincount(records.pairs[its.changed])):
+        for pair in np.flatnonzero(by_pair).tolist():
+            rows.add_sum(kind, pair, int(by_pair[pair]))
     last = its.repeated[2]
     sources = np.append(its.singles[0], its.repeated[0][last])
     copies = np.append(its.singles[1], its.repeated[1][last])
-    source_places, copy_places = records.places[sources], records.places[copies]
-    cells = slots.cells_of(source_places, copy_places)
-    order = np.lexsort((copy_places, cells))
-    first = order[_begins(cells[order])]
-    ones = np.ones(len(first), np.int64)
-    rows.add(FOLLOWS, cells[first], copy_places[first], source_places[first], sources[first], ones)
+    _add_lowest(rows, FOLLOWS, sources, copies)
+    _add_lowest(rows, EARLIEST, *its.repeated[:2])
     arrived = np.zeros(
         records.sources, np.int64
     )  # of source records: 1 arrived, 0 not, below it depends on the commits
@@ -218,18 +232,32 @@ def _find_limits(rows: _Rows) -> None:
     _find_last(rows, arrived)
 
 
+def _add_lowest(rows: _Rows, kind: int, sources: Column, copies: Column) -> None:
+    """For each cell the lowest copy; given are the rows of source records and of their copies."""
+    import numpy as np
+
+    source_places, copy_places = rows.records.places[sources], rows.records.places[copies]
+    cells = rows.slots.cells_of(source_places, copy_places)
+    order = np.lexsort((copy_places, cells))
+    first = order[_begins(cells[order])]
+    ones = np.ones(len(first), np.int64)
+    rows.add(kind, cells[first], copy_places[first], source_places[first], sources[first], ones)
+
+
 def _find_limit(rows: _Rows, unit: Unit, standing: int) -> None:
     counted = _Counted(rows, unit, standing)
     unconsumed = unit.sources[~counted.consumed]
     if not len(unconsumed):
         return
-    source = int(rows.records.places[unconsumed].min())
-    sure = False
-    for question, tally, _wanted in counted.by_question():
-        if tally.need:
-            rows.add_lowest(WANTED, question, int(tally.copies[-tally.need]), source, int(unit.sources[0]))
-    sure = any(tally.surely_unconsumed for tally in counted.tallies)
-    if sure:
+    source, row = int(rows.records.places[unconsumed].min()), int(unit.sources[0])
+    for question, count, _wanted, copies in counted.by_question():
+        if count.first_wanted is not None:
+            rows.add_lowest(WANTED, question, int(count.first_wanted), source, row)
+        if count.wanted and not count.consumed:
+            earliest = next((int(copy) for copy in copies if count.comes_before(int(copy) + 1)), None)
+            if earliest is not None:
+                rows.add_lowest(RECOPIED, question, earliest, source, row)
+    if any(count.surely_unconsumed for count in counted.counts):
         numbers = set((rows.records.places[unconsumed] // rows.slots.layout.source.step).tolist())
         if len(numbers) == 1:
             first = rows.slots.sources[rows.slots.standings[standing].pair][0]
@@ -237,7 +265,10 @@ def _find_limit(rows: _Rows, unit: Unit, standing: int) -> None:
 
 
 def _find_last(rows: _Rows, arrived: Column) -> None:
-    """Of each standing and source partition the last consumed record, and whether it has arrived."""
+    """The first source record of each interval; for each standing and source partition the last consumed one, and whether it
+
+    has arrived.
+    """
     import numpy as np
 
     records, slots = rows.records, rows.slots
@@ -246,6 +277,10 @@ def _find_last(rows: _Rows, arrived: Column) -> None:
         return
     order = np.argsort(of_source)
     places = of_source[order]
+    intervals = np.searchsorted(np.array(slots.cuts, np.int64), places, "right") - 1
+    begins = np.flatnonzero(_begins(intervals))
+    firsts = np.zeros(len(begins), np.int64)
+    rows.add(AT_SOURCE, intervals[begins], places[begins], firsts, firsts - 1, firsts + 1)
     commits = np.array([place for its in slots.commits for place in its], np.int64)
     of = np.array([number for its in slots.standings for number in slots.sources[its.pair]], np.int64)
     standing = np.repeat(np.arange(len(slots.standings)), [len(its) for its in slots.commits])
@@ -262,7 +297,7 @@ def _find_last(rows: _Rows, arrived: Column) -> None:
 
 
 class _Counted:
-    """A unit as a standing sees it. consumed: which of its source records; copies: (place, time) by place."""
+    """A unit as a standing sees it. consumed: which of its source records; counts: of all destination partitions."""
 
     def __init__(self, rows: _Rows, unit: Unit, standing: int) -> None:
         import numpy as np
@@ -274,61 +309,68 @@ class _Counted:
         commits = np.array(slots.commits[standing], np.int64)
         places = records.places[unit.sources]
         self.consumed: Flags = places < commits[places // slots.layout.source.step - slots.sources[its.pair][0]]
-        self.copies: Column = np.sort(records.places[unit.copies])
-        self.tallies = self._tallies()
+        self._copies: list[int] = np.sort(records.places[unit.copies]).tolist()
+        self.counts = self._count()
 
-    def _tallies(self) -> list[Tally]:
+    def _count(self) -> list[Count]:
         if not self._unit.mixed:
             consumed = int(self.consumed.sum())
-            unconsumed = len(self.consumed) - consumed
-            return [Tally(t.cast("t.Sequence[int]", self.copies), unconsumed, consumed, consumed > 0, consumed)]
+            return [Tally(self._copies, len(self.consumed) - consumed, consumed)]
         times = self._rows.records.times[self._unit.sources]
         consumed_times, unconsumed_times = (
             collections.Counter(times[which].tolist()) for which in (self.consumed, ~self.consumed)
         )
-        return tallies(consumed_times, unconsumed_times, self._timed())
+        if len(self._numbers) == 1:
+            return tallies(consumed_times, unconsumed_times, self._timed())
+        return _separate(consumed_times, unconsumed_times, self._timed())
 
     def _timed(self) -> list[tuple[int, int | None]]:
         """The copies with their times, by place."""
         records, rows = self._rows.records, self._unit.copies
         compared = self._rows.slots.layout.timestamps
         columns = (records.places[rows].tolist(), records.times[rows].tolist(), records.stamped[rows].tolist())
-        return sorted(
+        timed = [
             (place, time if compared and not stamped else None) for place, time, stamped in zip(*columns, strict=True)
-        )
+        ]
+        return sorted(timed, key=lambda its: its[0])
 
-    def by_question(self) -> t.Iterator[tuple[int, Tally, bool]]:
-        """The tallies of each destination partition, with the number of its question, and whether they stand for unconsumed
+    def by_question(self) -> t.Iterator[tuple[int, Count, bool, t.Sequence[int]]]:
+        """The counts of each destination partition, with the number of its question, whether they stand for unconsumed records
 
-        records in any partition. A group that reads all partitions needs as many copies as it has not consumed in all of them
-        together: the youngest ones.
+        in any partition, and the copies. A group that reads all partitions needs as many copies as it has not consumed in all
+        of them together: the youngest ones.
         """
         first = self._rows.slots.questions[self._standing]
-        for tally in self.tallies:
-            if len(self._numbers) == 1:
-                yield first, tally, tally.wanted > 0
+        for count in self.counts:
+            if len(self._numbers) == 1 or isinstance(count, Mixed):
+                yield first, count, count.wanted > 0, self._copies
                 continue
             step = self._rows.slots.layout.destination.step
-            ages = self._ages(tally.copies)
-            wanted = collections.Counter(place // step for place in ages[len(ages) - tally.need :])
+            need = min(count.wanted, len(count.copies))
+            wanted = collections.Counter(
+                place // step for place in self._ages(count.copies)[len(count.copies) - need :]
+            )
             of: dict[int, list[int]] = collections.defaultdict(list)
-            for place in tally.copies:
-                of[int(place) // step].append(int(place))
+            for place in count.copies:
+                of[place // step].append(place)
+            missing = max(0, count.consumed + count.wanted - len(count.copies)) if count.wanted else 0
             for number, copies in of.items():
-                part = tally._replace(copies=copies, wanted=wanted[number])
-                yield first + number - self._numbers[0], part, tally.wanted > 0
+                # Where copies are missing, nobody knows of which side, nor in which partition.
+                consumed = missing + len(copies) - wanted[number] if count.consumed else 0
+                part = Tally(copies, wanted[number], consumed)
+                yield first + number - self._numbers[0], part, count.wanted > 0, copies
 
     def _ages(self, places: t.Sequence[int]) -> list[int]:
         """Places by the records' times, the youngest last."""
         records, rows = self._rows.records, self._unit.copies
         age = dict(zip(records.places[rows].tolist(), records.times[rows].tolist(), strict=True))
-        return sorted((int(place) for place in places), key=lambda place: (age[place], place))
+        return sorted(places, key=lambda place: (age[place], place))
 
     def has_arrived(self, row: int) -> int:
         """Is the consumed record of this row at the destination?"""
         consumed = int(self.consumed.sum())
         if not self._unit.mixed:
-            return int(len(self.copies) >= consumed)
+            return int(len(self._copies) >= consumed)
         times = self._rows.records.times
         # In an order in which this one is the last consumed one, wherever it stands.
         sources = [
@@ -400,32 +442,46 @@ def _lowest_of(sources: Column, places: Column) -> Column:
     return lowest
 
 
-def _count_several(rows: _Rows, limits: Limits, loose: list[tuple[int, Tally]]) -> None:
-    """All other contents. loose: takes the tallies of LOOSE rows."""
+def _count_several(rows: _Rows, limits: Limits) -> list[tuple[int, Count, t.Sequence[int]]]:
+    """All other contents. -> those of which what is repeated may depend on where exactly the offset is, and their copies."""
     records, slots = rows.records, rows.slots
+    loose: list[tuple[int, Count, t.Sequence[int]]] = []
     for unit in rows.units.several:
         for standing in slots.of_pair[int(records.pairs[unit.sources[0]])]:
             counted = _Counted(rows, unit, standing)
             if not counted.consumed.any():
                 continue
             source = int(records.places[unit.sources[counted.consumed]].max())
-            for question, tally, wanted in counted.by_question():
+            for question, count, wanted, copies in counted.by_question():
                 limit = limits.places[question]
-                before = len(tally.copies) - tally.from_on(limit)
-                if not tally.consumed:
-                    continue
-                if before and not tally.is_copy:
-                    loose.append((question, tally))
-                    continue
-                if before:
-                    last = int(tally.copies[before - 1])
+                last = count.last_consumed(limit)
+                if last is not None:
                     rows.add_highest(CONSUMED, question, last, source, int(unit.sources[0]))
-                repeated = tally.repeated(limit)
+                if isinstance(count, Mixed) and copies[0] < limit:
+                    loose.append((question, count, copies))
+                    continue
+                repeated = count.repeated(limit)
                 rows.add_sum(REPEATED, question, repeated)
                 if wanted:
                     rows.add_sum(EQUAL, question, repeated)
-                elif before and repeated:
+                elif repeated and count.comes_before(limit):
                     rows.add_sum(AGAIN, question, 1)
+    return loose
+
+
+def _separate(
+    consumed: t.Mapping[int, int], unconsumed: t.Mapping[int, int], copies: t.Sequence[tuple[int, int | None]]
+) -> list[Count]:
+    """The counts of a mixed content in several partitions: own times one by one, and the rest for what has no copy so."""
+    own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
+    rest: list[int] = []
+    for place, time in copies:
+        (rest if time is None else own.get(time, rest)).append(place)
+    lacking = sum(max(0, number - len(own[time])) for time, number in unconsumed.items())
+    return [
+        *(Tally(places, unconsumed.get(time, 0), consumed.get(time, 0)) for time, places in own.items() if places),
+        Tally(rest, lacking, sum(consumed.values())),
+    ]
 
 
 def _begins(values: Column) -> Flags:

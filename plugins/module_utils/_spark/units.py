@@ -31,12 +31,13 @@ class Units(t.NamedTuple):
 
     singles: the rows of one source record and of its one copy. repeated: for each copy of one source record that has several,
     the rows of both, and whether it is the one that has to follow where the record is unconsumed: the last one. several: the
-    others.
+    others. changed: the rows of all copies that have not the time of a source record of their content.
     """
 
     singles: tuple[Column, Column]
     repeated: tuple[Column, Column, Flags]
     several: list[Unit]
+    changed: Column
 
 
 def units(records: Records, groups: Grouped, layout: Layout) -> Units:
@@ -46,13 +47,15 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
     single = (groups.sources == 1) & (groups.copies == 1)
     first = groups.starts[single]
     singles = groups.order[first], groups.order[first + 1]
+    changed = singles[1][records.stamped[singles[1]] | (records.times[singles[0]] != records.times[singles[1]])]
     others = (groups.sources > 0) & (groups.copies > 0) & ~single
     if not others.any():
         none = np.empty(0, np.int64)
-        return Units(singles, (none, none, none.astype(bool)), [])
+        return Units(singles, (none, none, none.astype(bool)), [], changed)
     rows, contents = _rows_of(groups, others)
     copies = rows >= records.sources
-    times, mixed = _told_by_time(records, rows, contents, copies, layout)
+    times, own, mixed = _told_by_time(records, rows, contents, copies, layout)
+    changed = np.append(changed, rows[copies & ~own])
     # Each unit together, the source's records first, then the copies by place; in several partitions, by time.
     wide = np.bincount(np.array(layout.destination_pairs, np.int64), minlength=1 + records.pairs.max()) > 1
     ages = np.where(wide[records.pairs[rows]], records.times[rows], 0)
@@ -81,6 +84,7 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
         (np.append(singles[0], rows[starts[alone]]), np.append(singles[1], rows[starts[alone] + 1])),
         (rows[starts[unit[of_again]]], rows[of_again], last[of_again]),
         several,
+        changed,
     )
 
 
@@ -96,8 +100,11 @@ def _rows_of(groups: Grouped, wanted: Flags) -> tuple[Column, Column]:
 
 def _told_by_time(
     records: Records, rows: Column, contents: Column, copies: Flags, layout: Layout
-) -> tuple[Column, Flags]:
-    """The times that tell units of one content apart, 0 where they do not; and for each content whether it is mixed."""
+) -> tuple[Column, Flags, Flags]:
+    """The times that tell units of one content apart, 0 where they do not; which copies have the time of a source record of
+
+    their content; for each content, whether it is mixed.
+    """
     import numpy as np
 
     times = records.times[rows]
@@ -119,4 +126,4 @@ def _told_by_time(
     kinds = (owns > 0).astype(int) + (stamps > 0) + (rests > 0)
     by_time = owns == all_copies
     mixed: Flags = (kinds > 1) & ((sources > 1) | (rests > 0))
-    return np.where(by_time[contents], times, 0), mixed
+    return np.where(by_time[contents], times, 0), own, mixed

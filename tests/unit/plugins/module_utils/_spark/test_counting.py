@@ -142,18 +142,29 @@ def test_the_workers_answer_what_the_definition_says(worlds: list[World], timest
         check(world, [next(found) for _commit in world.committed], timestamps)
 
 
+def times_are_kept(world: World, name: t.Callable[[Record], bytes]) -> bool:
+    known = {(name(its), its.timestamp) for its in world.sources[0]}
+    contents = {content for content, _time in known}
+    return all(
+        (name(its), its.timestamp) in known and not its.log_append_time
+        for its in world.copies[0]
+        if name(its) in contents
+    )
+
+
 def check(world: World, found: t.Sequence[Counted], timestamps: bool) -> None:
     """Against the definition; and that what is told as evidence are equal records on the right sides."""
     its = found[0]
 
     def name(one: Record) -> bytes:
-        return one.digest if its.headers else one.bare
+        return one.digest if its.matching.headers else one.bare
 
     both = Logs(world.sources[0], world.copies[0], name, timestamps=timestamps, start=0, end=world.ends[0])
     originals, arrived = ({one.offset: name(one).hex() for one in log[0]} for log in (world.sources, world.copies))
     for (committed,), told in zip(world.committed, found, strict=True):
         answer = both.answer(committed)
         assert told.answers == (answer,)
+        assert told.matching.timestamp == (timestamps and times_are_kept(world, name))
         for place, copy, side in (
             (answer.last_consumed, told.last_consumed[0], -1),
             (answer.first_wanted, told.first_wanted[0], 1),
@@ -172,11 +183,11 @@ def test_headers_are_left_out_where_that_finds_more() -> None:
     worlds = [World((plain,), (copied,), (40,), ((2,),)) for copied in (added, plain)]
     worlds.append(World((log([("a", 0), ("A", 0)]),), (log([("A", 0), ("a", 0)]),), (40,), ((2,),)))
     found = count_directly(worlds, True, 4, without_headers=True)
-    assert [its.headers for its in found] == [False, True, True]
+    assert [its.matching.headers for its in found] == [False, True, True]
     assert [its.answers[0].offset for its in found] == [1, 1, 0]
     for world, its in zip(worlds, found, strict=True):
         check(world, [its], True)
-    assert [its.headers for its in count_directly(worlds, True, 4, without_headers=False)] == [True] * 3
+    assert [its.matching.headers for its in count_directly(worlds, True, 4, without_headers=False)] == [True] * 3
 
 
 several = st.lists(source_logs, min_size=2, max_size=3).flatmap(
@@ -210,7 +221,8 @@ def test_several_source_partitions_count_as_one_log(worlds: list[World], timesta
                 end=world.ends[0],
             )
             expected = both.answer(len(consumed))
-            assert told.answers[0]._replace(arrived=True) == expected._replace(arrived=True)
+            same = {"arrived": True, "last_at_source": None, "next_at_source": None}
+            assert told.answers[0]._replace(**same) == expected._replace(**same)
             assert told.answers[0].arrived == (not told.not_arrived)
             missing = {its.digest for its in consumed} - {its.digest for its in world.copies[0]}
             unconsumed_there = any(
@@ -219,9 +231,9 @@ def test_several_source_partitions_count_as_one_log(worlds: list[World], timesta
             for position, (source, at) in enumerate(zip(world.sources, committed, strict=True)):
                 last = max((its for its in source if its.offset < at), default=None)
                 if last is None:
-                    assert position not in told.not_arrived
+                    assert position not in dict(told.not_arrived)
                 elif last.digest in missing and not unconsumed_there:
-                    assert position in told.not_arrived
+                    assert (position, last.offset) in told.not_arrived
 
 
 repartitioned = st.builds(
@@ -253,7 +265,10 @@ def test_several_destination_partitions_are_read_by_one_group(world: World) -> N
         for content, number in unconsumed.items():
             assert following[content] >= min(number, there[content])
         repeats = sum(max(0, number - unconsumed[its]) for its, number in following.items() if consumed[its])
-        assert sum(answer.repeats for answer in told.answers) == repeats
+        missing = any(number + consumed[its] > there[its] and consumed[its] for its, number in unconsumed.items())
+        assert sum(answer.repeats for answer in told.answers) == repeats or (
+            missing and sum(answer.repeats for answer in told.answers) > repeats
+        )
         for number, (one, answer) in enumerate(zip(world.copies, told.answers, strict=True)):
             if answer.first_wanted is not None:
                 content = next(its.digest for its in one if its.offset == answer.first_wanted)
