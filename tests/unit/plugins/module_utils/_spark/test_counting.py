@@ -81,11 +81,21 @@ def count_directly(worlds: t.Sequence[World], timestamps: bool, buckets: int, wi
     """What Spark would do, with the workers' functions called one after the other."""
     its = layout(worlds, timestamps)
     slots = Slots(its, standings(worlds))
+    tasks = chunks(its, sources(worlds), copies(worlds), buckets)
+    ends = [end for world in worlds for end in world.ends]
+    first = FirstPass.of(summed(tallying.first_pass(task, slots, without_headers) for task in tasks), slots, ends)
+    return counted(summed(tallying.second_pass(task, slots, first.limits) for task in tasks), first)
+
+
+def chunks(
+    its: packing.Layout, source: t.Sequence[t.Sequence[Record]], copied: t.Sequence[t.Sequence[Record]], buckets: int
+) -> list[list[pa.RecordBatch]]:
+    """What each task gets."""
     types = [pa.int32(), pa.int64(), pa.int64(), pa.bool_(), pa.binary(), pa.binary()]
     tasks: list[list[pa.RecordBatch]] = [[] for _task in range(max(1, buckets // 2))]
     for axis, pairs, logs, of_destination in (
-        (its.source, its.source_pairs, sources(worlds), False),
-        (its.destination, its.destination_pairs, copies(worlds), True),
+        (its.source, its.source_pairs, source, False),
+        (its.destination, its.destination_pairs, copied, True),
     ):
         columns = list(zip(*rows(logs), strict=True)) or [()] * len(types)
         arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
@@ -94,9 +104,7 @@ def count_directly(worlds: t.Sequence[World], timestamps: bool, buckets: int, wi
         for chunk in packing.pack(halves, axis, pairs, range(len(logs)), buckets, of_destination):
             for row in range(chunk.num_rows):
                 tasks[chunk.column(0)[row].as_py() % len(tasks)].append(chunk.slice(row, 1))
-    ends = [end for world in worlds for end in world.ends]
-    first = FirstPass.of(summed(tallying.first_pass(task, slots, without_headers) for task in tasks), slots, ends)
-    return counted(summed(tallying.second_pass(task, slots, first.limits) for task in tasks), first)
+    return tasks
 
 
 def summed(tasks: t.Iterable[t.Iterable[pa.RecordBatch]]) -> list[Sum]:
