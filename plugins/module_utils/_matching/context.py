@@ -81,14 +81,6 @@ class Context:
         """Are there offsets without a visible record: markers, aborted data, compaction?"""
         return len(self.before) + len(self.after) < self.high - self.low
 
-    def cuts_off(self, times: set[int]) -> bool:
-        """Does the source have neighbours of one of these timestamps beyond the context, as far as its ends tell?"""
-        first, last = self.sequence_before()[:1], self.sequence_after()[-1:]
-        return bool(
-            (not self.from_start and first and first[0].timestamp in times)
-            or (not self.to_end and last and last[0].timestamp in times)
-        )
-
     def sequence_before(self, with_aborted: bool = True) -> list[Record]:
         """The consumed records, by offset."""
         return self._merged(self.before, (r for r in self.aborted if r.offset < self.committed and with_aborted))
@@ -226,6 +218,12 @@ class Known:
         if self._bare is None:
             self._bare = {self._bare_key(record) for part in self._records for record in part}
         return any(self._bare_key(record) in self._bare for record in records)
+
+    def matches_without_times(self, records: c.Iterable[Record]) -> bool:
+        """Has any of these destination records, none of which is known, the content of a source record with another time?"""
+        name = Matching(False, self.matching.headers).key
+        contents = {name(record) for part in self._records for record in part}
+        return any(name(record) in contents for record in records)
 
     def without_timestamps(self) -> bool:
         """Has any of the source records no timestamp?"""

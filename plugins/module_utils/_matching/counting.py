@@ -167,7 +167,7 @@ class Mixed:
 
     def comes_before(self, offset: int) -> bool:
         """As Tally.comes_before."""
-        return self._offsets[0] < offset
+        return any(its and its[0] < offset for its in (*self._own.values(), self._stamped))
 
 
 Count = Tally | Mixed  # both answer the same questions
@@ -264,9 +264,9 @@ def tallies(
         return [Mixed(consumed, unconsumed, copies)]
     if kinds != {_OWN}:
         return [Tally([offset for offset, _time in copies], sum(unconsumed.values()), sum(consumed.values()))]
-    own: dict[Time, list[int]] = {time: [] for time in known}
-    for offset, time in copies:
-        own[time].append(offset)
+    own: dict[int, list[int]] = {time: [] for time in known}
+    for offset, copied in copies:
+        own[t.cast(int, copied)].append(offset)
     return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0)) for time, places in own.items()]
 
 
@@ -330,6 +330,14 @@ class Logs:
         self._lowest = list(itertools.accumulate((copy for _offset, copy in reversed(pairs)), min))[::-1]
         self._pair_copies = sorted(copy for _offset, copy in pairs)
         self._copy_of = dict(pairs)
+
+    @property
+    def times_are_kept(self) -> bool:
+        """Has every copy the timestamp of a source record with its content?"""
+        return all(
+            {time for _offset, time in content.copies} <= {time for _offset, time in content.source}
+            for content in self._contents.values()
+        )
 
     def _tallies(self, committed: int) -> list[Count]:
         """Those of the contents that occur more than once on a side."""

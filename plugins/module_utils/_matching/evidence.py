@@ -12,6 +12,7 @@ import dataclasses
 import operator
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import Certificate
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -22,8 +23,8 @@ Span = tuple[int, int]  # offsets [start, end)
 class LogFacts:
     """The edges and settings of one partition, read before any record.
 
-    end is the last stable offset: what a read_committed consumer calls the end. retention_ms is None when
-    records are kept for ever.
+    end is the last stable offset: what a read_committed consumer calls the end. retention_ms is None when records are kept
+    for ever.
     """
 
     log_start: int
@@ -38,20 +39,31 @@ class LogFacts:
 class Log:
     """What was read of one partition of one cluster. Entries of several groups share it; it only grows.
 
-    records holds the visible records by ascending offset; every visible record of a span in `read` is in it.
+    with_open: records that an open transaction hides, between the last stable offset and the high watermark, count as well.
+    At the source they do: replication tools that read uncommitted records have copied them, and the group has not consumed
+    them. records holds the visible records by ascending offset; every visible record of a span in `read` is in it.
     aborted holds records that only a read_uncommitted consumer sees, complete within `read_uncommitted`.
-    lookups maps a timestamp to the first offset whose timestamp is at least that, None when there is none.
+    lookups maps a timestamp to the first offset whose timestamp is at least that, None when there is none. made holds what
+    was worked out from all of it, for other groups of the partition; it is forgotten when more is read.
     """
 
     facts: LogFacts
+    with_open: bool = False
     records: list[Record] = dataclasses.field(default_factory=list)
     read: list[Span] = dataclasses.field(default_factory=list)
     aborted: list[Record] = dataclasses.field(default_factory=list)
     read_uncommitted: list[Span] = dataclasses.field(default_factory=list)
     lookups: dict[int, int | None] = dataclasses.field(default_factory=dict)
+    made: dict[t.Hashable, t.Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def end(self) -> int:
+        """Where the records end that count."""
+        return self.facts.high_watermark if self.with_open else self.facts.end
 
     def add(self, span: Span, records: t.Iterable[Record]) -> None:
         """Take in the visible records of a span, all of them."""
+        self.made.clear()
         _put(self.records, span, records)
         self.read = united(self.read, span)
 
@@ -71,7 +83,7 @@ class Log:
 
     def unread(self, start: int, end: int, *, uncommitted: bool = False) -> list[Span]:
         """What is missing of [start, end) within the log's edges, as spans."""
-        start, end = max(start, self.facts.log_start), min(end, self.facts.end)
+        start, end = max(start, self.facts.log_start), min(end, self.end)
         spans = self.read_uncommitted if uncommitted else self.read
         missing: list[Span] = []
         index = bisect.bisect_right(spans, start, key=_end)
@@ -138,9 +150,9 @@ class Anchor:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer. offset is None exactly when the verdict is blocked.
+    """The answer. offset is None exactly when the verdict is blocked, and certificate exactly when it is not exact.
 
-    repeats: how many consumed records lie behind the offset, at most; None when not counted; 0 when exact.
+    repeats: how many consumed records follow the offset, at most; None when not counted; 0 when exact.
     detail: one clause for the user: what was assumed or found, and what to do when blocked.
     lossless: for a blocked entry, the offset that is known to lose nothing, if one is.
     matched_by: the parts of a record that the match compared.
@@ -155,6 +167,18 @@ class Decision:
     after: Anchor | None = None
     matched_by: tuple[str, ...] = ()
     lossless: int | None = None
+    certificate: Certificate | None = None
+
+    def __post_init__(self) -> None:
+        if (self.verdict is Verdict.EXACT) != (self.certificate is not None):
+            raise ValueError("an answer is exact with a certificate, and only then")
+
+    @classmethod
+    def exact(
+        cls, certificate: Certificate, offset: int, reason: Reason | None = None, detail: str = "", **more: t.Any
+    ) -> t.Self:
+        """The answer that nothing is skipped and nothing repeated, with how that is known."""
+        return cls(Verdict.EXACT, offset, reason, 0, detail, certificate=certificate, **more)
 
 
 def blocked(reason: Reason, detail: str, lossless: int | None = None) -> Decision:

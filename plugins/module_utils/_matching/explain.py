@@ -41,6 +41,12 @@ def check_headers(known: Known, records: list[Record]) -> None:
         raise OtherMatching(known.matching._replace(headers=False))
 
 
+def check_times(known: Known, records: list[Record]) -> None:
+    """See whether any of these records, which are not at the source with their times, is there with another. Raises OtherMatching."""
+    if known.matching.timestamp and known.matches_without_times(records):
+        raise OtherMatching(known.matching._replace(timestamp=False))
+
+
 def explain(source: LogReader, context: Context, known: Known, records: list[Record]) -> None:
     """Find these destination records at the source, or prove them foreign: afterwards known has a side for each.
 
@@ -54,10 +60,13 @@ def explain(source: LogReader, context: Context, known: Known, records: list[Rec
         raise NotRead
     if context.whole:
         check_headers(known, list(pending.values()))
+        check_times(known, list(pending.values()))
         known.foreign.update(pending)
         return
     for begin, group in _by_start(source, list(pending.values())):
-        known.foreign.update(known.key(record) for record in _search(source, known, begin, group))
+        left = _search(source, known, begin, group)
+        check_times(known, left)
+        known.foreign.update(known.key(record) for record in left)
 
 
 def glance(source: LogReader, known: Known, records: list[Record]) -> None:

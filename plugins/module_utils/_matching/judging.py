@@ -7,10 +7,27 @@
 
 from __future__ import annotations
 
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import WholeLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Place
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tail import Tail
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+
+class Tail(t.NamedTuple):
+    """What is known of everything from the cut on.
+
+    repeats: an upper bound of the consumed records there, None when they were not counted. equal: how many of them could as
+    well be unconsumed ones. again: whether one of them has another copy before the cut. later: the first record of a later
+    copy of everything unconsumed, whole and in order, with which the log ends.
+    """
+
+    repeats: int | None
+    equal: int = 0
+    again: bool = False
+    later: Record | None = None
 
 
 def judged(placed: Place, tail: Tail, settled: bool) -> Decision:
@@ -21,7 +38,7 @@ def judged(placed: Place, tail: Tail, settled: bool) -> Decision:
     offset, repeats = placed.offset, tail.repeats
     if tail.later is not None and placed.proved:
         detail = "the copier began again; the last copy is whole and in order, so the group stands in that one"
-        return Decision(Verdict.EXACT, tail.later.offset, Reason.COPIED_AGAIN, 0, detail)
+        return Decision.exact(WholeLogs(0, 0, True), tail.later.offset, Reason.COPIED_AGAIN, detail)
     if not placed.proved:
         reason = Reason.SOURCE_LOST_RECORDS
         detail = (
@@ -31,7 +48,7 @@ def judged(placed: Place, tail: Tail, settled: bool) -> Decision:
         reason = Reason.TAIL_NOT_COUNTED
         detail = "nothing unconsumed is left behind; whether consumed records come again later was not counted"
     elif repeats == 0:
-        return Decision(Verdict.EXACT, offset, None, 0)
+        return Decision.exact(WholeLogs(0, 0, True), offset)
     elif not settled or repeats == tail.equal:
         reason = Reason.EQUAL_RECORDS
         detail = "equal records stand on both sides of the committed offset, and their copies cannot be told apart"

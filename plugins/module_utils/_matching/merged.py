@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed, WholeLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
     LogFacts,
@@ -143,7 +144,7 @@ def decide_merged(sources: Sources, found: Found, there: LogFacts, policy: Polic
     No unconsumed record that both clusters have is left behind, whatever the order of the copies.
     """
     if sources.nothing_consumed:
-        return Decision(Verdict.EXACT, there.log_start, repeats=0, detail="nothing was ever consumed")
+        return Decision.exact(NothingConsumed(0), there.log_start, detail="nothing was ever consumed")
     decision = _expired(sources, found, there, policy) if sources.expired else _placed(sources, found, there, policy)
     missing = sources.missing
     if missing is None or decision.verdict is Verdict.BLOCKED:
@@ -175,7 +176,7 @@ def _placed(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> 
 def _counted(offset: int, found: Found) -> Decision:
     repeats = found.consumed_behind + found.unsure_behind
     if not repeats:
-        return Decision(Verdict.EXACT, offset, repeats=0)
+        return Decision.exact(WholeLogs(0, 0, True), offset)
     if not found.consumed_behind:
         reason = Reason.EQUAL_RECORDS
         detail = "equal records stand on both sides of the committed offsets, and their copies cannot be told apart"

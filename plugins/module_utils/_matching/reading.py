@@ -28,6 +28,10 @@ class BudgetSpent(Exception):
     """More would have to be read than one entry may. Never leaves this package."""
 
 
+class Doubt(Exception):
+    """What was read does not settle the answer: both logs have to be counted. Never leaves this package."""
+
+
 class LogReader:
     """One log as one entry reads it, and what that entry has asked for, for its budget.
 
@@ -49,14 +53,19 @@ class LogReader:
         return self._log.facts
 
     @property
+    def length(self) -> int:
+        """How many offsets the log has."""
+        return self.end - self.start
+
+    @property
     def start(self) -> int:
         """The first offset that the log has."""
         return self._log.facts.log_start
 
     @property
     def end(self) -> int:
-        """Where a read_committed consumer finds the end."""
-        return self._log.facts.end
+        """Where the records end that count: of the source those of open transactions as well."""
+        return self._log.end
 
     def want(self, start: int, end: int) -> bool:
         """Note that the visible records of [start, end) are needed; whether they are there."""

@@ -7,6 +7,10 @@
 
 from __future__ import annotations
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
+    NothingConsumed,
+    NothingThere,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Matching, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
@@ -15,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     blocked,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import count_back
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import Doubt, LogReader, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -30,7 +34,7 @@ def at_the_edges(reader: Reader, question: Question) -> Decision | None:
     """What the edges of the logs decide without any record: None when they do not."""
     facts, committed = reader.source.facts, question.committed
     if committed == 0:
-        return Decision(Verdict.EXACT, reader.destination.start, repeats=0, detail="nothing was ever consumed")
+        return Decision.exact(NothingConsumed(committed), reader.destination.start, detail="nothing was ever consumed")
     if committed > facts.high_watermark:
         return blocked(
             Reason.BEYOND_END,
@@ -69,11 +73,13 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
         return by_policy(reader, question, known.matching, position_of_end(reader, _first_after(context)))
     if context.before and cut.unconsumed is None and not _has_come_to(context.before[-1], known, cut):
         last = cut.last_consumed
-        return behind(context.before[-1].offset, reader.destination.end if last is None else last.offset + 1)
+        if last is None and not _is_empty(reader.destination):
+            raise Doubt  # nothing there is known, not even that timestamps are kept
+        return lags(context.before[-1].offset, reader.destination.end if last is None else last.offset + 1)
     return None
 
 
-def behind(anchor: int, lossless: int) -> Decision:
+def lags(anchor: int, lossless: int) -> Decision:
     """The last consumed record has not come to the destination, nor any after it."""
     return blocked(
         Reason.DESTINATION_BEHIND,
@@ -141,7 +147,8 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
     """
     source, destination, policy = reader.source, reader.destination, question.policy
     if _is_empty(destination):
-        return Decision(Verdict.EXACT, destination.end, repeats=0, detail="the destination is empty")
+        nothing = NothingThere(copies=0, consumed_left=0)
+        return Decision.exact(nothing, destination.end, detail="the destination is empty")
     if policy.on_no_anchor == "fail":
         return blocked(Reason.POLICY_FAIL, "the source has no consumed record left to go by; on_no_anchor says fail")
     if policy.on_no_anchor == "start":

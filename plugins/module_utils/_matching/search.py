@@ -19,9 +19,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explai
     explain,
     glance,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.order import Scanned, settle_order
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import (
     BudgetSpent,
+    Doubt,
     LogReader,
     NotRead,
     Reader,
@@ -35,7 +35,6 @@ HEAD = 8  # offsets read at the destination's beginning, where it may not hold w
 SOURCE_HEAD = 2  # and at the source's, with which most copies begin
 
 _GROWTH = 2
-_RUN = 4  # times the context's length is how far the copies of equal records are looked for
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,8 +42,7 @@ class Cut:
     """What a scan of the destination found.
 
     unconsumed (L) and consumed (H) are indexes into records, which are all the visible ones of [low, high); sides go with
-    them. settled: every record before L is consumed or foreign and every equal one from L on unconsumed.
-    explained: nothing that lies before L is of unknown origin, from where the search had to begin.
+    them. Every record before L is consumed or destination-only. explained: nothing that lies before L is of unknown origin, from where the search had to begin.
     """
 
     records: list[Record]
@@ -53,7 +51,6 @@ class Cut:
     high: int
     consumed: int | None
     unconsumed: int | None
-    settled: bool = True
     explained: bool = True
 
     @property
@@ -72,16 +69,12 @@ class Cut:
         begin = 0 if self.consumed is None else self.consumed + 1
         return self.records[begin : self.unconsumed]
 
-    @property
-    def repeated_nearby(self) -> bool:
-        """Was a consumed record seen behind L?"""
-        return self.unconsumed is not None and Side.CONSUMED in self.sides[self.unconsumed :]
-
 
 def find_cut(reader: Reader, context: Context, known: Known) -> Cut:
     """Scan the destination from the first place where a record that matters can be, until L is known.
 
-    Every record passed is explained. Raises NotRead, OtherMatching, BudgetSpent.
+    Every record passed is explained. Raises NotRead, OtherMatching, BudgetSpent, and Doubt where equal records of both sides
+    stand before L.
     """
     caught_up = _caught_up(reader.destination, context, known)
     if caught_up:
@@ -150,14 +143,7 @@ class _Scan:
             self._explain(passed)
             self._high = wider
             return True
-        if self._explain(passed):
-            return True
-        far = min(self._destination.end, self._low + _RUN * (self._context.high - self._context.low))
-        scanned = self._scanned()
-        if scanned and self._high < far and scanned.lacks_copies(self._context, self._known.key):
-            self._high = min(self._destination.end, self._wider_up())
-            return True
-        return False
+        return self._explain(passed)
 
     def _wider_up(self) -> int:
         return self._high + self._destination.within_budget(_GROWTH * (self._high - self._low))
@@ -165,12 +151,11 @@ class _Scan:
     def extend_down(self) -> bool:
         """Read downwards while a consumed record is needed and not there; whether there is more to look at now.
 
-        It is needed to tell equal ones apart, to name an offset when nothing unconsumed is there, and where the source
-        may have lost records next to the committed offset, whose copies lie before L.
+        It is needed to name an offset when nothing unconsumed is there, and where the source may have lost records next to
+        the committed offset, whose copies lie before L.
         """
         needed = self._astray or (
-            self._context.before
-            and (Side.BOTH in self._head or self._first == len(self._records) or self._source.facts.compacted)
+            self._context.before and (self._first == len(self._records) or self._source.facts.compacted)
         )
         unknown = self._unknown(self._low)
         if not needed and not self._context.before and self._source.facts.compacted:
@@ -188,26 +173,13 @@ class _Scan:
         self._low = max(self._destination.start, self._low - more)
         return True
 
-    def _scanned(self) -> Scanned | None:
-        """For the order of equal records, if there are any before L."""
-        if Side.BOTH not in self._head:
-            return None
-        return Scanned(
-            [self._known.key(record) for record in self._records],
-            self._sides,
-            self._first,
-            {r.timestamp for r, side in zip(self._records, self._head, strict=False) if side is Side.BOTH},
-            self._low <= self._destination.start,
-            self._high >= self._destination.end,
-        )
-
     def finished(self) -> Cut:
         """The cut, when nothing is left to look at."""
-        scanned = self._scanned()
-        limit, settled = settle_order(scanned, self._context, self._known.key) if scanned else (self._first, True)
-        consumed = next((i for i in range(limit - 1, -1, -1) if self._sides[i] & Side.CONSUMED), None)
-        unconsumed = next((i for i in range(limit, len(self._records)) if self._sides[i] & Side.UNCONSUMED), None)
-        return Cut(self._records, self._sides, self._low, self._high, consumed, unconsumed, settled)
+        if Side.BOTH in self._head:
+            raise Doubt
+        consumed = next((i for i in range(self._first - 1, -1, -1) if self._sides[i] is Side.CONSUMED), None)
+        unconsumed = self._first if self._first < len(self._records) else None
+        return Cut(self._records, self._sides, self._low, self._high, consumed, unconsumed)
 
     def _last_consumed(self) -> int | None:
         if not self._context.before or Side.BOTH in self._head:

@@ -13,9 +13,12 @@ again, another difference may show the same: so the last records must differ, an
 
 from __future__ import annotations
 
-import dataclasses
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
+    DISTINCT,
+    Comparison,
+    SameDifference,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
@@ -25,10 +28,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Span,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import NotRead, Reader
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
 _WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
-_DISTINCT = 4  # different records among them, without which they prove nothing
 _LAST = 64  # records at the destination's end, no two of them equal, that must be found at one place only
 _ROOM = 10_000  # offsets of the source among which they are looked for
 
@@ -55,7 +56,22 @@ def goes_on(question: Question, anchor: Anchor, timestamp: bool) -> bool | Need:
         logs.want(anchor.source_offset, logs.high)
         found = logs.anchor(anchor.destination_offset)
         same = found is not None and found.fingerprint == anchor.fingerprint
-        return same and logs.same(anchor.source_offset) and logs.same(logs.high) and logs.alone()
+        return (
+            same and logs.same(anchor.source_offset) is not None and logs.same(logs.high) is not None and logs.alone()
+        )
+    except NotRead:
+        return reader.need()
+
+
+def keeps_offsets(question: Question, timestamp: bool) -> Decision | Need | None:
+    """The committed offset itself, if the copy has kept offsets, those without a record included; None if that is not proved.
+
+    An offset before the destination's start becomes that start. timestamp: whether timestamps are compared.
+    """
+    reader = Reader(question)
+    committed = max(question.committed, reader.destination.start)
+    try:
+        return _by_shift(_Shifted(reader, 0, timestamp, gaps=True), committed)
     except NotRead:
         return reader.need()
 
@@ -66,23 +82,31 @@ def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
         return None
     reached = min(committed, logs.high)
     logs.want(logs.low, reached, logs.high)
-    if not (logs.same(reached) and logs.same(logs.low) and logs.same(logs.high) and logs.alone()):
+    at_offset, at_start, at_end = logs.same(reached), logs.same(logs.low), logs.same(logs.high)
+    if at_offset is None or at_start is None or at_end is None or not logs.alone():
         return None
     if committed > logs.high:
-        return rows.behind(committed - 1, destination.end) if source.records(committed - 1, committed) else None
+        return rows.lags(committed - 1, destination.end) if source.records(committed - 1, committed) else None
     offset = committed - logs.shift
-    its = Decision(Verdict.EXACT, offset, repeats=0, matched_by=logs.matching.parts)
-    return dataclasses.replace(its, before=logs.anchor(offset - 1), after=logs.anchor(offset))
+    return Decision.exact(
+        SameDifference(at_start, at_offset, at_end, only_there=True),
+        offset,
+        before=logs.anchor(offset - 1),
+        after=logs.anchor(offset),
+        matched_by=logs.matching.parts,
+    )
 
 
 class _Shifted:
     """Both logs, if a record's offset at the source is that of its copy plus `shift`.
 
-    low and high are the edges of what the destination has, as offsets of the source.
+    low and high are the edges of what the destination has, as offsets of the source. gaps: both logs may have offsets without
+    a record, if they are the same ones.
     """
 
-    def __init__(self, reader: Reader, shift: int, timestamp: bool = False) -> None:
+    def __init__(self, reader: Reader, shift: int, timestamp: bool = False, gaps: bool = False) -> None:
         self.matching = Matching(timestamp, headers=True)
+        self._gaps = gaps
         self.source, self.destination, self.shift = reader.source, reader.destination, shift
         self.low = reader.destination.start + shift
         self.high = reader.destination.end + shift
@@ -94,21 +118,23 @@ class _Shifted:
             self.source.want(start, end)
             self.destination.want(start - self.shift, end - self.shift)
 
-    def same(self, place: int) -> bool:
-        """Do both logs show the same records around this offset of the source, enough different ones, without a gap?"""
+    def same(self, place: int) -> Comparison | None:
+        """The records around this offset of the source, if both logs show the same, and enough different ones."""
         for width in _WIDTHS:
             start, end = self._around(place, width)
             if not all([self.source.want(start, end), self.destination.want(start - self.shift, end - self.shift)]):
                 raise NotRead
-            here = [self.matching.key(record) for record in self.source.records(start, end)]
-            there = [
-                self.matching.key(record) for record in self.destination.records(start - self.shift, end - self.shift)
-            ]
-            if len(here) < end - start or here != there:
-                return False
-            if len(set(here)) >= min(_DISTINCT, self.high - self.low):
-                return True
-        return False
+            key = self.matching.key
+            originals = self.source.records(start, end)
+            copies = self.destination.records(start - self.shift, end - self.shift)
+            here = [(record.offset, key(record)) for record in originals]
+            there = [(record.offset + self.shift, key(record)) for record in copies]
+            if here != there or (len(here) < end - start and not self._gaps):
+                return None
+            distinct, whole = len({key(record) for record in originals}), end - start == self.high - self.low
+            if (whole and originals) or distinct >= DISTINCT:
+                return Comparison(len(here), distinct, 1, whole)
+        return None
 
     def alone(self) -> bool:
         """Do the destination's last records stand nowhere else at the source, as far as the destination might be shifted?

@@ -24,10 +24,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Need,
     Question,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.judging import judged
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.judging import Tail, judged
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, Place, place
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import BudgetSpent, NotRead, Reader
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tail import Tail
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
 NOWHERE = -1  # the place of a record that is not at the source
@@ -206,7 +205,7 @@ def _decide(reader: Reader, question: Question, survey: Survey) -> Decision:
         first is None
         and max((run.highest for side, run in runs if side is Side.CONSUMED), default=-1) < consumed[-1].last
     ):
-        return rows.behind(consumed[-1].last, reader.destination.end if before is None else before.last + 1)
+        return rows.lags(consumed[-1].last, reader.destination.end if before is None else before.last + 1)
     last = None if before is None else Located(_record(reader, before.last), before.closes.low)
     beyond = None if first is None else Located(_record(reader, first.first), first.opens.high)
     strangers = sum(run.records for side, run in runs[:cut] if before is None or run.first > before.last)

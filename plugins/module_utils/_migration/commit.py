@@ -83,6 +83,7 @@ def commit(
             why=f"the plan was made from snapshot {plan.snapshot}, and this one is {snapshot.digest()}",
             remedy="select what the plan was made for, or plan again",
         )
+    _check_certificates(plan, cluster)
     known = _receipt_of(receipt, _same_cluster(plan.destination_id, "plan", destination))
     entries, left_out = conflicts.without_blocked(plan.entries, options.on_blocked, cluster)
     entries = [entry for entry in entries if entry.target is not None]
@@ -112,6 +113,22 @@ def commit(
     save(finished)
     _raise_if(wrong, cluster, "the commit", "run the same again: what is right is left alone, the rest is written")
     return dataclasses.replace(outcome, receipt=finished)
+
+
+def _check_certificates(plan: Plan, cluster: str) -> None:
+    """An offset is only exact where it is known why; a plan of an earlier version, or an edited one, may not say it."""
+    lacking = [entry for entry in plan.entries if entry.lacks_certificate]
+    if lacking:
+        first = lacking[0]
+        raise Refused(
+            f"{len(lacking)} of {len(plan.entries)} entries of the plan are called exact, and nothing says how that is known",
+            cluster=cluster,
+            group=first.group,
+            topic=first.partition.topic,
+            partition=first.partition.partition,
+            why="evidence.certificate is missing or unknown; the plan was made by another version, or was edited",
+            remedy="plan again",
+        )
 
 
 def roll_back(receipt: Receipt, destination: Connection, options: Options, save: Save | None) -> Outcome:

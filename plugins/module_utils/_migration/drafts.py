@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Copied,
+    Evidence,
+    PlanEntry,
+    SourcePosition,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -130,3 +136,23 @@ def without_records(
         detail = f"{draft.source_partition} does not exist at the source, which has {here} partitions of this topic"
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
     return None
+
+
+def decided(draft: Draft, decision: Decision, match_on: tuple[str, ...] = ()) -> PlanEntry:
+    """The entry for a draft that the rule has decided. match_on: what was compared, empty for what the decision says."""
+    # The rule compares fingerprints, and does not know what match_on has left out of them.
+    matched_by = match_on if match_on and decision.matched_by else decision.matched_by
+    certificate = decision.certificate.name if decision.certificate else None
+    return draft.entry(
+        decision.verdict,
+        decision.offset,
+        reason=decision.reason,
+        repeats=decision.repeats,
+        detail=decision.detail,
+        lossless=decision.lossless,
+        evidence=Evidence(_copied(decision.before), _copied(decision.after), matched_by, certificate),
+    )
+
+
+def _copied(anchor: Anchor | None) -> Copied | None:
+    return None if anchor is None else Copied(anchor.source_offset, anchor.destination_offset, anchor.fingerprint)

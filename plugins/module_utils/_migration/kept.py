@@ -39,8 +39,8 @@ def kept_entries(
     for key, draft in searched.items():
         entry = known.get(key)
         anchor = _anchor(entry, draft, match_on) if entry is not None else None
-        if entry is None or anchor is None:
-            continue
+        if entry is None or anchor is None or (entry.offset or 0) <= there.logs[draft.partition].facts.log_start:
+            continue  # at the start of the log nothing tells whether more stood there, or stands there again
         same[key] = entry
         pair, its = (draft.source_partition, draft.partition), (anchor, "timestamp" in entry.evidence.matched_by)
         last[pair] = max(last.get(pair, its), its)
@@ -55,7 +55,7 @@ def kept_entries(
 
 def _anchor(entry: PlanEntry, draft: Draft, match_on: tuple[str, ...]) -> Copied | None:
     """A record and its copy of an exact entry about this very commit; None for any other entry."""
-    if entry.verdict is not Verdict.EXACT or entry.source != (draft.position,):
+    if entry.verdict is not Verdict.EXACT or entry.lacks_certificate or entry.source != (draft.position,):
         return None
     if entry.metadata != (draft.committed.metadata if draft.committed else ""):
         return None

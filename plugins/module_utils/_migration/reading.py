@@ -34,13 +34,14 @@ SAY_WAITING_EVERY = 5.0  # seconds
 class Side:
     """One cluster and what was read of it.
 
-    parts are what fingerprints are made of; with leave_headers_out a record also matches without its headers.
-    records_read: how many were read, some of them more than once.
+    parts are what fingerprints are made of; with leave_headers_out a record also matches without its headers. with_open: what
+    open transactions hide is read, too, as it is at the source (see Log). records_read: how many were read, some of them more than once.
     """
 
     connection: Connection
     parts: tuple[str, ...] = ("key", "value", "headers")
     leave_headers_out: bool = True
+    with_open: bool = False
     logs: dict[TopicPartition, Log] = dataclasses.field(default_factory=dict)
     records_read: int = 0
 
@@ -59,7 +60,7 @@ class Side:
                 compacted=its.compacted,
                 retention_ms=its.retention_ms,
             )
-            log = self.logs.setdefault(partition, Log(facts))
+            log = self.logs.setdefault(partition, Log(facts, self.with_open))
             log.facts = facts
             # What was not there may have come since.
             log.lookups = {time: offset for time, offset in log.lookups.items() if offset is not None}
@@ -71,7 +72,19 @@ class Side:
             self.logs[partition].lookups[time] = offset
 
     def read(self, spans: t.Mapping[TopicPartition, t.Collection[Span]], committed: bool = True) -> None:
-        """Read the records of spans, as a read_committed or read_uncommitted consumer sees them."""
+        """Read the records of spans, as a read_committed or read_uncommitted consumer sees them.
+
+        After the last stable offset, which spans only reach with_open, everything is read uncommitted.
+        """
+        if self.with_open and committed:
+            hidden = {at: _from(each, self.logs[at].facts.end) for at, each in spans.items()}
+            self._read({at: each for at, each in hidden.items() if each}, False, as_visible=True)
+            spans = {at: left for at, each in spans.items() if (left := _until(each, self.logs[at].facts.end))}
+        self._read(spans, committed)
+
+    def _read(
+        self, spans: t.Mapping[TopicPartition, t.Collection[Span]], committed: bool, as_visible: bool = False
+    ) -> None:
         if not spans:
             return
         wanted = {partition: sorted(set(each)) for partition, each in spans.items()}
@@ -82,7 +95,15 @@ class Side:
                 self.records_read += len(records)
                 if not self.leave_headers_out:
                     records = [record._replace(bare=record.digest) for record in records]
-                (log.add if committed else log.add_uncommitted)((start, end), records)
+                (log.add if committed or as_visible else log.add_uncommitted)((start, end), records)
+
+
+def _until(spans: t.Iterable[Span], end: int) -> list[Span]:
+    return [(start, min(stop, end)) for start, stop in spans if start < end]
+
+
+def _from(spans: t.Iterable[Span], begin: int) -> list[Span]:
+    return [(max(start, begin), stop) for start, stop in spans if stop > begin]
 
 
 class Case(t.NamedTuple):

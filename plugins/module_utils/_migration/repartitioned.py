@@ -267,8 +267,13 @@ def _decided(
             before = None
         if offset is None or (after is not None and after.destination < offset):
             after = None
-        result.append((decision, Evidence(before, after, matched_by if offset is not None else ())))
+        result.append((decision, _evidence(decision, before, after, matched_by)))
     return result
+
+
+def _evidence(decision: Decision, before: Copied | None, after: Copied | None, matched_by: tuple[str, ...]) -> Evidence:
+    certificate = decision.certificate.name if decision.certificate else None
+    return Evidence(before, after, matched_by if decision.offset is not None else (), certificate)
 
 
 def _with_uncommitted(decision: Decision, sources: Sources, on_uncommitted: str) -> Decision:

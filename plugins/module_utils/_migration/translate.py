@@ -11,7 +11,7 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, identical, repartitioned
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
@@ -29,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.wide 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -66,9 +66,9 @@ class Options:
     def sides(self, source: Connection, destination: Connection) -> tuple[Side, Side]:
         """Both clusters, to be read with what match_on says; by default everything, headers only where they match."""
         if not self.match_on:
-            return Side(source), Side(destination)
+            return Side(source, with_open=True), Side(destination)
         parts = tuple(part for part in self.match_on if part != "timestamp")
-        return Side(source, parts, False), Side(destination, parts, False)
+        return Side(source, parts, False, with_open=True), Side(destination, parts, False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ def _by_records(
             decisions = settle_wide(
                 cases, decisions, here, there, options.policy, options.spark, options.spark_limit, spark, say
             )
-            return {key: _entry(draft, decisions[key], options.match_on) for key, draft in searched.items()}
+            return {key: drafts.decided(draft, decisions[key], options.match_on) for key, draft in searched.items()}
         partitions = len({case.destination for case in behind.values()})
         are = "is" if partitions == 1 else "are"
         say_waiting(f"waiting for the copier: {counted(partitions, 'partition')} {are} behind ({left:.0f} s left)")
@@ -202,21 +202,3 @@ def _by_records(
 def _case(draft: Draft, index: MirrorIndex | None) -> Case:
     its = draft.offset, draft.source_partition, draft.partition
     return Case(*its, index.shifts(*its) if index else ())
-
-
-def _entry(draft: Draft, decision: Decision, match_on: tuple[str, ...]) -> PlanEntry:
-    # The rule compares fingerprints, and does not know what match_on has left out of them.
-    matched_by = match_on if match_on and decision.matched_by else decision.matched_by
-    return draft.entry(
-        decision.verdict,
-        decision.offset,
-        reason=decision.reason,
-        repeats=decision.repeats,
-        detail=decision.detail,
-        lossless=decision.lossless,
-        evidence=Evidence(_copied(decision.before), _copied(decision.after), matched_by),
-    )
-
-
-def _copied(anchor: Anchor | None) -> Copied | None:
-    return None if anchor is None else Copied(anchor.source_offset, anchor.destination_offset, anchor.fingerprint)

@@ -13,7 +13,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 
 KIND = "plan"
 
@@ -39,11 +39,15 @@ class Copied(t.NamedTuple):
 
 
 class Evidence(t.NamedTuple):
-    """before: the last consumed record's copy before the offset; after: the first unconsumed one at or after it."""
+    """before: the last consumed record's copy before the offset; after: the first unconsumed one at or after it.
+
+    certificate: how it is known that an exact offset is right; None for any other, and in plans of a version that named none.
+    """
 
     before: Copied | None = None
     after: Copied | None = None
     matched_by: tuple[str, ...] = ()
+    certificate: CertificateName | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,6 +76,11 @@ class PlanEntry:
     def key(self) -> tuple[str, TopicPartition]:
         """What makes the entry unique in its plan."""
         return self.group, self.partition
+
+    @property
+    def lacks_certificate(self) -> bool:
+        """Is the offset called exact without saying how that is known? Such an entry has to be decided anew."""
+        return self.verdict is Verdict.EXACT and self.evidence.certificate is None
 
     @property
     def target(self) -> CommittedOffset | None:
@@ -167,6 +176,7 @@ def _row(entry: PlanEntry) -> documents.Json:
             "before": _copied_row(entry.evidence.before),
             "after": _copied_row(entry.evidence.after),
             "matched_by": list(entry.evidence.matched_by),
+            "certificate": entry.evidence.certificate,
         },
         "expected": committed_row(entry.expected),
     }
@@ -202,9 +212,15 @@ def _entry(row: t.Any) -> PlanEntry:
             _copied(row["evidence"]["before"]),
             _copied(row["evidence"]["after"]),
             tuple(documents.text_of(part) for part in row["evidence"]["matched_by"]),
+            _certificate(row["evidence"].get("certificate")),
         ),
         expected=committed_from(row["expected"]),
     )
+
+
+def _certificate(name: t.Any) -> CertificateName | None:
+    """None for a name that this version does not know, too: nothing that is not understood makes an offset exact."""
+    return CertificateName(name) if name in list(CertificateName) else None
 
 
 def _optional(value: t.Any) -> int | None:

@@ -42,3 +42,17 @@ class Reason(enum.StrEnum):
     SEARCH_BUDGET_SPENT = "search_budget_spent"
     POLICY_FAIL = "policy_fail"
     OFFSETS_DIFFER = "offsets_differ"
+
+
+class CertificateName(enum.StrEnum):
+    """How it is known that an exact offset skips and repeats nothing; see _matching/certificates.py and docs/the-rule.md."""
+
+    NOTHING_CONSUMED = "nothing_consumed"
+    NOTHING_THERE = "nothing_there"
+    WHOLE_LOGS = "whole_logs"
+    FROM_THE_END = "from_the_end"
+    CONTIGUOUS_TO_THE_END = "contiguous_to_the_end"
+    ENDS_WITH_CONSUMED = "ends_with_consumed"
+    SAME_DIFFERENCE = "same_difference"
+    SAME_LOG = "same_log"
+    OWN_COPY = "own_copy"

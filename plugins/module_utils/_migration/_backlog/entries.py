@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
 
 
@@ -105,6 +105,5 @@ def _entry(draft: Draft, its: BacklogRange, on_uncommitted: str) -> PlanEntry:
     parts = [*PARTS, "timestamp"]
     if its.done is not None and its.done.without_timestamp:
         parts.remove("timestamp")
-    return draft.entry(
-        Verdict.EXACT, place, reason=reason, repeats=0, detail=detail, evidence=Evidence(matched_by=tuple(parts))
-    )
+    evidence = Evidence(matched_by=tuple(parts), certificate=CertificateName.OWN_COPY)
+    return draft.entry(Verdict.EXACT, place, reason=reason, repeats=0, detail=detail, evidence=evidence)

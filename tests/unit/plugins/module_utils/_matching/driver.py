@@ -29,6 +29,8 @@ MOST_ROUNDS = 200
 class FullLog:
     """A whole log: `records` are the visible ones by offset, `aborted` those that only read_uncommitted shows.
 
+    At the source, `records` also holds those that an open transaction hides, after the last stable offset.
+
     Markers and records that compaction took are gaps between the offsets.
     """
 
@@ -46,7 +48,7 @@ class FullLog:
 
     def lookup(self, timestamp: int) -> int | None:
         """As the broker answers: the first offset in log order whose timestamp is at least this one; aborted data too."""
-        everything = self.uncommitted(self.facts.log_start, self.facts.end)
+        everything = self.uncommitted(self.facts.log_start, self.facts.high_watermark)
         return next((record.offset for record in everything if record.timestamp >= timestamp), None)
 
 
@@ -66,7 +68,9 @@ def settle(
     shifts: tuple[int, ...] = (),
 ) -> Settled:
     """Serve every Need until there is a Decision; a Need that is empty, out of bounds or without end is an error."""
-    question = Question(committed, Log(source.facts), Log(destination.facts), policy or Policy(), shifts)
+    question = Question(
+        committed, Log(source.facts, with_open=True), Log(destination.facts), policy or Policy(), shifts
+    )
     records_read = 0
     for rounds in range(MOST_ROUNDS):
         answer = decide(question)
@@ -85,12 +89,12 @@ def serve(need: Need, question: Question, source: FullLog, destination: FullLog)
         (question.destination, destination, need.destination),
     ):
         for span in spans:
-            _check(span, full)
+            _check(span, full, log)
             records = full.visible(*span)
             count += len(records)
             log.add(span, records)
     for span in need.source_uncommitted:
-        _check(span, source)
+        _check(span, source, question.source)
         visible, everything = source.visible(*span), source.uncommitted(*span)
         count += len(everything)
         question.source.add(span, visible)
@@ -101,8 +105,8 @@ def serve(need: Need, question: Question, source: FullLog, destination: FullLog)
     return count
 
 
-def _check(span: Span, full: FullLog) -> None:
-    assert full.facts.log_start <= span[0] < span[1] <= full.facts.end, f"span {span} is empty or beyond {full.facts}"
+def _check(span: Span, full: FullLog, log: Log) -> None:
+    assert full.facts.log_start <= span[0] < span[1] <= log.end, f"span {span} is empty or beyond {full.facts}"
 
 
 def _size(question: Question) -> list[int]:

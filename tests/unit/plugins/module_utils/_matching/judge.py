@@ -152,7 +152,7 @@ def _words(decision: Decision) -> str:
 def settle_among_others(scenario: Scenario, random: rnd.Random) -> Decision:
     """The decision when parts of both logs are known already, as other groups' questions leave them behind."""
     source, destination = scenario.source(), scenario.destination()
-    question = Question(scenario.committed, Log(source.facts), Log(destination.facts), scenario.policy)
+    question = Question(scenario.committed, Log(source.facts, with_open=True), Log(destination.facts), scenario.policy)
     need: Need | Decision = Need(
         source=_spans(random, source),
         destination=_spans(random, destination),

@@ -11,7 +11,8 @@ Of the records of one content that a consumer starting at D reads,
 * lost are the different unconsumed ones that are at the destination, less all that it reads: it gets fewer of this
   content than the destination has for it;
 * repeated are the copies of consumed ones, less those that stand in for unconsumed ones left behind D - or never
-  copied, where both logs hold the same number of equal records: drops and copies made again then cancel out unseen.
+  copied, where both logs hold the same number of equal records: drops and copies made again then cancel out unseen. Nor is
+  anything repeated where no more of a content follow than are unconsumed.
 
 Where a record has no equal this is exactly "all copies are before D" and "copies of consumed records at or after D".
 A foreign record with the fingerprint of a source record stands in for its copy in both sums, for the same reason, and
@@ -56,12 +57,12 @@ class Oracle:
 
     @functools.cached_property
     def visible(self) -> list[Written]:
-        """The source records that a read_committed consumer still sees."""
-        facts = self.scenario.source_facts
+        """The source records that a read_committed consumer still sees, or will see when open transactions are committed."""
+        start = self.scenario.source_facts.log_start
         return [
             w
             for w in self.scenario.written
-            if w.kind == "data" and facts.log_start <= w.offset < facts.end and w.compacted > self.scenario.stage
+            if self.scenario.counts(w) and start <= w.offset and w.compacted > self.scenario.stage
         ]
 
     @functools.cached_property
@@ -94,14 +95,19 @@ class Oracle:
         again = collections.Counter(
             self.content(a) for a in self.scenario.arrived if a.offset >= offset and a.origin in self.consumed
         )
-        return sum(max(0, count - self._stand_ins(content, offset)) for content, count in again.items())
+        wanted = collections.Counter(self.content(w) for w in self.unconsumed.values())
+        ahead = self.ahead(offset)
+        return sum(
+            min(max(0, count - self._stand_ins(content, offset)), max(0, ahead[content] - wanted[content]))
+            for content, count in again.items()
+        )
 
     def _stand_ins(self, content: Content, offset: int) -> int:
         """How many copies of consumed records may be taken for equal ones: unconsumed, aborted or foreign ones behind."""
         equal, at_source = self._equal_there[content], self._equal_at_source[content]
         read = {a.origin for a in equal if a.offset >= offset}
         there = {a.origin for a in equal}
-        visible = sum(1 for w in at_source if w.kind == "data")
+        visible = sum(1 for w in at_source if self.scenario.counts(w))
         counted_out = len(equal) in (visible, len(at_source))
         missed = [
             w.offset
@@ -152,9 +158,9 @@ class Oracle:
 
     @functools.cached_property
     def all_unlike(self) -> bool:
-        """Has every record that the source ever held its own content, and no foreign record one of them?"""
-        ever = [self.content(w) for w in self.scenario.written if w.kind != "marker"]
-        foreign = {self.content(a) for a in self.scenario.arrived if a.origin is None}
+        """Has every record that the source ever held its own text, and no foreign record one of them?"""
+        ever = [self.content(w)[0] for w in self.scenario.written if w.kind != "marker"]
+        foreign = {self.content(a)[0] for a in self.scenario.arrived if a.origin is None}
         return len(ever) == len(set(ever)) and foreign.isdisjoint(ever)
 
     @functools.cached_property
@@ -177,8 +183,8 @@ class Oracle:
         facts = self.scenario.source_facts
         if not self.within:
             return False
-        if not self.visible and not self.scenario.arrived:
-            return self.scenario.committed == facts.end == facts.high_watermark
+        if not self.visible:
+            return not self.scenario.arrived and self.scenario.committed == facts.end == facts.high_watermark
         return self._mirrored or self.all_unlike and self._sides_stand_apart
 
     @property

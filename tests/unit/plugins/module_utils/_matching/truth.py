@@ -65,13 +65,21 @@ class Scenario:
     def source(self) -> FullLog:
         """The source as it can be read now."""
         facts = self.source_facts
-        left = [w for w in self.written if facts.log_start <= w.offset < facts.end and w.compacted > self.stage]
+        left = [w for w in self.written if facts.log_start <= w.offset and w.compacted > self.stage]
         late = self.source_append_time
         return FullLog(
             facts,
-            [_record(w.offset, w.timestamp, w.text, late) for w in left if w.kind == "data"],
-            [_record(w.offset, w.timestamp, w.text, late) for w in left if w.kind == "aborted"],
+            [_record(w.offset, w.timestamp, w.text, late) for w in left if self.counts(w)],
+            [
+                _record(w.offset, w.timestamp, w.text, late)
+                for w in left
+                if w.kind == "aborted" and w.offset < facts.end
+            ],
         )
+
+    def counts(self, written: Written) -> bool:
+        """Can a consumer at the source read this record, or may it still become so, because its transaction is open?"""
+        return written.kind == "data" or (written.kind != "marker" and written.offset >= self.source_facts.end)
 
     def destination(self) -> FullLog:
         """The destination as it can be read now."""

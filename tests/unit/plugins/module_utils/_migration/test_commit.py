@@ -27,11 +27,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups im
     CommittedOffset,
     GroupReading,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Evidence,
+    Plan,
+    PlanEntry,
+    SourcePosition,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:9092"]}, "destination cluster")
 NOW = Options(idle_wait=0)
@@ -128,6 +133,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 def entry(group: str, partition: TopicPartition, offset: int | None, expected: CommittedOffset | None, **more: t.Any):
     verdict = Verdict.BLOCKED if offset is None else Verdict.EXACT
+    evidence = Evidence(certificate=CertificateName.WHOLE_LOGS if verdict is Verdict.EXACT else None)
+    more = {"evidence": evidence, **more}
     return PlanEntry(
         group, partition, offset, verdict, (SourcePosition(group, partition, 7),), expected=expected, **more
     )
@@ -322,6 +329,11 @@ def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(cluster):
             dataclasses.replace(PLAN, entries=(*PLAN.entries, entry("x", P0, None, None, reason=Reason.BEYOND_END))),
             REWIND,
             "1 of 4 entries of the plan are blocked",
+        ),
+        (
+            dataclasses.replace(PLAN, entries=(entry("shipping", P0, 7, None, evidence=Evidence()),)),
+            REWIND,
+            "1 of 1 entries of the plan are called exact, and nothing says how that is known.*Plan again",
         ),
     ],
 )

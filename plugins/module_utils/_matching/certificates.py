@@ -1,0 +1,195 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""The few ways to know that an offset skips nothing and repeats nothing: an answer is exact only with one of these.
+
+Each class takes the facts that it needs and refuses to be made without them. Its docstring is its lemma: what the facts show,
+and what is assumed besides. `docs/the-rule.md` says how likely which replication tool breaks an assumption. Whether an answer
+is right can be checked from the two logs without any of this: counting.Logs.judge().
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName
+
+DISTINCT = 4  # different records in a comparison, without which it proves nothing
+
+
+class Comparison(t.NamedTuple):
+    """Records in a row that are equal on both clusters, one by one, without a gap: how many, how many different ones, how
+
+    many different timestamps (1 where timestamps are not compared). whole: they are all that one of the logs has there.
+    """
+
+    records: int
+    distinct: int
+    times: int
+    whole: bool = False
+
+    @property
+    def tells_places_apart(self) -> bool:
+        """Can these records hardly stand together anywhere else?"""
+        return self.whole or (self.distinct >= DISTINCT and self.times > 1)
+
+
+def _require(*facts: bool) -> None:
+    if not all(facts):
+        raise ValueError("these facts do not make an answer exact")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NothingConsumed:
+    """The committed offset is 0. Every record at the destination is new to the group: it starts at the log's start.
+
+    Assumes nothing.
+    """
+
+    name: t.ClassVar = CertificateName.NOTHING_CONSUMED
+    committed: int
+
+    def __post_init__(self) -> None:
+        _require(self.committed == 0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NothingThere:
+    """The destination shows no record, and the source has no consumed one left that could still come.
+
+    So the group starts at the destination's end. Assumes nothing.
+    """
+
+    name: t.ClassVar = CertificateName.NOTHING_THERE
+    copies: int
+    consumed_left: int
+
+    def __post_init__(self) -> None:
+        _require(self.copies == 0, self.consumed_left == 0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WholeLogs:
+    """Both logs were read whole and counted (counting.py): from the offset on, every content stands as often as it is
+
+    unconsumed, as far as it is there, and no more of any consumed one; and the replication tool has come as far as the group.
+    Assumes nothing of the tool. What the source has lost (expired, compacted away) is outside of the promise.
+    """
+
+    name: t.ClassVar = CertificateName.WHOLE_LOGS
+    skipped: int
+    repeated: int
+    arrived: bool
+
+    def __post_init__(self) -> None:
+        _require(self.skipped == 0, self.repeated == 0, self.arrived)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FromTheEnd:
+    """All that the group has not consumed was read at the source, and the destination from the offset to its end. Each
+
+    unconsumed content stands there as often as it is unconsumed, but for `missing` of them; nothing consumed stands there.
+    So nothing is skipped, whatever stands before the offset, but for the missing ones. None of these is before the offset
+    either: a time look-up says so (`missing_are_not_before`). That look-up assumes that the tool keeps the timestamps of
+    these records; without missing ones nothing is assumed.
+    """
+
+    name: t.ClassVar = CertificateName.FROM_THE_END
+    unconsumed: int
+    missing: int
+    missing_are_not_before: bool
+    repeated: int
+
+    def __post_init__(self) -> None:
+        _require(
+            self.repeated == 0, 0 <= self.missing <= self.unconsumed, not self.missing or self.missing_are_not_before
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ContiguousToTheEnd:
+    """The first unconsumed record and its copy stand among equal neighbours, so do the destination's last record and its
+
+    original, and as many offsets lie between both on both clusters. So what lies in between is the same, and from the offset
+    on the destination holds all that is unconsumed, up to where the tool has come. Assumes that the tool did not leave out
+    exactly as many records in between as it wrote twice, and that what it has still to copy follows what it has copied.
+    """
+
+    name: t.ClassVar = CertificateName.CONTIGUOUS_TO_THE_END
+    at_offset: Comparison
+    at_end: Comparison
+    source_offsets: int
+    destination_offsets: int
+
+    def __post_init__(self) -> None:
+        _require(
+            self.at_offset.tells_places_apart,
+            self.at_end.tells_places_apart,
+            self.source_offsets == self.destination_offsets,
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EndsWithConsumed:
+    """The last consumed record's copy stands among equal neighbours, and nothing but destination-only records follows it.
+
+    So nothing repeats. Time look-ups tell that no unconsumed record is there: they assume that the tool keeps timestamps, and
+    that those of records which follow each other do not run back farther than docs/the-rule.md says.
+    """
+
+    name: t.ClassVar = CertificateName.ENDS_WITH_CONSUMED
+    at_offset: Comparison
+    unexplained: int
+
+    def __post_init__(self) -> None:
+        _require(self.at_offset.tells_places_apart, self.unexplained == 0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SameDifference:
+    """Offsets differ by the same number where the destination begins, at the committed offset, and where it ends, and the
+
+    records at its end stand nowhere else at the source. As many offsets lie in between on both clusters, so no copy is
+    missing, new or there twice. Assumes that the tool keeps the order of a partition, as MirrorMaker 2 does.
+    """
+
+    name: t.ClassVar = CertificateName.SAME_DIFFERENCE
+    at_start: Comparison
+    at_offset: Comparison
+    at_end: Comparison
+    only_there: bool
+
+    def __post_init__(self) -> None:
+        places = (self.at_start, self.at_offset, self.at_end)
+        _require(self.only_there, all(place.whole or place.distinct >= DISTINCT for place in places))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SameLog:
+    """Source and destination are the same partition of the same cluster: an offset means the same record. Assumes nothing."""
+
+    name: t.ClassVar = CertificateName.SAME_LOG
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OwnCopy:
+    """This collection has copied the range itself, in transactions that write each record once, and has noted each place."""
+
+    name: t.ClassVar = CertificateName.OWN_COPY
+
+
+Certificate = (
+    NothingConsumed
+    | NothingThere
+    | WholeLogs
+    | FromTheEnd
+    | ContiguousToTheEnd
+    | EndsWithConsumed
+    | SameDifference
+    | SameLog
+    | OwnCopy
+)

@@ -1,0 +1,158 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""Is an offset that timestamps have led to the right one? What few records can prove of it."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
+    Certificate,
+    Comparison,
+    ContiguousToTheEnd,
+    EndsWithConsumed,
+    FromTheEnd,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Key, Known, Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import check_stamps, explain
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import Doubt, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+
+SHORT = 32  # offsets after the committed one: so few are read rather than proved by arithmetic
+LONGEST = 4096  # offsets after the committed one that are still read
+WIDTHS = (TAIL, 64, 512)  # offsets that are compared in one place: until the records tell places apart
+
+
+def certificate(
+    reader: Reader, context: Context, known: Known, cut: Cut, offset: int, check: str
+) -> Certificate | None:
+    """Why nothing unconsumed stands before this offset, and nothing consumed from there on; None where that is not known.
+
+    check: as the option tail_check. Raises NotRead, OtherMatching, BudgetSpent, and Doubt where the offset is not right.
+    """
+    first = cut.first_unconsumed
+    if first is None:
+        return _ends_with_consumed(reader, context, known, cut)
+    if check == "none" or not cut.explained:
+        return None
+    following = max(reader.source.end - reader.committed, reader.destination.end - offset)
+    if check == "records" and following <= SHORT:
+        return _from_the_end(reader, context, known, offset)
+    return _contiguous_to_the_end(reader, context, known, first) or (
+        _from_the_end(reader, context, known, offset) if check == "records" and following <= LONGEST else None
+    )
+
+
+def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut) -> Certificate | None:
+    """The last consumed record's copy must be the one that it seems to be: its neighbours are the same on both clusters."""
+    last = cut.last_consumed
+    if last is None or not context.before or not cut.explained:
+        return None
+    if known.key(last) != known.key(context.before[-1]) or Side.UNKNOWN in cut.sides[cut.sides.index(Side.CONSUMED) :]:
+        return None
+    source, destination = reader.source, reader.destination
+    end, copies_end = context.before[-1].offset + 1, last.offset + 1
+    for width in WIDTHS:
+        source.want(end - width, end)
+        copies = destination.records(copies_end - width, copies_end)
+        originals = source.records(end - width, end)
+        length = min(len(copies), len(originals))
+        whole = end - width <= source.start
+        found = _compared(known, originals[len(originals) - length :], copies[len(copies) - length :], whole)
+        if found is None or len(copies) < len(originals):
+            return None
+        if found.tells_places_apart:
+            return EndsWithConsumed(found, unexplained=0)
+    return None
+
+
+def _compared(
+    known: Known, originals: t.Sequence[Record], copies: t.Sequence[Record], whole: bool = False
+) -> Comparison | None:
+    """What equal records these are; None where they are not, or where one may be a copy of either side."""
+    check_stamps(known, list(copies))
+    keys = [known.key(record) for record in originals]
+    if not keys or keys != [known.key(record) for record in copies]:
+        return None
+    return Comparison(len(keys), len(set(keys)), len({record.timestamp for record in originals}), whole)
+
+
+def _contiguous_to_the_end(reader: Reader, context: Context, known: Known, first: Record) -> Certificate | None:
+    """Is the destination's last record as far from the first unconsumed one at the destination as at the source?
+
+    That says something only where no offset is without a record: gaps in what was read speak against it.
+    """
+    source, destination = reader.source, reader.destination
+    if context.has_gaps or not context.after or known.key(first) != known.key(context.after[0]):
+        return None
+    begin = context.after[0].offset
+    shift = begin - first.offset
+    end = destination.end + shift  # where the destination ends, as an offset of the source
+    if end > source.end:
+        return None
+    at_offset = _gapless(reader, known, shift, begin, end, from_end=False)
+    at_end = _gapless(reader, known, shift, begin, end, from_end=True)
+    if at_offset is None or at_end is None:
+        return None
+    return ContiguousToTheEnd(at_offset, at_end, end - begin, destination.end - first.offset)
+
+
+def _gapless(reader: Reader, known: Known, shift: int, begin: int, end: int, *, from_end: bool) -> Comparison | None:
+    """The records at one edge of [begin, end) of the source, and their copies; None where they are not the same."""
+    source, destination = reader.source, reader.destination
+    for width in WIDTHS:
+        low, high = (max(begin, end - width), end) if from_end else (begin, min(begin + width, end))
+        destination.want(low - shift, high - shift)
+        originals = source.records(low, high)
+        copies = destination.records(low - shift, high - shift)
+        if len(originals) < high - low or len(copies) < high - low or Side.BOTH in known.sides(copies):
+            return None
+        found = _compared(known, originals, copies, whole=high - low == end - begin)
+        if found is None or found.tells_places_apart:
+            return found
+    return None
+
+
+def _from_the_end(reader: Reader, context: Context, known: Known, offset: int) -> Certificate:
+    """Read all that is unconsumed, and the destination from the offset on: each must be there as often as it should.
+
+    Raises Doubt where it is not, or where anything consumed is there: counting both logs may find a better offset.
+    """
+    source, destination = reader.source, reader.destination
+    destination.want(offset, destination.end)
+    unconsumed = source.records(reader.committed, source.end)
+    rest = destination.records(offset, destination.end)
+    check_stamps(known, rest)
+    known.add(unconsumed)
+    explain(source, context, known, rest)
+    wanted = collections.Counter(known.key(record) for record in unconsumed)
+    there = collections.Counter(known.key(record) for record in rest)
+    for record, side in zip(rest, known.sides(rest), strict=True):
+        if side is Side.CONSUMED and known.repeats(record):
+            raise Doubt
+        if side is Side.BOTH and (there[known.key(record)] != wanted[known.key(record)]):
+            raise Doubt
+    missing = wanted - there
+    if missing and not _are_not_before(reader, known, offset, unconsumed, missing):
+        raise Doubt
+    return FromTheEnd(len(unconsumed), missing.total(), missing_are_not_before=True, repeated=0)
+
+
+def _are_not_before(
+    reader: Reader, known: Known, offset: int, unconsumed: t.Sequence[Record], missing: t.Mapping[Key, int]
+) -> bool:
+    """Does a time look-up say that none of the missing records stands before the offset, or do the records there?"""
+    destination = reader.destination
+    begin = destination.first_at(min(record.timestamp for record in unconsumed if known.key(record) in missing))
+    if begin is None or begin >= offset:
+        return True
+    if offset - begin > LONGEST:
+        return False
+    passed = destination.records(begin, offset)
+    check_stamps(known, passed)
+    return not any(known.key(record) in missing for record in passed)

@@ -1,0 +1,165 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""From the count of two whole logs to a decision: counted here, or by Spark where the logs are long."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import WholeLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer, Logs
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Anchor,
+    Decision,
+    Need,
+    Question,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import BudgetSpent, NotRead, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+_MOST_READ = 4096  # offsets between the two copies that are read to see how old the records there are
+
+
+class Counted(t.NamedTuple):
+    """What a count of both whole logs has found for one committed offset.
+
+    before, after: the copies at the answer's last_consumed and first_wanted, with the source offsets they come from: the last
+    consumed one that is possible, and the first unconsumed one.
+    """
+
+    answer: Answer
+    matching: Matching
+    before: Anchor | None
+    after: Anchor | None
+
+
+def decide_counted(question: Question, counted: Counted) -> Decision | Need:
+    """Decide an entry from a count of both logs; single records may have to be read as well. Pure."""
+    reader = Reader(question)
+    try:
+        return rows.at_the_edges(reader, question) or from_count(reader, question, counted)
+    except NotRead:
+        return reader.need()
+    except BudgetSpent:
+        return rows.budget_spent(question.policy)
+
+
+def fits(reader: Reader, question: Question) -> bool:
+    """May both logs be read whole, within the budget of an entry?"""
+    return max(reader.source.length, reader.destination.length) <= question.policy.budget
+
+
+def count(reader: Reader, question: Question) -> Counted:
+    """Count both logs. Raises NotRead."""
+    source, destination = reader.source, reader.destination
+    source.want(source.start, source.end)
+    copies = destination.records(destination.start, destination.end)
+    originals = source.records(source.start, source.end)
+    key = id(question.source), len(originals), question.policy.with_timestamp
+    made = question.destination.made
+    if key not in made:
+        made[key] = _logs(originals, copies, destination.start, destination.end, question.policy.with_timestamp)
+    logs, matching = made[key]
+    answer = logs.answer(question.committed)
+    before, after = (
+        None
+        if at is None
+        else _anchor(logs, destination.records(at, at + 1)[0], question.committed, consumed, matching)
+        for at, consumed in ((answer.last_consumed, True), (answer.first_wanted, False))
+    )
+    return Counted(answer, matching, before, after)
+
+
+def _logs(
+    originals: t.Sequence[Record], copies: t.Sequence[Record], start: int, end: int, timestamps: bool
+) -> tuple[Logs, Matching]:
+    """Ready to be counted; without headers where more is found so, because the replication tool has added some."""
+    digests, bares = {record.digest for record in originals}, {record.bare for record in originals}
+    unknown = [record for record in copies if record.digest not in digests]
+    headers = not any(record.bare in bares for record in unknown)
+    name = _digest if headers else _bare
+    logs = Logs(originals, copies, name, timestamps=timestamps, start=start, end=end)
+    return logs, Matching(timestamps and logs.times_are_kept, headers)
+
+
+def _digest(record: Record) -> bytes:
+    return record.digest
+
+
+def _bare(record: Record) -> bytes:
+    return record.bare
+
+
+def _anchor(logs: Logs, copy: Record, committed: int, consumed: bool, matching: Matching) -> Anchor:
+    return Anchor(logs.origin(copy, committed, consumed=consumed), copy.offset, matching.fingerprint(copy))
+
+
+def from_count(reader: Reader, question: Question, counted: Counted) -> Decision:
+    """The same for a reader. Raises NotRead, BudgetSpent."""
+    answer, matching, before, after = counted
+    if answer.last_at_source is None and answer.next_at_source is None:
+        return rows.no_anchor(reader, question, matching)
+    position = rows.position_of_end(reader, answer.next_at_source)
+    if question.committed < reader.source.start:
+        first = None if after is None else _record(reader, after)
+        return rows.expired(reader, question, first, position if after is None else after.source_offset, matching)
+    if answer.last_at_source is None and after is None:
+        return rows.by_policy(reader, question, matching, position)
+    if answer.last_at_source is not None and not answer.arrived:
+        return rows.lags(answer.last_at_source, answer.offset)
+    last = None if before is None else Located(_record(reader, before), before.source_offset)
+    first_wanted = None if after is None else Located(_record(reader, after), after.source_offset)
+    placed = place(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))
+    evidence: dict[str, t.Any] = {"before": before, "after": after, "matched_by": matching.parts}
+    if not placed.proved:
+        detail = (
+            "the source has compacted records away, whose copies may be among those before the first unconsumed one"
+        )
+        return Decision(
+            Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, answer.repeats, detail=detail, **evidence
+        )
+    if not answer.repeats:
+        certificate = WholeLogs(skipped=0, repeated=answer.repeats, arrived=answer.arrived)
+        again = Reason.COPIED_AGAIN if answer.recopied else None
+        detail = "records were copied again; the group starts after the last consumed copy" if again else ""
+        return Decision.exact(certificate, placed.offset, again, detail, **evidence)
+    reason, detail = _why(answer)
+    return Decision(Verdict.SAFE, placed.offset, reason, answer.repeats, detail=detail, **evidence)
+
+
+def _why(answer: Answer) -> tuple[Reason, str]:
+    if answer.repeats == answer.equal:
+        return (
+            Reason.EQUAL_RECORDS,
+            "equal records stand on both sides of the committed offset, and their copies cannot be told apart",
+        )
+    if answer.again:
+        return Reason.COPIED_AGAIN, "the replication tool began again and copied consumed records a second time"
+    return (
+        Reason.ORDER_DIFFERS,
+        "the replication tool did not keep the order: consumed records follow the first unconsumed one",
+    )
+
+
+def _between(reader: Reader, matching: Matching, last: Located | None, first: Located | None) -> Between:
+    """What lies between the two copies, or before the first one, as far as it matters and can be read."""
+    begin = reader.destination.start if last is None else last.record.offset + 1
+    if first is None or begin >= first.record.offset:
+        return Between(False, False)
+    if last is not None and not reader.source.facts.compacted:
+        return Between(True, False)  # whatever it is, the source has not lost it
+    if first.record.offset - begin > _MOST_READ:
+        return Between(True, True)
+    between = reader.destination.records(begin, first.record.offset)
+    return Between(bool(between), matching.timestamp and any(r.timestamp > first.record.timestamp for r in between))
+
+
+def _record(reader: Reader, anchor: Anchor) -> Record:
+    return reader.destination.records(anchor.destination_offset, anchor.destination_offset + 1)[0]
