@@ -44,8 +44,7 @@ def scan(
     """A row for every record of every range, in no order.
 
     columns: what is told of a record; each costs time. range (int, which of the ranges), topic, partition, offset,
-    timestamp (milliseconds, -1 for none), log_append_time, fingerprint (16 bytes), bare (the fingerprint without headers),
-    rank (how many records of the range come before it; then no range is split between tasks).
+    timestamp (milliseconds, -1 for none), log_append_time, fingerprint (16 bytes), bare (the fingerprint without headers).
 
     Ranges of one partition may overlap; each is read for itself. parts: what fingerprints cover. committed: what a
     read_committed consumer sees. Nothing is read before an action, and everything anew with each: see kept().
@@ -81,7 +80,7 @@ def _scan(
     step: t.Callable[[t.Iterable[pyarrow.RecordBatch]], t.Iterator[pyarrow.RecordBatch]],
     schema: str,
 ) -> DataFrame:
-    dealt = bins(ranges, parallel_tasks(spark), split="rank" not in wanted.columns)
+    dealt = bins(ranges, parallel_tasks(spark))
     there = portable(connection)
 
     def read_bins(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
