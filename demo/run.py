@@ -149,7 +149,7 @@ def migrate(cloud: Cluster, groups: Groups) -> None:
     expect(f"{len(migrated)} groups stand at cloud", set(migrated) == set(groups))
     recap = play("The same again", MIGRATE, *CLUSTERS, *GROUPS, *quick)
     expect("the second run had nothing to change", "changed=0" in recap and standing(cloud, groups) == migrated)
-    play("The way back", ROLLBACK, *CLUSTERS)
+    play("The way back", ROLLBACK, *CLUSTERS, *GROUPS)
     expect("the rollback has left no group at cloud", not standing(cloud, groups))
     # The plan of before is applied as it is. With a limit of 0 the proof goes on to the end of every partition.
     whole = ("-e", "group_migration_phase=apply", "-e", "group_migration_verify_limit=0")

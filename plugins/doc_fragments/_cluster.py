@@ -105,6 +105,7 @@ options:
         description:
           - Further properties of librdkafka, for reading records.
           - Those that hold secrets, and those that the collection sets itself, are refused.
+          - Results show only the values of properties that are known to be harmless, such as sizes and times.
         type: dict
 requirements:
   - confluent-kafka >= 2.10

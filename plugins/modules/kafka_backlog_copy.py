@@ -280,18 +280,17 @@ summary:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import run as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 
-def backlog_copy(module: AnsibleModule) -> dict[str, t.Any]:
+def backlog_copy(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["copy"]
     options.check_not_negative(params, "idle_wait")
@@ -349,7 +348,7 @@ def _options(params: dict[str, t.Any]) -> Options:
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **options.cluster_spec("source", "destination"),
             **options.renaming_spec(),

@@ -219,8 +219,6 @@ misplaced:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import handover as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.replicator import Replicator
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Store
@@ -229,10 +227,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 
-def connect_offsets(module: AnsibleModule) -> dict[str, t.Any]:
+def connect_offsets(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
     rolling_back = params["state"] == "rolled_back"
@@ -347,7 +346,7 @@ def main() -> None:
         "ca_path": {"type": "path"},
         "validate_certs": {"type": "bool", "default": True},
     }
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **options.cluster_spec("source", "destination"),
             **options.topic_selection_spec(),

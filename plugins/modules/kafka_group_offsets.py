@@ -119,15 +119,14 @@ left_out_topics:
 import collections
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import snapshot as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 
-def take(module: AnsibleModule) -> dict[str, t.Any]:
+def take(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["snapshot"]
     files.check_writable(path)
@@ -160,7 +159,7 @@ def take(module: AnsibleModule) -> dict[str, t.Any]:
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **options.cluster_spec("cluster"),
             **options.selection_spec(),

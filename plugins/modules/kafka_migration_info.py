@@ -91,22 +91,29 @@ problems:
   elements: str
   sample:
     - "source cluster broker1:9092: missing ACL TOPIC READ on orders"
+notes:
+  description:
+    - A line for each thing that does not stand in the way, and should be known before the migration begins, such as an ACL
+      that only a rollback needs.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 """
 
 import typing as t
-
-from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 _File = t.TypeVar("_File")
 
 
-def look(module: AnsibleModule) -> dict[str, t.Any]:
+def look(module: Module) -> dict[str, t.Any]:
     params = module.params
     _unused, damaged = _read(params["plan"], plan.from_json)
     written, damaged_too = _read(params["receipt"], receipt.from_json)
@@ -123,10 +130,16 @@ def look(module: AnsibleModule) -> dict[str, t.Any]:
         params["commits"],
         params["on_active_group"],
         params["copy"] is not None,
+        written,
     )
     foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
     problems = dict.fromkeys([*damaged, *damaged_too, *damaged_as_well, *foreign, *lacking, *found.problems])
-    return {"changed": False, "cluster_ids": found.cluster_ids, "problems": list(problems)}
+    return {
+        "changed": False,
+        "cluster_ids": found.cluster_ids,
+        "problems": list(problems),
+        "notes": found.notes,
+    }
 
 
 def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File | None, list[str]]:
@@ -144,7 +157,7 @@ def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **options.cluster_spec("source", "destination"),
             **options.selection_spec(),

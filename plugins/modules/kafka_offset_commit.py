@@ -22,18 +22,22 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
   - streamshift.kafka._cluster
+  - streamshift.kafka._selection
+  - streamshift.kafka._selection.topics
 options:
   state:
     description:
       - V(committed) - the groups stand where O(plan) says.
-      - V(rolled_back) - the groups stand where O(receipt) says that they stood before. Commits that were not there are
-        removed, and so is a group that then holds nothing.
+      - V(rolled_back) - the selected groups stand where O(receipt) says that they stood before. Commits that were not there
+        are removed, and so is a group that then holds nothing. Everything else in the receipt is left alone, whoever uses it.
     type: str
     choices: [committed, rolled_back]
     default: committed
   plan:
     description:
       - Path of the plan file, as M(streamshift.kafka.kafka_offset_translate) writes it.
+      - An entry whose metadata is longer than the brokers' C(offset.metadata.max.bytes) is refused before the first commit is
+        written. A user without the ACL CLUSTER DESCRIBE_CONFIGS may not read that limit, and has 4096, Kafka's default.
       - Required for O(state=committed).
     type: path
   snapshot:
@@ -46,6 +50,21 @@ options:
       - Path of the receipt file. Its directory must exist. Keep it - it is the only way back.
     type: path
     required: true
+  groups:
+    description:
+      - With O(state=rolled_back), the groups to roll back, by the names that they had at the source. So are
+        O(group_patterns), O(topics) and O(topic_patterns). A receipt of a release that did not note the source knows only
+        the names at the destination.
+      - O(groups) or O(group_patterns) must select something, unless O(everything=true). A name that is not in the receipt
+        is an error. A name beats O(exclude_group_patterns).
+    type: list
+    elements: str
+    default: []
+  everything:
+    description:
+      - With O(state=rolled_back), roll back all that the receipt holds, also what other runs in the same directory have set.
+    type: bool
+    default: false
   on_blocked:
     description:
       - What to do when entries of the plan are blocked.
@@ -57,12 +76,15 @@ options:
     description:
       - What to do for an entry whose group has already committed a later offset here.
       - V(fail) writes nothing at all, V(keep) leaves such entries alone, V(rewind) sets them.
+      - With O(state=rolled_back), it is about groups that have consumed since, or that do not stand where O(receipt) says
+        that they were set. V(keep) leaves all partitions of such a group alone, V(rewind) rolls them back.
     type: str
     choices: [fail, keep, rewind]
     default: fail
   on_advance:
     description:
-      - The same for a group that has committed an earlier offset here.
+      - The same for a group that has committed an earlier offset here. With O(state=rolled_back), V(keep) leaves all
+        partitions of such a group alone.
     type: str
     choices: [advance, keep, fail]
     default: advance
@@ -91,11 +113,13 @@ EXAMPLES = r"""
     plan: "{{ inventory_dir }}/plan.json"
     receipt: "{{ inventory_dir }}/receipt.json"
 
-- name: Take it back
+- name: Roll back one group
   streamshift.kafka.kafka_offset_commit:
     cluster: "{{ kafka_cluster }}"
     receipt: "{{ inventory_dir }}/receipt.json"
     state: rolled_back
+    groups:
+      - billing
 """
 
 RETURN = r"""
@@ -105,7 +129,7 @@ receipt:
   type: str
   sample: /srv/kafka-migrations/onprem-to-cloud/receipt.json
 entries:
-  description: The commits before and after, sorted by group, topic and partition; null where there is none.
+  description: The commits before and after, of a rollback the selected ones, sorted by group, topic and partition; null where there is none.
   returned: success
   type: list
   elements: dict
@@ -147,7 +171,7 @@ left_out:
   elements: str
   sample: []
 summary:
-  description: A table for people, as lines.
+  description: A table for people, as lines. That of a rollback begins with how many groups go back.
   returned: success
   type: list
   elements: str
@@ -158,18 +182,18 @@ summary:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 
-def commit(module: AnsibleModule) -> dict[str, t.Any]:
+def commit(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
     options.check_not_negative(params, "idle_wait")
+    selection = options.rollback_selection(params)
     if params["state"] == "rolled_back":
         files.check_there(path, "receipt", "a migration: without one there is nothing to roll back")
     files.check_writable(path)
@@ -182,6 +206,7 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
         files.write(path, receipt.to_json(done))
 
     writer = None if module.check_mode else save
+    head: list[str] = []
     with files.locked(path):
         if params["state"] == "committed":
             text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
@@ -196,8 +221,11 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
                 snapshot.read(taken, params["snapshot"]) if taken else None,
             )
         else:
-            text = files.read_required(path, "receipt", "a migration")
-            outcome = use_case.roll_back(receipt.from_json(text, path), cluster, policies, writer)
+            recorded = receipt.from_json(files.read_required(path, "receipt", "a migration"), path)
+            outcome = use_case.roll_back(recorded, selection, cluster, policies, writer)
+            head = [results.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
+    for line in outcome.notes:
+        module.warn(line)
     return {
         "changed": bool(outcome.set),
         "receipt": path,
@@ -213,7 +241,7 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
         ],
         "written": len(outcome.set),
         "left_out": outcome.left_out,
-        "summary": results.commit_summary(outcome.before, outcome.set, outcome.left_out),
+        "summary": head + results.commit_summary(outcome.before, outcome.set, outcome.left_out),
         "diff": results.diff(
             results.commit_lines(outcome.before),
             results.commit_lines(outcome.after),
@@ -224,13 +252,15 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **options.cluster_spec("cluster"),
+            **options.selection_spec(),
             "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
             "plan": {"type": "path"},
             "snapshot": {"type": "path"},
             "receipt": {"type": "path", "required": True},
+            "everything": {"type": "bool", "default": False},
             "on_blocked": {"type": "str", "choices": ["fail", "skip_group", "skip_partition"], "default": "fail"},
             "on_rewind": {"type": "str", "choices": ["fail", "keep", "rewind"], "default": "fail"},
             "on_advance": {"type": "str", "choices": ["advance", "keep", "fail"], "default": "advance"},

@@ -289,8 +289,6 @@ summary:
 import time
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import checkpoints
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import translate as use_case
@@ -299,11 +297,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import re
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 
-def translate(module: AnsibleModule) -> dict[str, t.Any]:
+def translate(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["plan"]
     options.check_not_negative(params, "wait_for_copier", "search_limit", "spark_limit")
@@ -356,7 +355,7 @@ def _check_combination(params: dict[str, t.Any]) -> None:
         )
 
 
-def _from_records(module: AnsibleModule, previous: file.Plan | None) -> use_case.Translation:
+def _from_records(module: Module, previous: file.Plan | None) -> use_case.Translation:
     params = module.params
     taken = snapshot.read(
         files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets"),
@@ -378,7 +377,7 @@ def _from_records(module: AnsibleModule, previous: file.Plan | None) -> use_case
     )
 
 
-def _from_checkpoints(module: AnsibleModule, previous: file.Plan | None) -> use_case.Translation:
+def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Translation:
     params = module.params
     plan, count, notes = checkpoints.plan_from_checkpoints(
         options.connection(params, "destination"),
@@ -430,7 +429,7 @@ def _receipt(path: str | None) -> receipt.Receipt | None:
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             "source": {**options.cluster_spec("source")["source"], "required": False},
             **options.cluster_spec("destination"),

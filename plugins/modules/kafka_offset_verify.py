@@ -137,13 +137,12 @@ notes:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import verify as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
@@ -151,7 +150,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.run impo
 _WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")
 
 
-def verify(module: AnsibleModule) -> dict[str, t.Any]:
+def verify(module: Module) -> dict[str, t.Any]:
     params = module.params
     options.check_not_negative(params, "limit")
     if params["report"]:
@@ -178,7 +177,7 @@ def _remedy(params: dict[str, t.Any]) -> str:
     return "Keep consumers stopped, and correct what is committed"
 
 
-def _records(module: AnsibleModule) -> use_case.Verified:
+def _records(module: Module) -> use_case.Verified:
     params = module.params
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     spark = options.spark_options(params)
@@ -217,7 +216,7 @@ def _files(params: dict[str, t.Any]) -> tuple[plan.Plan, receipt.Receipt | None]
 
 
 def main() -> None:
-    module = AnsibleModule(
+    module = Module(
         argument_spec={
             **options.cluster_spec("source", "destination"),
             **options.selection_spec(),

@@ -134,7 +134,7 @@ def _rounds(bed: Bed, load: Load) -> None:
             written = steps["commit"][-1].result["written"]
             if written != (partitions if which == "the first" else 0):
                 raise RuntimeError(f"{written} of {partitions} offsets were written in {which} round")
-        _commit(bed, number, state="rolled_back")
+        _commit(bed, number, state="rolled_back", everything=True)
     for which, steps in rounds.items():
         for step, runs in steps.items():
             row(f"{step}, {which}", runs)

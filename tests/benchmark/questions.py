@@ -207,7 +207,7 @@ def _commit(bed: Bed, planned: Run, far: bool = False) -> tuple[Run, Run]:
         "idle_wait": IDLE_WAIT,
     }
     done = run_module("kafka_offset_commit", plan=planned.result["plan"], **options)
-    back = run_module("kafka_offset_commit", state="rolled_back", **options)
+    back = run_module("kafka_offset_commit", state="rolled_back", everything=True, **options)
     assert done.result["written"] == back.result["written"] == len(planned.result["entries"])
     return done, back
 

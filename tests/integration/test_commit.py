@@ -158,7 +158,7 @@ def test_killed_at_any_moment_a_run_goes_on_where_it_was(source, destination, to
     before = {group: committed(destination, group) for group in groups}
     options = {"cluster": migration.destination, "idle_wait": 0, "receipt": str(migration.receipt_file)}
     commit_it = {**options, "plan": str(migration.plan_file), "on_advance": "advance"}
-    take_it_back = {**options, "state": "rolled_back"}
+    take_it_back = {**options, "state": "rolled_back", "everything": True}
 
     def check_truth():
         for (group, partition), row in (receipt_rows(migration) if migration.receipt_file.exists() else {}).items():

@@ -57,6 +57,7 @@ def ranges(output):
 
 def test_the_main_job(source, destination, orders, controller):
     # A dry run shows every range, and changes nothing at all.
+    assert "no group is selected to be rolled back" in failed(controller.migrate_backlog(phase="rollback"))
     dry = done(controller.migrate_backlog("--check", "--diff", groups=[orders]))
     assert ranges(dry.output) == [(orders, "0", "5", "20", "15", "0.0"), (orders, "1", "20", "20", "0", "0.0")]
     assert f"{orders}: made by this copy, with 2 partitions and replication factor 1" in dry.output
@@ -87,6 +88,7 @@ def test_the_main_job(source, destination, orders, controller):
     assert topic_settings(destination, orders) != {"retention.ms": "-1"}
     assert consume(destination, orders, [orders], 15) == 15
     moved = committed(destination, orders)
+    assert "no group is selected to be rolled back" in failed(controller.migrate_backlog(phase="rollback"))
     dry = done(controller.migrate_backlog("--check", groups=[orders]))
     assert dry.changed > 0 and controller.files() == files
     third = done(controller.migrate_backlog(groups=[orders]))
@@ -113,9 +115,10 @@ def test_a_rollback_leaves_what_is_copied_which_is_proved_before_groups_are_set_
     copied = log_bounds(destination, orders)
     assert copied == {0: (0, copied[0][1]), 1: (0, 0)} and copied[0][1] >= 15
     files = controller.files()
-    dry = done(controller.migrate_backlog("--check", "--diff", phase="rollback"))
+    assert "no group is selected to be rolled back" in failed(controller.migrate_backlog(phase="rollback"))
+    dry = done(controller.migrate_backlog("--check", "--diff", phase="rollback", groups=[orders]))
     assert DRY_RUN in dry.output and dry.changed > 0 and controller.files() == files
-    back = done(controller.migrate_backlog(phase="rollback"))
+    back = done(controller.migrate_backlog(phase="rollback", groups=[orders]))
     assert "The copied records stay at the destination" in back.output
     assert committed(destination, orders) == commit_before
 

@@ -13,6 +13,7 @@ import pytest
 from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
 from tests.support.consumers import member, unconsumed
 from tests.support.copier import copy
+from tests.support.modules import Migration
 from tests.support.playbooks import Controller, done, failed
 
 FILES = ["plan.json", "snapshot.json"]
@@ -82,11 +83,35 @@ def test_the_main_job(source, destination, orders, controller):
     assert unconsumed(destination, orders, orders) == unconsumed(source, orders, orders)
 
     files, moved = controller.files(), committed(destination, orders)
-    dry = done(controller.rollback("--check", "--diff"))
+    dry = done(controller.rollback("--check", "--diff", **selection))
     assert f"-{orders} {orders}-0: 17" in dry.output and DRY_RUN in dry.output and dry.changed > 0
     assert (controller.files(), committed(destination, orders)) == (files, moved)
-    assert done(controller.rollback()).changed > 0
+    assert done(controller.rollback(**selection)).changed > 0
     assert orders not in list_groups(destination)
+
+
+def test_of_two_waves_the_second_is_rolled_back_while_the_first_goes_on(source, destination, orders, controller):
+    first, second = f"{orders}-first", f"{orders}-second"
+    new_name = [{"name": second, "to": f"new-{second}"}]
+    home = controller.directory / "kafka-migrations/onprem-to-cloud"
+    home.mkdir(parents=True)
+    waves = Migration(home, source, destination)
+    for group in (first, second):
+        commit(source, group, {(orders, 0): 5, (orders, 1): 20})
+        waves.plan(group, group_map=new_name)
+        waves.commit()
+    with member(destination, first, [orders]):
+        moved = committed(destination, first)
+        wanted = {"groups": [second], "group_map": new_name}
+        played = done(controller.rollback(source="gone", directory=str(home), **wanted))  # the source may be lost
+        assert "1 of 2 groups in the receipt goes back" in played.output
+        assert [name for name in list_groups(destination) if orders in name] == [first]
+        assert committed(destination, first) == moved
+    files = controller.files()
+    assert "no group is selected to be rolled back" in failed(controller.rollback())
+    assert (controller.files(), committed(destination, first)) == (files, moved)
+    done(controller.rollback(groups=[second], rollback_all=True, on_rewind="rewind"))
+    assert first not in list_groups(destination)
 
 
 def test_a_reviewed_plan_is_applied_only_while_the_source_stands(source, destination, orders, controller):
@@ -184,7 +209,7 @@ def test_a_proof_that_fails_says_how_to_go_on(destination, orders, controller):
     output = failed(controller.migrate_groups(phase="apply", groups=[orders]))
     assert "Keep consumers stopped, and roll back with the receipt." in output
     assert "run again, proves them again" in output
-    done(controller.rollback())
+    done(controller.rollback(groups=[orders]))
     assert orders not in list_groups(destination)
 
 

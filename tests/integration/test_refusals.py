@@ -211,19 +211,28 @@ class TestRights:
         grant(secured, [missing])
         migration.carried_out(topic)
 
-    def test_to_take_back_needs_group_delete(self, source, secured, topic, migrator, tmp_path):
+    def test_to_roll_back_needs_group_delete(self, source, secured, topic, migrator, tmp_path):
         prepared(source, secured, topic)
+        commit(secured, topic, {(topic, 0): 1})
+        missing = f"GROUP DELETE on {topic}"
         grant(secured, rights_of(topic, topic)["destination"])
         migration = Migration(tmp_path / "migration", source, secured)
         migration.destination = migrator
-        migration.plan(topic)
-        migration.commit()
+        for receipt in ({}, {"receipt": str(migration.receipt_file)}):  # the second time, nothing is left to be set
+            found = looked_at(topic, topic, migration.source, migrator, **receipt)
+            assert found["problems"] == []
+            (note,) = found["notes"]
+            assert note.startswith(f"destination cluster {migrator['bootstrap_servers'][0]}: missing ACL {missing}")
+            migration.plan(topic)
+            migration.commit()
         state = migration.state(topic)
-        assert f"needs ACL GROUP DELETE on {topic}" in migration.roll_back(via=refuses)
-        assert migration.state(topic) == state
-        grant(secured, [f"GROUP DELETE on {topic}"])
+        for check in (True, False):
+            assert f"needs ACL {missing}" in migration.roll_back(via=refuses, check=check)
+            assert migration.state(topic) == state  # what needs no such right is not put back either
+        grant(secured, [missing])
+        assert looked_at(topic, topic, migration.source, migrator)["notes"] == []
         migration.roll_back()
-        assert committed(secured, topic) == {}
+        assert committed(secured, topic) == {(topic, 0): (1, "")}
 
 
 class TestSelection:
@@ -485,9 +494,14 @@ class TestConcurrency:
 
 
 def problems_of(group, topic, source, destination):
-    """What the preflight finds."""
-    found = succeeds("kafka_migration_info", source=source, destination=destination, groups=[group], topics=[topic])
-    return found["problems"]
+    """What the preflight says stands in the way."""
+    return looked_at(group, topic, source, destination)["problems"]
+
+
+def looked_at(group, topic, source, destination, **options):
+    """All that the preflight says."""
+    its = {"source": source, "destination": destination, "groups": [group], "topics": [topic], **options}
+    return succeeds("kafka_migration_info", **its)
 
 
 def run_without_privileges(module, **options):

@@ -149,8 +149,9 @@ class Migration:
         return via("kafka_offset_commit", **its | options)
 
     def roll_back(self, via: t.Callable[..., t.Any] = succeeds, **options: t.Any) -> t.Any:
-        """kafka_offset_commit of what stood there before."""
+        """kafka_offset_commit of what stood there before, for everything in the receipt unless groups are selected."""
         its = {"cluster": self.destination, "idle_wait": 0, "state": "rolled_back", **self._files("receipt")}
+        its |= {} if options.keys() & {"groups", "group_patterns"} else {"everything": True}
         return via("kafka_offset_commit", **its | options)
 
     def verify(self, via: t.Callable[..., t.Any] = succeeds, **options: t.Any) -> t.Any:

@@ -4,7 +4,7 @@
 
 """A program that scans a topic on Spark, to be run, watched and killed by tests.
 
-Its arguments: JSON with options (of Spark), connection, topic, ranges (start and end by partition). It prints "open" when
+Its standard input: JSON with options (of Spark), connection, topic, ranges (start and end by partition). It prints "open" when
 its session is there, and in the end a line of JSON: rows and last, or failed.
 """
 
@@ -45,17 +45,24 @@ class Program:
         }
         path = f"{ROOT / '.ansible/collections'}:{ROOT}"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.scanning", json.dumps(asked)],
+            [sys.executable, "-m", "tests.support.scanning"],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": path, MARK: self.mark},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(asked))
+        self.process.stdin.close()
+        self.process.stdin = None  # communicate() would flush it
 
     def opened(self) -> None:
         """Wait until the session is there."""
-        assert self.process.stdout and self.process.stdout.readline() == "open\n", self.process.communicate()
+        assert self.process.stdout
+        said = self.process.stdout.readline()
+        assert said == "open\n", (said, *self.process.communicate())
 
     def outcome(self) -> dict[str, t.Any]:
         """The last line, which must be all that was printed, and nothing may be left of it."""
@@ -106,4 +113,4 @@ def main(asked: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(json.loads(sys.argv[1]))))
+    print(json.dumps(main(json.load(sys.stdin))))

@@ -26,18 +26,20 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.library
     errors,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.documents import LONGEST_TEXT
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     ConnectionFailed,
     InvalidInput,
     MigrationError,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import Commits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import Commits, CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 Errors = dict[TopicPartition, str]
 Codes = dict[TopicPartition, int]
 
+LONGEST_TOPIC = 249  # characters: org.apache.kafka.common.internals.Topic
 # The coordinator writes what one request commits as one batch, which message.max.bytes (1 MB by default) limits.
 BATCH_BYTES = 400_000
 BUSY = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "STALE_MEMBER_EPOCH")
@@ -109,20 +111,41 @@ def is_busy(failed: Errors) -> bool:
 
 
 def _check(connection: Connection, group: str, commits: Commits) -> None:
+    if len(group.encode()) > LONGEST_TEXT:
+        raise InvalidInput(
+            f"a group's name is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry",
+            cluster=str(connection),
+            group=f"{group[:50]}...",
+            remedy="give it a shorter name",
+        )
     if not group:
         raise InvalidInput(
             "a group has no name, and the broker would create one", cluster=str(connection), remedy="name the group"
         )
     for (topic, partition), commit in commits.items():
-        if commit.offset < 0:
+        what = _impossible(topic, commit)
+        if what is not None:
             raise InvalidInput(
-                f"offset {commit.offset} cannot be committed, though the broker would store it",
+                what,
                 cluster=str(connection),
                 group=group,
-                topic=topic,
+                topic=topic[:LONGEST_TOPIC],
                 partition=partition,
-                remedy="give an offset of 0 or more",
+                remedy="correct it in the plan",
             )
+
+
+def _impossible(topic: str, commit: CommittedOffset) -> str | None:
+    """Why a commit cannot be sent; brokers answer what their protocol cannot carry by closing the connection."""
+    if not 0 <= commit.offset < 1 << 63:
+        return f"offset {commit.offset} cannot be committed, though the broker would store one below 0"
+    if commit.leader_epoch is not None and not 0 <= commit.leader_epoch < 1 << 31:
+        return f"leader epoch {commit.leader_epoch} is none"
+    if len(topic) > LONGEST_TOPIC:
+        return f"a topic's name has {len(topic)} characters, and Kafka's have {LONGEST_TOPIC} at most"
+    if len(commit.metadata.encode()) > LONGEST_TEXT:
+        return f"the metadata is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry"
+    return None
 
 
 def _until_settled(

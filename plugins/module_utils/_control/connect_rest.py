@@ -10,31 +10,37 @@ https://kafka.apache.org/documentation/#connect_rest; offsets can be read since 
 from __future__ import annotations
 
 import dataclasses
-import http.client
 import json
 import time
 import typing as t
-import urllib.error
 import urllib.parse
 
-from ansible.module_utils.urls import open_url
-
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import (
+    Answer,
+    Endpoint,
+    Json,
+    ask,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import check_url
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
-    ConnectionFailed,
     InvalidInput,
+    MigrationError,
     NotAuthorized,
     NotFound,
 )
 
-_SECONDS = 30
+SECONDS = 30.0  # for an answer
+LARGEST_ANSWER = 1 << 26  # bytes; a hundred for each partition
 _STOPPED_WITHIN = 60.0
-_Json = t.Any
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class ConnectRest:
-    """Where a worker's REST interface is, and who asks. Neither str() nor repr() tells the password."""
+    """Where a worker's REST interface is, and who asks. Neither str() nor repr() tells the password.
+
+    Raises InvalidInput for a url that is none, or that holds user information.
+    """
 
     url: str
     username: str | None = None
@@ -42,8 +48,11 @@ class ConnectRest:
     ca_path: str | None = None
     validate_certs: bool = True
 
+    def __post_init__(self) -> None:
+        check_url(self.url, "url", "Kafka Connect", "username and password")
+
     def __str__(self) -> str:
-        return f"Kafka Connect at {urllib.parse.urlsplit(self.url).netloc.rpartition('@')[2]}"
+        return f"Kafka Connect at {urllib.parse.urlsplit(self.url).netloc}"
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -53,18 +62,17 @@ def check(rest: ConnectRest) -> str:
     """The version of the worker, or an error that says what there is instead."""
     found = _ask(rest, "GET", "")
     if not isinstance(found, dict) or not {"version", "kafka_cluster_id"} <= found.keys():
-        raise InvalidInput(
-            "this is not the REST interface of Kafka Connect", cluster=str(rest), remedy="correct the url"
-        )
+        raise _stranger(rest, "its answer has no version and kafka_cluster_id")
     return str(found["version"])
 
 
 def state(rest: ConnectRest, connector: str) -> str:
     """RUNNING, PAUSED, STOPPED, ... Raises NotFound for a connector that is not there."""
-    found = _ask(rest, "GET", f"/connectors/{_quoted(connector)}/status")
-    tasks = found.get("tasks") or []
-    its = str(found.get("connector", {}).get("state", "UNKNOWN"))
-    return its if its != "STOPPED" or not tasks else "STOPPING"
+    found = _members(rest, _ask(rest, "GET", f"/connectors/{_quoted(connector)}/status"))
+    its = _members(rest, found.get("connector")).get("state")
+    if not isinstance(its, str):
+        raise _stranger(rest, "its answer has no state of the connector")
+    return its if its != "STOPPED" or not found.get("tasks") else "STOPPING"
 
 
 def wait_until_stopped(rest: ConnectRest, connector: str) -> None:
@@ -82,7 +90,7 @@ def wait_until_stopped(rest: ConnectRest, connector: str) -> None:
 
 def read_config(rest: ConnectRest, connector: str) -> dict[str, str]:
     """The connector's own settings; what a provider of configurations fills in is shown as its place holder."""
-    found = _ask(rest, "GET", f"/connectors/{_quoted(connector)}/config")
+    found = _members(rest, _ask(rest, "GET", f"/connectors/{_quoted(connector)}/config"))
     return {str(name): str(value) for name, value in found.items()}
 
 
@@ -93,7 +101,12 @@ def read_offsets(rest: ConnectRest, connector: str) -> list[tuple[dict[str, t.An
         raise InvalidInput(
             "this worker tells no offsets of connectors", cluster=str(rest), remedy="use Kafka Connect 3.6 or newer"
         )
-    return [(each["partition"], each["offset"]) for each in found["offsets"]]
+    rows = [_members(rest, each) for each in found["offsets"]]
+    if not all(
+        isinstance(row.get("partition"), dict) and isinstance(row.get("offset", 0), dict | None) for row in rows
+    ):
+        raise _stranger(rest, "its answer has an entry that is not a partition and its offset")
+    return [(row["partition"], row["offset"]) for row in rows]
 
 
 def write_offsets(
@@ -101,50 +114,35 @@ def write_offsets(
 ) -> None:
     """Change these; None forgets one. Connect takes what it does not know as well: check before, and read back."""
     body = {"offsets": [{"partition": partition, "offset": offset} for partition, offset in offsets]}
-    _ask(rest, "PATCH", f"/connectors/{_quoted(connector)}/offsets", body)
+    said = _members(rest, _ask(rest, "PATCH", f"/connectors/{_quoted(connector)}/offsets", body))
+    if not isinstance(said.get("message"), str):
+        raise _stranger(rest, "its answer does not say that the offsets were changed")
 
 
-def _ask(rest: ConnectRest, method: str, path: str, body: _Json = None) -> _Json:
+def _ask(rest: ConnectRest, method: str, path: str, body: Json = None) -> Json:
+    """What the worker answers, or an error of the collection's."""
     url = rest.url.rstrip("/") + (path or "/")
+    login = None if rest.username is None else (rest.username, rest.password or "")
+    endpoint = Endpoint(str(rest), login, rest.ca_path, rest.validate_certs, SECONDS, LARGEST_ANSWER)
+    content = None if body is None else json.dumps(body).encode()
+    answer = ask(endpoint, method, url, content, "application/json")
+    if not answer.is_success:
+        raise _refused(rest, method, path, answer, endpoint)
     try:
-        answer = open_url(
-            url,
-            method=method,
-            data=None if body is None else json.dumps(body),
-            headers={"Content-Type": "application/json", "Accept": "application/json"},
-            timeout=_SECONDS,
-            url_username=rest.username,
-            url_password=rest.password,
-            force_basic_auth=rest.username is not None,
-            ca_path=rest.ca_path,
-            validate_certs=rest.validate_certs,
-            follow_redirects="none",
-        )
-        content = answer.read()
-    except urllib.error.HTTPError as exc:
-        raise _refused(rest, method, path, exc) from exc
-    # URLError is an OSError; HTTPException: an answer that is not HTTP; ValueError: no url.
-    except (OSError, http.client.HTTPException, ValueError) as exc:
-        why = str(getattr(exc, "reason", exc))
-        raise ConnectionFailed("cannot connect", cluster=str(rest), why=why, remedy="check the url") from exc
-    try:
-        return json.loads(content) if content else None
+        return answer.json()
     except ValueError as exc:
-        raise InvalidInput(
-            "this is not the REST interface of Kafka Connect", cluster=str(rest), remedy="correct the url"
-        ) from exc
+        raise _stranger(rest, str(exc)) from exc
 
 
-def _refused(rest: ConnectRest, method: str, path: str, exc: urllib.error.HTTPError) -> Exception:
-    text = exc.read().decode("utf-8", "replace")
+def _refused(rest: ConnectRest, method: str, path: str, answer: Answer, endpoint: Endpoint) -> MigrationError:
     try:
-        said = json.loads(text).get("message", text)
-    except (ValueError, AttributeError):
-        said = text
-    why = f"{exc.code} {said or exc.reason}"[:500]
-    if exc.code in (401, 403):
+        said = answer.json()["message"]
+    except (ValueError, TypeError, KeyError):
+        said = answer.content.decode("utf-8", "replace")
+    why = endpoint.hidden(f"{answer.status} {said or answer.reason}")
+    if answer.status in (401, 403):
         return NotAuthorized("the worker denies it", cluster=str(rest), why=why, remedy="correct username and password")
-    if exc.code == 404 and path:
+    if answer.status == 404 and path:
         return NotFound(
             f"{method} {path} is not known there",
             cluster=str(rest),
@@ -152,6 +150,19 @@ def _refused(rest: ConnectRest, method: str, path: str, exc: urllib.error.HTTPEr
             remedy="correct the connector's name or the url",
         )
     return BrokerError(f"{method} {path or '/'} was refused", cluster=str(rest), why=why)
+
+
+def _members(rest: ConnectRest, found: Json) -> dict[str, t.Any]:
+    """A JSON object, or an error."""
+    if not isinstance(found, dict):
+        raise _stranger(rest, "its answer is no JSON object")
+    return found
+
+
+def _stranger(rest: ConnectRest, why: str) -> InvalidInput:
+    return InvalidInput(
+        "this is not the REST interface of Kafka Connect", cluster=str(rest), why=why, remedy="correct the url"
+    )
 
 
 def _quoted(name: str) -> str:

@@ -6,23 +6,29 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import json
+import re
 import tempfile
 import time
 import typing as t
 import urllib.parse
 
-from ansible.module_utils.urls import ConnectionError as HttpError
-from ansible.module_utils.urls import open_url
-
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import Answer, Endpoint, ask
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import AbstractTokenProvider
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    ConnectionFailed,
+    InvalidInput,
+    MigrationError,
+)
 
 EARLY_SECONDS = 30.0  # a token is renewed that long before it expires
-TIMEOUT_SECONDS = 10.0
+SECONDS = 10.0  # for an answer
+LARGEST_ANSWER = 1 << 20  # bytes
+_FORM = "application/x-www-form-urlencoded"
+_UNTOLD_LIFETIME = 300  # seconds
+_LONGEST_LIFETIME = 1 << 31
 
 
 class _Provider(AbstractTokenProvider):
@@ -67,30 +73,55 @@ def _signed(connection: Connection) -> tuple[str, float]:
 
 def _granted(connection: Connection) -> tuple[str, float]:
     """The client credentials grant of RFC 6749, section 4.4, with the secret in the Authorization header (2.3.1)."""
-    quoted = [
+    client, secret = (
         urllib.parse.quote(each or "", safe="") for each in (connection.oauth_client_id, connection.oauth_client_secret)
-    ]
+    )
     form = {"grant_type": "client_credentials"} | ({"scope": connection.oauth_scope} if connection.oauth_scope else {})
-    headers = {
-        "Authorization": "Basic " + base64.b64encode(":".join(quoted).encode()).decode(),
-        "Accept": "application/json",
-    }
+    remedy = "check oauth_token_url, oauth_client_id and oauth_client_secret"
+    url = connection.oauth_token_url or ""
+    with _authorities(connection) as ca_path:
+        endpoint = Endpoint(str(connection), (client, secret), ca_path, seconds=SECONDS, limit=LARGEST_ANSWER)
+        try:
+            answer = ask(endpoint, "POST", url, urllib.parse.urlencode(form).encode(), _FORM)
+        except MigrationError as exc:
+            raise _failed(connection, exc.why or exc.what, remedy) from exc
     try:
-        with _authorities(connection) as ca_path:
-            response = open_url(
-                connection.oauth_token_url,
-                data=urllib.parse.urlencode(form),
-                headers=headers,
-                method="POST",
-                timeout=TIMEOUT_SECONDS,
-                ca_path=ca_path,
-                use_netrc=False,  # it would replace the header
-            )
-            answer = json.load(response)
-        return str(answer["access_token"]), time.time() + float(answer.get("expires_in", 300))
-    except (OSError, HttpError, ValueError, KeyError, TypeError) as exc:
-        why = f"{connection.oauth_token_url}: {getattr(exc, 'reason', None) or type(exc).__name__}"
-        raise _failed(connection, why, "check oauth_token_url, oauth_client_id and oauth_client_secret") from exc
+        if not answer.is_success:
+            raise ValueError(f"{answer.status} {endpoint.hidden(answer.reason)}{_code(answer)}")
+        granted = answer.json()
+        if isinstance(granted, dict):
+            return _token(granted), time.time() + _lifetime(granted)
+        raise ValueError("its answer is no JSON object")
+    except ValueError as exc:
+        raise _failed(connection, str(exc), remedy) from exc
+
+
+def _code(answer: Answer) -> str:
+    """The error code of RFC 6749, section 5.2; nothing else that an endpoint says is shown."""
+    try:
+        said = answer.json()
+    except ValueError:
+        return ""
+    code = said.get("error") if isinstance(said, dict) else None
+    return f" ({code})" if isinstance(code, str) and re.fullmatch("[a-z_]{1,40}", code) else ""
+
+
+def _token(granted: dict[str, t.Any]) -> str:
+    """The access token: visible ASCII (RFC 6749, appendix A.12), for a control character would end it within SASL's message."""
+    token = granted.get("access_token")
+    if not isinstance(token, str) or not re.fullmatch("[!-~]+", token):
+        raise ValueError("its answer has no access_token of visible characters")
+    return token
+
+
+def _lifetime(granted: dict[str, t.Any]) -> float:
+    """Seconds; RFC 6749 lets an endpoint leave them out, and some write them as text."""
+    seconds = granted.get("expires_in", _UNTOLD_LIFETIME)
+    if isinstance(seconds, str) and re.fullmatch("[0-9]{1,10}", seconds):
+        seconds = int(seconds)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < _LONGEST_LIFETIME:
+        raise ValueError("its answer has an expires_in that is no number of seconds")
+    return float(seconds)
 
 
 @contextlib.contextmanager
@@ -107,4 +138,5 @@ def _authorities(connection: Connection) -> t.Iterator[str | None]:
 
 
 def _failed(connection: Connection, why: str, remedy: str) -> ConnectionFailed:
-    return ConnectionFailed("cannot get an access token", cluster=str(connection), why=why, remedy=remedy)
+    where = f"{masked(connection.oauth_token_url)}: " if connection.oauth_token_url else ""
+    return ConnectionFailed("cannot get an access token", cluster=str(connection), why=f"{where}{why}", remedy=remedy)

@@ -158,7 +158,8 @@ class Mixed:
         stamped = max(0, _from_on(self._stamped, offset) - self._lacking(self._unconsumed, offset))
         other = max(0, _from_on(self._other, offset) - self._wanted_missing)
         missing = max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0
-        return min(_from_on(self._offsets, offset), own + stamped + other + missing)
+        following = _from_on(self._offsets, offset)
+        return min(following, max(own + stamped + other + missing, following - self.wanted))
 
     @property
     def absent(self) -> int:

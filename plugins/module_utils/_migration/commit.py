@@ -10,12 +10,17 @@ import dataclasses
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, permissions, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import conflicts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import conflicts, limits, rollback
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import Target, Writes
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, GroupBusy, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    GroupBusy,
+    NotAuthorized,
+    Refused,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import (
     CommittedOffset,
     GroupReading,
@@ -25,6 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 
 Save = t.Callable[[Receipt], None]
@@ -47,7 +53,7 @@ class Outcome:
 
     before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
     left_out: one line for each entry or group that a policy or an earlier migration leaves alone.
-    receipt: what the receipt file holds afterwards, None when there is none.
+    receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides.
     """
 
     before: dict[Key, Target]
@@ -55,6 +61,7 @@ class Outcome:
     set: dict[Key, Target]
     left_out: list[str]
     receipt: Receipt | None
+    notes: list[str] = dataclasses.field(default_factory=list)
 
 
 def commit(
@@ -94,6 +101,7 @@ def commit(
     entries, busy = _without_members(entries, readings, options)
     writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
     _check_bounds(destination, writes.set)
+    limits.check_metadata(destination, writes.set)
     writes, moving = _idle(destination, writes, readings, options)
     outcome = _outcome(concerned, current, writes, [*left_out, *writes.kept, *busy, *moving], receipt)
     if save is None:
@@ -103,7 +111,7 @@ def commit(
             save(known)
             return dataclasses.replace(outcome, receipt=known)
         return outcome
-    prepared = known.merged(conflicts.receipt_entries(writes, current, known))
+    prepared = known.merged(conflicts.receipt_entries(writes, entries, current, known))
     save(prepared)
     _write(destination, writes.set)
     done, wrong = _read_back(destination, writes.set)
@@ -131,26 +139,38 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
         )
 
 
-def roll_back(receipt: Receipt, destination: Connection, options: Options, save: Save | None) -> Outcome:
-    """Put back what stood there before, removing commits and groups that were not there. As commit() otherwise."""
+def roll_back(
+    receipt: Receipt, selection: Selection | None, destination: Connection, options: Options, save: Save | None
+) -> Outcome:
+    """Put back what stood there before, removing commits and groups that were not there. As commit() otherwise.
+
+    :param selection: which groups and topics, by their names at the source; None for everything in the receipt.
+    Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.
+    """
     cluster = str(destination)
     _same_cluster(receipt.cluster_id, "receipt", destination)
-    readings = _read(destination, {entry.group for entry in receipt.entries})
+    chosen = rollback.choose(receipt, selection, cluster)
+    readings = _read(destination, {entry.group for entry in chosen.entries})
     current = commits_of(readings)
-    writes = conflicts.rollback_writes(receipt, current, options.on_rewind, options.on_advance, cluster)
-    writes = writes._replace(set=_left_behind(receipt, readings) | writes.set)
-    writes, busy = _idle(destination, writes, readings, options)
-    concerned = [entry.key for entry in receipt.entries]
-    outcome = _outcome(concerned, current, writes, [*writes.kept, *busy], receipt)
+    entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
+    wanted = rollback.targets(entries, readings)
+    put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
+    bounds = positions.partition_bounds(destination, put_back) if put_back else {}
+    notes = [*chosen.notes, *rollback.check_bounds(wanted, bounds, cluster)]
+    _check_rights(destination, wanted)
+    writes, busy = _idle(destination, Writes(wanted, kept), readings, options)
+    concerned = [entry.key for entry in chosen.entries]
+    outcome = dataclasses.replace(_outcome(concerned, current, writes, [*writes.kept, *busy], receipt), notes=notes)
     if save is None:
         return outcome
     _write(destination, writes.set)
     done, wrong = _read_back(destination, writes.set)
     _raise_if(wrong, cluster, "the rollback", "run the same again: what is back already is left alone")
+    in_use = {group for group, _partition in wanted.keys() - writes.set.keys()}
     finished = receipt.merged(
         entry._replace(written=None, after=None)
-        for entry in receipt.entries
-        if entry.key in writes.set or current.get(entry.key) == entry.before
+        for entry in entries
+        if entry.group not in in_use and (entry.key in writes.set or current.get(entry.key) == entry.before)
     )
     _remove_empty_groups(destination, writes.set, done)
     if finished != receipt:
@@ -296,14 +316,21 @@ def _raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
         )
 
 
-def _left_behind(receipt: Receipt, readings: t.Mapping[str, GroupReading]) -> dict[Key, Target]:
-    """Entries of groups that were not there and hold nothing, but exist: a rollback was killed before it removed them."""
-    return {
-        entry.key: None
-        for entry in receipt.entries
-        if entry.written is not None and entry.before is None
-        if readings[entry.group].exists and not readings[entry.group].offsets
-    }
+def _check_rights(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
+    """Raise NotAuthorized before anything is written: a rollback that stops half-way leaves groups split."""
+    missing = permissions.missing_acls(
+        destination,
+        commits_groups={group for (group, _partition), target in targets.items() if target is not None},
+        commits_topics={partition.topic for _group, partition in targets},
+        deletes_groups={group for (group, _partition), target in targets.items() if target is None},
+    )
+    if missing:
+        raise NotAuthorized(
+            f"needs ACL {', '.join(missing)}",
+            cluster=str(destination),
+            why="without it the rollback would stop half-way",
+            remedy="grant it to the user of this cluster",
+        )
 
 
 def _remove_empty_groups(

@@ -11,7 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
 Target: t.TypeAlias = "CommittedOffset | None"
@@ -80,50 +80,41 @@ def commit_writes(
             if on_advance == "keep":
                 writes.kept.append(f"{_name(entry)}: migrated earlier, moved back since: left at {text(found)}")
                 continue
-            raise _refused(
+            raise refused(
                 entry.key,
                 f"the group was migrated to {text(target)} earlier, and somebody has moved it back to {text(found)} since",
                 cluster,
                 remedy="set on_advance to keep to leave such entries alone, or roll back and migrate again to set it anew",
             )
         if found != entry.expected and not (earlier is not None and same(found, earlier.written)):
-            raise _refused(
+            raise refused(
                 entry.key,
                 f"the destination's commit has changed since the plan was made: expected {text(entry.expected)}, "
                 f"found {text(found)}",
                 cluster,
                 remedy="find out who commits there, then translate again",
             )
-        if _allowed(entry.key, found, target, on_rewind, on_advance, cluster, writes.kept):
+        if allowed(entry.key, found, target, on_rewind, on_advance, cluster, writes.kept):
             writes.set[entry.key] = target
     return writes
 
 
-def rollback_writes(receipt: Receipt, current: Commits, on_rewind: str, on_advance: str, cluster: str) -> Writes:
-    """What to commit or remove so that every entry of the receipt stands where it stood before.
+def receipt_entries(
+    writes: Writes, entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt
+) -> list[ReceiptEntry]:
+    """The receipt's entries before a commit: the earliest `before` of what is still written, nothing read back.
 
-    A group that has consumed since the migration is moved by on_rewind, or by on_advance when it stood further before.
+    entries: the plan's, which say what each was made from.
     """
-    writes = Writes({}, [])
-    for entry in receipt.entries:
-        found = current.get(entry.key)
-        if entry.written is None or found == entry.before:
-            continue
-        if same(found, entry.written) or _allowed(
-            entry.key, found, entry.before, on_rewind, on_advance, cluster, writes.kept
-        ):
-            writes.set[entry.key] = entry.before
-    return writes
-
-
-def receipt_entries(writes: Writes, current: Commits, receipt: Receipt) -> list[ReceiptEntry]:
-    """The receipt's entries before a commit: the earliest `before` of what is still written, nothing read back."""
     known = receipt.by_key()
     result = []
-    for key, target in writes.set.items():
-        earlier = known.get(key)
-        before = earlier.before if earlier is not None and earlier.written is not None else current.get(key)
-        result.append(ReceiptEntry(*key, before=before, written=target, after=None))
+    for entry in entries:
+        if entry.key not in writes.set:
+            continue
+        earlier = known.get(entry.key)
+        before = earlier.before if earlier is not None and earlier.written is not None else current.get(entry.key)
+        source = tuple(Origin(position.group, position.partition) for position in entry.source)
+        result.append(ReceiptEntry(*entry.key, before, writes.set[entry.key], after=None, source=source))
     return result
 
 
@@ -143,9 +134,20 @@ def text(committed: CommittedOffset | None) -> str:
     return f"{committed.offset} {committed.metadata!r}" if committed.metadata else str(committed.offset)
 
 
-def _allowed(
-    key: Key, found: Target, target: Target, on_rewind: str, on_advance: str, cluster: str, kept: list[str]
+def allowed(
+    key: Key,
+    found: Target,
+    target: Target,
+    on_rewind: str,
+    on_advance: str,
+    cluster: str,
+    kept: list[str],
+    unit: str = "entries",
 ) -> bool:
+    """May a commit be replaced by another, or removed? Adds a line to kept where a policy says keep.
+
+    unit: what keep leaves alone. Raises Refused where a policy says fail.
+    """
     if found is None:
         return True
     rewind = target is None or target.offset < found.offset
@@ -157,18 +159,19 @@ def _allowed(
     if policy == "keep":
         kept.append(f"{group} {partition}: left at {text(found)}, it would be {move} ({option}: keep)")
         return False
-    raise _refused(
+    raise refused(
         key,
         f"the group stands elsewhere, and this would be {move}",
         cluster,
-        remedy=f"set {option} to {'rewind' if rewind else 'advance'} to allow it, or to keep to leave such entries alone",
+        remedy=f"set {option} to {'rewind' if rewind else 'advance'} to allow it, or to keep to leave such {unit} alone",
     )
 
 
-def _refused(key: Key, what: str, cluster: str, remedy: str) -> Refused:
+def refused(key: Key, what: str, cluster: str, remedy: str, why: str | None = None) -> Refused:
+    """The refusal of what would be done with an entry."""
     group, partition = key
     return Refused(
-        what, cluster=cluster, group=group, topic=partition.topic, partition=partition.partition, remedy=remedy
+        what, cluster=cluster, group=group, topic=partition.topic, partition=partition.partition, why=why, remedy=remedy
     )
 
 

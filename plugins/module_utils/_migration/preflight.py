@@ -9,8 +9,8 @@ from __future__ import annotations
 import concurrent.futures
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import permissions
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, permissions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
@@ -31,10 +32,14 @@ _OTHERWISE = "Or choose verify: anchors (group_migration_verify: anchors), which
 
 
 class Found(t.NamedTuple):
-    """cluster_ids: of the clusters that answered, by source and destination. problems: one line for each."""
+    """cluster_ids: of the clusters that answered, by source and destination. problems, notes: one line for each.
+
+    notes: what does not stand in the migration's way, and had better be known before.
+    """
 
     cluster_ids: dict[str, str]
     problems: list[str]
+    notes: list[str]
 
 
 def look(
@@ -45,12 +50,14 @@ def look(
     commits: bool,
     on_active_group: str = "warn",
     copies: bool = False,
+    receipt: Receipt | None = None,
 ) -> Found:
     """Connect to both clusters, and ask for every right that the migration needs.
 
     :param commits: whether the destination's groups will be written, and not only read.
     :param on_active_group: as for a snapshot; fail makes groups that have members a problem.
     :param copies: whether the destination's topics will be written, too.
+    :param receipt: what was written to the destination before.
     """
     selection.check()
     ids: dict[str, str] = {}
@@ -64,7 +71,7 @@ def look(
         except ConnectionFailed as exc:
             problems.append(str(exc))
     if problems:
-        return Found(ids, problems)
+        return Found(ids, problems, [])
     wanted, problems = _wanted(source, selection, mapping, on_active_group)
     # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
     topics = {draft.source_partition.topic for draft in wanted} | set(selection.topics)
@@ -74,7 +81,7 @@ def look(
     needs = {"commits_groups": here, "commits_topics": there} if commits else {}
     needs |= {"writes_topics": there} if copies else {}
     problems += _missing(destination, reads_groups=here, reads_topics=there, **needs)
-    return Found(ids, problems)
+    return Found(ids, problems, _missing_for_rollback(destination, wanted, receipt) if commits else [])
 
 
 def lacking_for_proof(options: SparkOptions) -> list[str]:
@@ -109,6 +116,32 @@ def _wanted(
         return found, [str(exc), *problems]
     except (InvalidInput, NotAuthorized, NotFound) as exc:
         return [], [str(exc)]
+
+
+def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt: Receipt | None) -> list[str]:
+    """A note for each group of which a rollback would have to remove commits, and could not."""
+    topics: dict[str, set[str]] = {}
+    for draft in wanted:
+        topics.setdefault(draft.group, set()).add(draft.partition.topic)
+    try:
+        current = groups.read_groups(destination, sorted(topics)) if topics else {}
+        counts = partition_counts(destination, set().union(*topics.values()))
+    except NotAuthorized:
+        return []  # a problem, and named as one
+    # Every partition of a topic may be set: those without a commit by on_uncommitted, all of a repartitioned one.
+    removes = {
+        group
+        for group, names in topics.items()
+        for name in names
+        for partition in range(counts.get(name, 1))  # one that does not exist will be made
+        if TopicPartition(name, partition) not in current[group].offsets
+    }
+    entries = receipt.entries if receipt is not None else ()
+    removes |= {entry.group for entry in entries if entry.written is not None and entry.before is None} & topics.keys()
+    return [
+        f"{line}, which a rollback needs to remove commits that are not there yet. Grant it before something has to be rolled back"
+        for line in _missing(destination, deletes_groups=removes)
+    ]
 
 
 def _missing(connection: Connection, **needs: t.Collection[str]) -> list[str]:

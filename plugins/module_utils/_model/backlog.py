@@ -143,7 +143,7 @@ def from_json(text: str, path: str) -> Backlog:
             documents.text_of(it["destination"]["cluster_id"]),
             documents.text_of(it["snapshot"]),
             tuple(documents.parse(KIND, path, row, _topic) for row in it["topics"]),
-            tuple(documents.parse(KIND, path, row, _range) for row in rows),
+            documents.parse_entries(KIND, path, rows, _range),
         ),
     )
 
@@ -164,7 +164,7 @@ def _topic(row: t.Any) -> BacklogTopic:
         documents.text_of(row["source"]),
         None if row["created"] is None else _created(row["created"]),
         {documents.text_of(name): _held_back(its) for name, its in row["held_back"].items()},
-        bool(row["restored"]),
+        documents.flag_of(row["restored"]),
     )
 
 
@@ -220,7 +220,7 @@ def _done(row: t.Any) -> Done:
 
 
 def _partition(row: t.Any) -> TopicPartition:
-    return TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"]))
+    return TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
 
 
 def _optional(value: t.Any) -> int | None:

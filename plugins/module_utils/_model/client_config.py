@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
@@ -48,12 +49,28 @@ OWNED = frozenset({
     "fetch.message.max.bytes", "fetch.queue.backoff.ms", "group.id", "group.instance.id", "group.protocol",
     "isolation.level", "log_level", "max.partition.fetch.bytes", "queued.min.messages", "transactional.id",
 })  # fmt: skip
-SECRET_WORDS = ("password", "passphrase", "secret", "private.key", "key.pem", "assertion")
+SECRET_WORDS = (
+    "assertion", "credential", "jaas", "key.pem", "keystore.key", "oauthbearer.config", "passphrase", "password", "private.key",
+    "pwd", "secret", "token",
+)  # fmt: skip
+# Properties whose values are shown, of librdkafka and Spark: measures, switches, names of algorithms, places.
+_HARMLESS = re.compile(
+    r".*\.(address\.family|backoff|bytes|cipher\.suites|codec|cores|cores\.max|count|enable|enabled|instances|kbytes|level|linger"
+    r"|location|max|memory|memoryOverhead|messages|min|ms|num|partitions|partitioner|port|protocol|rack|retries|size|timeout|type)"
+)
+
+
+_NO_SECRET = re.compile(r".*(\.enabled?|TokenFile)")  # though a word of theirs says so
 
 
 def is_secret(name: str) -> bool:
     """Does a property hold a secret, going by its name?"""
-    return any(word in name for word in SECRET_WORDS)
+    return any(word in name.lower() for word in SECRET_WORDS) and not _NO_SECRET.fullmatch(name)
+
+
+def is_harmless(name: str) -> bool:
+    """May the value of a property be shown? Only where its name says what kind of value it is, and that it is no secret."""
+    return _HARMLESS.fullmatch(name) is not None and not is_secret(name)
 
 
 def checked_client_config(config: t.Any, cluster: str) -> dict[str, str]:
@@ -63,13 +80,13 @@ def checked_client_config(config: t.Any, cluster: str) -> dict[str, str]:
     checked = {}
     for key, value in config.items():
         name = str(key).strip()
-        if name in OPTIONS:
+        if name.lower() in OPTIONS:
             raise InvalidInput(
                 f"client_config holds {name}, which an option of its own sets",
                 cluster=cluster,
-                remedy=f"use {OPTIONS[name]}",
+                remedy=f"use {OPTIONS[name.lower()]}",
             )
-        if name.startswith("sasl.kerberos."):
+        if name.lower().startswith("sasl.kerberos."):
             raise InvalidInput("Kerberos (GSSAPI) is not supported", cluster=cluster, remedy=f"remove {name}")
         if is_secret(name):
             raise InvalidInput(

@@ -74,11 +74,11 @@ def from_json(text: str, path: str) -> ConnectReceipt:
             *(documents.text_of(it[name]) for name in names[1:]),
         ),
     )
-    entries = tuple(documents.parse(KIND, path, row, _entry) for row in rows)
+    entries = documents.parse_entries(KIND, path, rows, _entry)
     return ConnectReceipt(cluster_id, store, connector, alias, entries)
 
 
 def _entry(row: t.Any) -> ConnectEntry:
     offsets = (None if row[name] is None else documents.offset_of(row[name]) for name in ("before", "written", "after"))
-    partition = TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"]))
+    partition = TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
     return ConnectEntry(partition, *offsets)

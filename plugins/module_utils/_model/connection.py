@@ -10,6 +10,7 @@ import dataclasses
 import re
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import check_url, masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import checked_client_config
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 
@@ -108,14 +109,14 @@ def _servers(value: t.Any, name: str) -> tuple[str, ...]:
     for server in servers:
         if "://" in server:
             raise InvalidInput(
-                f"bootstrap server {server!r} has a protocol in front",
+                f"bootstrap server {masked(server)!r} has a protocol in front",
                 cluster=name,
                 remedy="give host:port, and the protocol as security_protocol",
             )
-        found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/]+):([0-9]{1,5})", server)
+        found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/@]+):([0-9]{1,5})", server)
         if not found or not 0 < int(found[2]) < 65536:
             raise InvalidInput(
-                f"bootstrap server {server!r} is not of the form host:port",
+                f"bootstrap server {masked(server)!r} is not of the form host:port",
                 cluster=name,
                 remedy="write it like broker1:9092 or [::1]:9092",
             )
@@ -180,6 +181,12 @@ def _check_sasl(connection: Connection) -> None:
             raise _refusal(connection, f"aws_region and {given[0]} are both given", "give one way to get tokens")
     else:
         _require(connection, OAUTH_OPTIONS, "OAUTHBEARER (without aws_region)")
+        check_url(
+            connection.oauth_token_url or "",
+            "oauth_token_url",
+            connection.name,
+            "oauth_client_id and oauth_client_secret",
+        )
 
 
 def _check_tls(connection: Connection) -> None:

@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 
 Json = dict[str, t.Any]
 VERSION = 1
+LONGEST_TEXT = (1 << 15) - 1  # bytes of UTF-8: Kafka's protocol gives the length of a string as INT16
 _PREFIX = "streamshift.kafka/"
 # What can be done about a file that cannot be used. A receipt cannot be made again: it holds what is gone elsewhere.
 _AGAIN = {
@@ -48,23 +49,21 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
     Raises InvalidFile when the text is not JSON, of another kind, or of a version that this release cannot read.
     """
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_members)
+    except RecursionError:
+        raise damaged(kind, path, "it is nested too deeply") from None
     except ValueError as exc:
-        raise InvalidFile(
-            f"the {kind} file {path} is damaged",
-            why=f"it is not JSON ({exc})",
-            remedy=_AGAIN[kind],
-        ) from exc
+        raise damaged(kind, path, f"it is not JSON ({exc})") from exc
     found = document.get("format") if isinstance(document, dict) else None
     if found != _PREFIX + kind:
         raise InvalidFile(
             f"{path} is not a {kind} file",
-            why=f"its format is {found!r}, not {_PREFIX + kind!r}",
+            why=f"its format is {_shown(found)}, not {_shown(_PREFIX + kind)}",
             remedy="correct the path, or move that file away",
         )
     if document.get("version") != VERSION:
         raise InvalidFile(
-            f"the {kind} file {path} has version {document.get('version')!r}, and this release reads version {VERSION}",
+            f"the {kind} file {path} has version {_shown(document.get('version'))}, and this release reads version {VERSION}",
             remedy="use the release that wrote it" + (f", or {_AGAIN[kind]}" if kind != "receipt" else ""),
         )
     entries = document.get("entries")
@@ -73,8 +72,16 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
     return document, entries
 
 
-def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T]) -> _T:
-    """Build one object from JSON, turning whatever is missing or of a wrong type into InvalidFile."""
+def parse_entries(kind: str, path: str, rows: t.Iterable[t.Any], build: t.Callable[[t.Any], _T]) -> tuple[_T, ...]:
+    """As parse(), for all entries of a document; an error says which of them it is about, counted from 1."""
+    return tuple(parse(kind, path, row, build, f"entry {number}: ") for number, row in enumerate(rows, 1))
+
+
+def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T], place: str = "its head: ") -> _T:
+    """Build one object from JSON, turning whatever is missing or of a wrong type into InvalidFile.
+
+    place: where in the file the JSON stands, for the error, which also shows its beginning.
+    """
     try:
         return build(row)
     except KeyError as exc:
@@ -83,7 +90,7 @@ def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T]) -> _
         why = str(exc)
     except (TypeError, AttributeError):  # in Python's words, which say nothing of the file
         why = "it is not built as the format says"
-    raise damaged(kind, path, f"{why}, in {_shown(row)}")
+    raise damaged(kind, path, f"{place}{why}, in {_shown(row)}")
 
 
 def damaged(kind: str, path: str, why: str) -> InvalidFile:
@@ -100,6 +107,43 @@ def text_of(value: t.Any) -> str:
     raise ValueError(f"{_shown(value)} is not a text")
 
 
+def name_of(value: t.Any) -> str:
+    """The name of a group or a topic: a text that Kafka's protocol can carry, or ValueError."""
+    name = text_of(value)
+    if len(name.encode()) > LONGEST_TEXT:
+        raise ValueError(f"a name is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry")
+    return name
+
+
+def metadata_of(value: t.Any) -> str:
+    """The metadata of a commit: a text that Kafka's protocol can carry, or ValueError. Brokers usually take less."""
+    metadata = text_of(value)
+    if len(metadata.encode()) > LONGEST_TEXT:
+        raise ValueError(f"the metadata is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry")
+    return metadata
+
+
+def flag_of(value: t.Any) -> bool:
+    """JSON's true or false, or ValueError."""
+    if isinstance(value, bool):
+        return value
+    raise ValueError(f"{_shown(value)} is not true or false")
+
+
+def partition_of(value: t.Any) -> int:
+    """A JSON integer from 0 on, of Kafka's 32 bits, or ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
+        raise ValueError(f"{_shown(value)} is not a partition")
+    return value
+
+
+def epoch_of(value: t.Any) -> int | None:
+    """A leader epoch: null, or a JSON integer from 0 on, of Kafka's 32 bits; ValueError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int | None) or (value is not None and not 0 <= value < 1 << 31):
+        raise ValueError(f"{_shown(value)} is not a leader epoch")
+    return value
+
+
 def offset_of(value: t.Any) -> int:
     """A JSON integer from 0 on, of Kafka's 64 bits, or ValueError: a masked or rounded offset must never be committed."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
@@ -109,4 +153,17 @@ def offset_of(value: t.Any) -> int:
 
 def _shown(value: t.Any) -> str:
     """As it stands in the file, or the beginning of it; half characters escaped."""
-    return json.dumps(value, ensure_ascii=False)[:200].encode(errors="backslashreplace").decode()
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "what is nested too deeply"
+    return text[:200].encode(errors="backslashreplace").decode()
+
+
+def _members(pairs: list[tuple[str, t.Any]]) -> Json:
+    """An object whose members are there once: of two, one reader takes the one and another the other."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        first = next(name for number, (name, _value) in enumerate(pairs) if name in dict(pairs[:number]))
+        raise ValueError(f"{_shown(first)} is there twice in one object, which begins with {_shown(pairs[0][1])}")
+    return members

@@ -130,7 +130,7 @@ def from_json(text: str, path: str) -> Plan:
             documents.text_of(it["snapshot"]),
         ),
     )
-    entries = tuple(documents.parse(KIND, path, row, _entry) for row in rows)
+    entries = documents.parse_entries(KIND, path, rows, _entry)
     twice = [key for key, count in collections.Counter(entry.key for entry in entries).items() if count > 1]
     if twice:
         group, partition = twice[0]
@@ -147,11 +147,10 @@ def committed_from(row: t.Any) -> CommittedOffset | None:
     """The reverse of committed_row; raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
     if row is None:
         return None
-    epoch = row.get("leader_epoch")
     return CommittedOffset(
         documents.offset_of(row["offset"]),
-        documents.text_of(row["metadata"]),
-        epoch if epoch is None else documents.offset_of(epoch),
+        documents.metadata_of(row["metadata"]),
+        documents.epoch_of(row.get("leader_epoch")),
     )
 
 
@@ -190,20 +189,20 @@ def _entry(row: t.Any) -> PlanEntry:
     if not row["source"]:
         raise ValueError("there is no source position")
     return PlanEntry(
-        group=documents.text_of(row["group"]),
-        partition=TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"])),
+        group=documents.name_of(row["group"]),
+        partition=TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"])),
         offset=offset,
         verdict=verdict,
         source=tuple(
             SourcePosition(
-                documents.text_of(at["group"]),
-                TopicPartition(documents.text_of(at["topic"]), documents.offset_of(at["partition"])),
+                documents.name_of(at["group"]),
+                TopicPartition(documents.name_of(at["topic"]), documents.partition_of(at["partition"])),
                 _optional(at["offset"]),
             )
             for at in row["source"]
         ),
-        metadata=documents.text_of(row["metadata"]),
-        leader_epoch=_optional(row.get("leader_epoch")),
+        metadata=documents.metadata_of(row["metadata"]),
+        leader_epoch=documents.epoch_of(row.get("leader_epoch")),
         reason=None if row["reason"] is None else Reason(row["reason"]),
         repeats=_optional(row["repeats"]),
         detail=documents.text_of(row.get("detail", "")),
@@ -239,7 +238,7 @@ def _copied(row: t.Any) -> Copied | None:
         return None
     partition = None
     if "topic" in row or "partition" in row:
-        partition = TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"]))
+        partition = TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
     return Copied(
         documents.offset_of(row["source"]),
         documents.offset_of(row["destination"]),

@@ -19,19 +19,35 @@ KIND = "receipt"
 Key = tuple[str, TopicPartition]
 
 
+class Origin(t.NamedTuple):
+    """A group and partition of the source that an entry was made from."""
+
+    group: str
+    partition: TopicPartition
+
+
 class ReceiptEntry(t.NamedTuple):
-    """before: found before the first write, None for no commit. written: None after a rollback. after: read back."""
+    """before: found before the first write, None for no commit. written: None after a rollback. after: read back.
+
+    source: several origins where partitions or topics were merged, none in receipts of releases that did not note them.
+    """
 
     group: str
     partition: TopicPartition
     before: CommittedOffset | None
     written: CommittedOffset | None
     after: CommittedOffset | None
+    source: tuple[Origin, ...] = ()
 
     @property
     def key(self) -> Key:
         """What makes the entry unique in its receipt."""
         return self.group, self.partition
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """The names that a user selects the entry by: those at the source, or its own where the source was not noted."""
+        return self.source or (Origin(self.group, self.partition),)
 
     def explains(self, current: CommittedOffset | None) -> bool:
         """Is this commit what was written here, or what the group has consumed since?
@@ -72,17 +88,7 @@ def to_json(receipt: Receipt) -> str:
     return documents.dumps(
         KIND,
         {"destination": {"cluster_id": receipt.cluster_id}},
-        (
-            {
-                "group": entry.group,
-                "topic": entry.partition.topic,
-                "partition": entry.partition.partition,
-                "before": committed_row(entry.before),
-                "written": committed_row(entry.written),
-                "after": committed_row(entry.after),
-            }
-            for entry in sorted(receipt.entries, key=lambda entry: entry.key)
-        ),
+        (_row(entry) for entry in sorted(receipt.entries, key=lambda entry: entry.key)),
     )
 
 
@@ -90,7 +96,7 @@ def from_json(text: str, path: str) -> Receipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     cluster_id = documents.parse(KIND, path, head.get("destination"), lambda row: documents.text_of(row["cluster_id"]))
-    entries = tuple(documents.parse(KIND, path, row, _entry) for row in rows)
+    entries = documents.parse_entries(KIND, path, rows, _entry)
     twice = [key for key, count in collections.Counter(entry.key for entry in entries).items() if count > 1]
     if twice:
         group, partition = twice[0]
@@ -98,11 +104,38 @@ def from_json(text: str, path: str) -> Receipt:
     return Receipt(cluster_id, entries)
 
 
+def _row(entry: ReceiptEntry) -> documents.Json:
+    """A line without a source keeps none: what a run does not touch stays as it is."""
+    return {
+        **_origin_row(entry.group, entry.partition),
+        **({"source": [_origin_row(*origin) for origin in entry.source]} if entry.source else {}),
+        "before": committed_row(entry.before),
+        "written": committed_row(entry.written),
+        "after": committed_row(entry.after),
+    }
+
+
+def _origin_row(group: str, partition: TopicPartition) -> documents.Json:
+    return {"group": group, "topic": partition.topic, "partition": partition.partition}
+
+
 def _entry(row: t.Any) -> ReceiptEntry:
+    source: tuple[Origin, ...] = ()
+    if "source" in row:
+        source = tuple(_origin(each) for each in row["source"])
+        if not source:
+            raise ValueError("source is empty")
     return ReceiptEntry(
-        documents.text_of(row["group"]),
-        TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"])),
+        *_origin(row),
         committed_from(row["before"]),
         committed_from(row["written"]),
         committed_from(row["after"]),
+        source,
     )
+
+
+def _origin(row: t.Any) -> Origin:
+    group, topic = documents.name_of(row["group"]), documents.name_of(row["topic"])
+    if not group or not topic:
+        raise ValueError(f"the {'topic' if group else 'group'} has no name")
+    return Origin(group, TopicPartition(topic, documents.partition_of(row["partition"])))

@@ -75,7 +75,7 @@ def from_json(text: str, path: str) -> Snapshot:
     """Read a snapshot file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     groups = documents.parse(KIND, path, head.get("groups"), _groups)
-    entries = tuple(documents.parse(KIND, path, row, _entry) for row in rows)
+    entries = documents.parse_entries(KIND, path, rows, _entry)
     cluster_id = head.get("cluster_id")
     if cluster_id is not None:
         cluster_id = documents.parse(KIND, path, cluster_id, documents.text_of)
@@ -120,7 +120,11 @@ def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
             if len(row) != len(rows[0][1]):
                 raise ValueError(f"it has {len(row)} columns, and the first line has {len(rows[0][1])}")
             name, topic, partition, offset = [group or "", *row] if len(row) == 3 else row
-            entry = SnapshotEntry(name, TopicPartition(topic, _number(partition)), CommittedOffset(_number(offset)))
+            entry = SnapshotEntry(
+                documents.name_of(name),
+                TopicPartition(documents.name_of(topic), documents.partition_of(_number(partition))),
+                CommittedOffset(documents.offset_of(_number(offset))),
+            )
             if not name or not topic:
                 raise ValueError("a name is empty")
         except ValueError as exc:
@@ -161,17 +165,16 @@ def _twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:
 
 
 def _groups(rows: t.Any) -> tuple[SnapshotGroup, ...]:
-    return tuple(SnapshotGroup(documents.text_of(row["name"]), documents.text_of(row["type"])) for row in rows)
+    return tuple(SnapshotGroup(documents.name_of(row["name"]), documents.text_of(row["type"])) for row in rows)
 
 
 def _entry(row: t.Any) -> SnapshotEntry:
-    epoch = row["leader_epoch"]
     return SnapshotEntry(
-        documents.text_of(row["group"]),
-        TopicPartition(documents.text_of(row["topic"]), documents.offset_of(row["partition"])),
+        documents.name_of(row["group"]),
+        TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"])),
         CommittedOffset(
             documents.offset_of(row["offset"]),
-            documents.text_of(row["metadata"]),
-            epoch if epoch is None else documents.offset_of(epoch),
+            documents.metadata_of(row["metadata"]),
+            documents.epoch_of(row["leader_epoch"]),
         ),
     )

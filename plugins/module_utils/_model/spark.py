@@ -10,6 +10,7 @@ import dataclasses
 import re
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_secret
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 
@@ -22,12 +23,12 @@ OPTIONS = {
     "spark.local.dir": "work_directory",
 }
 OWNED = frozenset({
-    "spark.api.mode", "spark.app.name", "spark.submit.deployMode", "spark.speculation", "spark.sql.ansi.enabled",
+    "spark.api.mode", "spark.app.name", "spark.broadcast.UDFCompressionThreshold", "spark.submit.deployMode", "spark.speculation", "spark.sql.ansi.enabled",
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled",
     "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled", "spark.sql.session.timeZone",
 })  # fmt: skip
-_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|spark://[^\s/]+|yarn|k8s://\S+")
-_REMOTE = re.compile(r"sc://([^\s/;:]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/?(;\S*)?")
+_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|spark://[^\s/@]+|yarn|k8s://[^\s@]+")
+_REMOTE = re.compile(r"sc://([^\s/;:@]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/?(;\S*)?")
 _MEMORY = re.compile(r"[1-9]\d*[mMgG]")
 
 
@@ -96,7 +97,7 @@ def spark_options_from(options: t.Mapping[str, t.Any]) -> SparkOptions:
             )
     if not _MASTER.fullmatch(made.master):
         raise InvalidInput(
-            f"master is {made.master!r}",
+            f"master is {masked(made.master)!r}",
             remedy="write it like local[*,4], spark://host:7077, yarn or k8s://https://host",
         )
     if not _MEMORY.fullmatch(made.driver_memory):
@@ -110,7 +111,7 @@ def _checked_conf(conf: t.Mapping[str, t.Any]) -> dict[str, str]:
         name = str(key).strip()
         if not name.startswith("spark."):
             raise InvalidInput(f"conf holds {name}, which is no property of Spark", remedy="remove it")
-        if is_secret(name.lower()) or name.endswith(".token"):
+        if is_secret(name):
             raise InvalidInput(
                 f"conf holds {name}, and Spark's properties are visible in the list of processes",
                 remedy="put it into spark-defaults.conf, in the folder that the environment variable SPARK_CONF_DIR names",

@@ -7,23 +7,60 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import stat
 import tempfile
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
 
+LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
+
 
 def read(path: str) -> str | None:
-    """The text of a file, None where there is none. Raises InvalidFile when it is there and cannot be read."""
+    """The text of a file, None where there is none. Raises InvalidFile when it is there and cannot be read.
+
+    Whatever stands at the path, this ends soon: regular files only, of LARGEST bytes at most. A symbolic link is followed
+    only to a file of this user or of root: in a directory that others can write to, it may lead anywhere.
+    """
     try:
-        with open(path, encoding="utf-8") as stream:
-            return stream.read()
+        descriptor = _opened(path)
+        with os.fdopen(descriptor, "rb") as stream:
+            content = stream.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise InvalidFile(f"{path} cannot be read", why="it grows while it is read", remedy="correct the path")
+        return content.decode()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as exc:
         raise InvalidFile(f"{path} cannot be read", why=str(exc), remedy="check the path and its permissions") from exc
+
+
+def _opened(path: str) -> int:
+    """A descriptor of a regular file. Looked at after it is opened: what stands at a path can change in between."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # a pipe without a writer would be waited for
+    is_link = False
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW)
+    except OSError as exc:
+        if exc.errno != errno.ELOOP:
+            raise
+        is_link = True
+        descriptor = os.open(path, flags)
+    found = os.fstat(descriptor)
+    why = None
+    if not stat.S_ISREG(found.st_mode):
+        why = "it is a directory" if stat.S_ISDIR(found.st_mode) else "it is no regular file"
+    elif is_link and found.st_uid not in (0, os.geteuid()):
+        why = "it is a symbolic link to a file of another user"
+    elif found.st_size > LARGEST:
+        why = f"it is larger than {LARGEST} bytes"
+    if why is not None:
+        os.close(descriptor)
+        raise InvalidFile(f"{path} cannot be read", why=why, remedy="correct the path, or put the file itself there")
+    return descriptor
 
 
 def read_required(path: str, kind: str, made_by: str) -> str:

@@ -158,6 +158,35 @@ def selection(params: Spec) -> Selection:
     return Selection(**its)
 
 
+def rollback_selection(params: Spec) -> Selection | None:
+    """What is to be rolled back, None for everything, or InvalidInput for a selection that cannot be meant."""
+    given = [name for name in selection_spec() if params[name]]
+    if params["state"] == "committed":
+        if given or params["everything"]:
+            raise InvalidInput(
+                f"{(given or ['everything'])[0]} selects what is rolled back, and state is committed",
+                why="a commit sets every group of the plan",
+                remedy="leave it out, or select groups when the snapshot is taken",
+            )
+        return None
+    if params["everything"]:
+        if given:
+            raise InvalidInput(
+                f"everything is true, and {given[0]} selects a part",
+                remedy="give one of them, to say what is rolled back",
+            )
+        return None
+    if not params["groups"] and not params["group_patterns"]:
+        raise InvalidInput(
+            "no group is selected to be rolled back",
+            why="the receipt may hold groups of other runs, which have gone on since",
+            remedy="set groups or group_patterns as for the migration, or everything (rollback_all of the roles) to true",
+        )
+    its = selection(params)
+    its.check()
+    return its
+
+
 def mapping(params: Spec) -> Mapping:
     """The mapping that the options of mapping_spec(), or only of renaming_spec(), describe, or InvalidInput."""
     policy = params.get("replication_policy")

@@ -10,9 +10,15 @@ Documentation: plugins/doc_fragments/_progress.py. The reading end: plugins/plug
 from __future__ import annotations
 
 import contextlib
+import os
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A pipe that nobody reads would be waited for."""
+    return os.open(path, flags | os.O_NONBLOCK, 0o666)
 
 
 def progress_spec() -> dict[str, t.Any]:
@@ -26,7 +32,7 @@ def reporter(path: str | None) -> Say:
         return silent
 
     def say(line: str) -> None:
-        with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as file:
+        with contextlib.suppress(OSError), open(path, "a", encoding="utf-8", opener=_without_waiting) as file:
             file.write(line.replace("\n", " ") + "\n")
 
     return say

@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.confl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
@@ -119,6 +120,12 @@ def commit_summary(
     lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"]
     lines += [f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in sorted(partitions)]
     return lines + [f"  {line}" for line in left_out]
+
+
+def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection[str]) -> str:
+    """How many of the groups that a receipt holds go back, true of a run and of its prediction alike."""
+    back = len({group for group, _partition in written})
+    return f"{back} of {counted(len(recorded), 'group')} in the receipt {'goes' if 1 in (back, len(recorded)) else 'go'} back"
 
 
 def _repeats(entries: t.Iterable[PlanEntry]) -> str:

@@ -11,13 +11,12 @@ import sys
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import library as _control
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_secret
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import library as _records
 
 if t.TYPE_CHECKING:
-    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 
 # What every module needs; those that use Spark say what more they need.
 REQUIREMENTS = tuple(sorted(_control.REQUIREMENTS + _records.REQUIREMENTS))
@@ -26,9 +25,8 @@ REQUIREMENTS = tuple(sorted(_control.REQUIREMENTS + _records.REQUIREMENTS))
 _COLLECTED_AT = 100_000  # new objects
 
 
-def run(module: AnsibleModule, main: t.Callable[[AnsibleModule], dict[str, t.Any]]) -> t.NoReturn:
+def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoReturn:
     """Call main(module) for the module's result, and end the module with it."""
-    module.no_log_values.update(_misplaced_secrets(module.params))
     problems = missing_libraries()
     if problems:
         module.fail_json(
@@ -42,13 +40,6 @@ def run(module: AnsibleModule, main: t.Callable[[AnsibleModule], dict[str, t.Any
         where = {key: getattr(exc, key) for key in ("cluster", "group", "topic", "partition")}
         module.fail_json(msg=str(exc), failure={"kind": type(exc).__name__, **where})
     module.exit_json(**result)
-
-
-def _misplaced_secrets(params: dict[str, t.Any]) -> set[str]:
-    """Values in client_config and Spark's conf that will be refused as secrets, so that the refusal does not show them."""
-    groups = [each for each in params.values() if isinstance(each, dict)]
-    configs = [each.get(name) or {} for each in groups for name in ("client_config", "conf")]
-    return {str(value) for config in configs for key, value in config.items() if is_secret(str(key)) and value}
 
 
 def missing_libraries() -> list[str]:

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark import pa
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.packing import Axis, Layout
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, parallel_tasks, scan_into
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart
 
 if t.TYPE_CHECKING:
     import pyarrow
@@ -107,7 +108,7 @@ def packed(
     """The chunks of scanned records (packing.SCANNED), not dealt out yet. numbers: the number on the axis of each range, which
     by default are the same.
     """
-    pack = _packing(layout, copies, buckets, numbers)
+    pack = _packing(rows.sparkSession, layout, copies, buckets, numbers)
     return rows.select(*packing.SCANNED).mapInArrow(pack, packing.SCHEMA)
 
 
@@ -127,17 +128,18 @@ def _packed(
     parts: t.Collection[str],
     committed: bool = True,
 ) -> DataFrame:
-    pack = _packing(layout, copies, buckets, None)
+    pack = _packing(spark, layout, copies, buckets, None)
     return scan_into(spark, connection, ranges, packing.SCANNED, pack, packing.SCHEMA, parts=parts, committed=committed)
 
 
 def _packing(
-    layout: Layout, copies: bool, buckets: int, numbers: t.Sequence[int] | None
+    spark: SparkSession, layout: Layout, copies: bool, buckets: int, numbers: t.Sequence[int] | None
 ) -> t.Callable[[t.Iterable[pyarrow.RecordBatch]], t.Iterator[pyarrow.RecordBatch]]:
     axis, pairs = (layout.destination, layout.destination_pairs) if copies else (layout.source, layout.source_pairs)
-    of = range(len(pairs)) if numbers is None else numbers
+    of = tuple(range(len(pairs)) if numbers is None else numbers)
+    sent = apart(spark, (axis, pairs, of))
 
     def pack(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
-        return packing.pack(batches, axis, pairs, of, buckets, copies)
+        return packing.pack(batches, *sent.value, buckets, copies)
 
     return pack

@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.copying import Job, copy_bin
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import portable
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
 
 if t.TYPE_CHECKING:
     import pyarrow
@@ -27,14 +27,14 @@ def copy(spark: SparkSession, source: Connection, destination: Connection, jobs:
 
     Spark tries a task that has failed again, which goes on where it has ended; open_session() gives errors their shape.
     """
-    here, there = portable(source), portable(destination)
+    here, there, all_jobs = portable(source), portable(destination), apart(spark, jobs)
 
     def copy_bins(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                columns = [pa.array([value], pa.int64()) for value in _copied(here, there, jobs[number])]
+                columns = [pa.array([value], pa.int64()) for value in _copied(here, there, all_jobs.value[number])]
                 yield pa.RecordBatch.from_arrays(columns, ["records", "bytes"])
 
     rows = spark.range(0, len(jobs), 1, max(1, len(jobs))).mapInArrow(copy_bins, _SCHEMA).collect()

@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.scannin
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.reading import Wanted, read
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import portable
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
 
 if t.TYPE_CHECKING:
     import pyarrow
@@ -67,7 +67,7 @@ def scan_into(
 ) -> DataFrame:
     """What a step makes of the batches that scan() would tell of, in the same task: records need not leave the worker for it.
 
-    step: gets all batches of a task; schema: what it makes of them.
+    step: gets all batches of a task, and should hold nothing large, see apart(); schema: what it makes of them.
     """
     return _scan(spark, connection, ranges, Wanted(tuple(parts), committed, tuple(columns)), step, schema)
 
@@ -81,10 +81,10 @@ def _scan(
     schema: str,
 ) -> DataFrame:
     dealt = bins(ranges, parallel_tasks(spark))
-    there = portable(connection)
+    there, pieces = portable(connection), apart(spark, dealt)
 
     def read_bins(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-        return step(rows for number in numbers for rows in read(there, dealt[number], wanted))
+        return step(rows for number in numbers for rows in read(there, pieces.value[number], wanted))
 
     return spark.range(0, len(dealt), 1, max(1, len(dealt))).mapInArrow(read_bins, schema)

@@ -57,6 +57,8 @@ _ALWAYS = {
     "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
 }
+# pyspark would write a larger function for the workers to a file, and such functions hold passwords.
+_NO_FUNCTION_IN_A_FILE = {"spark.broadcast.UDFCompressionThreshold": str((1 << 31) - 1)}
 # Variables by which the user's other work with Spark would change this one.
 _FOREIGN = ("MASTER", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_API_MODE", "SPARK_REMOTE")
 
@@ -208,7 +210,12 @@ def _properties(options: SparkOptions, folder: Path, known: ClassData) -> dict[s
         }
     properties |= options.conf
     given = properties.get("spark.driver.extraJavaOptions", "")
-    return properties | _ALWAYS | {"spark.driver.extraJavaOptions": f"{java_options} {given}".strip()}
+    return (
+        properties
+        | _ALWAYS
+        | _NO_FUNCTION_IN_A_FILE
+        | {"spark.driver.extraJavaOptions": f"{java_options} {given}".strip()}
+    )
 
 
 def _python(options: SparkOptions) -> str:

@@ -13,9 +13,12 @@ import typing as t
 import zipfile
 from pathlib import Path
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, refuse_store
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
 
+_T = t.TypeVar("_T")
 # This file's package, whose names are those that the workers import.
 _ROOT = __name__.rpartition("._spark.")[0]
 _SHIPPED = ("_model", "_matching", "_records", "_spark")
@@ -52,9 +55,24 @@ def check_archives(archives: t.Iterable[str]) -> None:
         path = archive.partition("#")[0]
         if "://" not in path and not Path(path).is_file():
             raise InvalidInput(
-                f"there is no archive {path} on this machine",
+                f"there is no archive {masked(path)} on this machine",
                 remedy="correct archives (spark.archives of the roles)",
             )
+
+
+class Apart(t.NamedTuple, t.Generic[_T]):
+    """What a function for the workers uses by `value`, and does not hold itself."""
+
+    value: _T
+
+
+def apart(spark: SparkSession, value: _T) -> Apart[_T]:
+    """Have a large value without secrets travel apart from the function that uses it: ``jobs = apart(spark, jobs)``.
+
+    A function that holds a connection stays small this way. Spark's broadcast of the value is a file, hence without secrets;
+    a Spark Connect server has no broadcasts, and gets the value with the function.
+    """
+    return spark.sparkContext.broadcast(value) if isinstance(spark, SparkSession) else Apart(value)  # type: ignore[return-value]
 
 
 def _packages(name: str) -> t.Iterator[str]:

@@ -34,7 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     PlanEntry,
     SourcePosition,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
@@ -124,7 +124,13 @@ documents = {
         Receipt,
         texts,
         st.lists(
-            st.builds(ReceiptEntry, names, partitions, *[st.none() | commits] * 3),
+            st.builds(
+                ReceiptEntry,
+                names,
+                partitions,
+                *[st.none() | commits] * 3,
+                st.lists(st.builds(Origin, names, partitions), max_size=2).map(tuple),
+            ),
             max_size=2,
         ).map(tuple),
     ),

@@ -26,7 +26,10 @@ Options = dict[str, t.Any]
 
 # Options that the roles set themselves, or that mean something else there.
 OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format", "copy", "plan", "receipt", "state"}
-OTHER_NAMES = {"kafka_group_offsets.on_active_group": "on_active_source"}
+OTHER_NAMES = {
+    "kafka_group_offsets.on_active_group": "on_active_source",
+    "kafka_offset_commit.everything": "rollback_all",
+}
 OTHER_DEFAULTS = {"on_active_source": "fail"}  # a snapshot alone harms nobody
 # A sync leaves out what cannot be written now, for there is a next round, and is about MirrorMaker 2's copies alone.
 FIXED = {
@@ -48,7 +51,7 @@ SNAPSHOT = documented(kafka_group_offsets.DOCUMENTATION, SELECTION.DOCUMENTATION
 TRANSLATE = documented(
     kafka_offset_translate.DOCUMENTATION, SELECTION.DOCUMENTATION, MAPPING.DOCUMENTATION, MAPPING.RENAMING
 )
-COMMIT = documented(kafka_offset_commit.DOCUMENTATION)
+COMMIT = documented(SELECTION.DOCUMENTATION, SELECTION.TOPICS, kafka_offset_commit.DOCUMENTATION)
 ROLES = {
     "group_migration": {
         "kafka_group_offsets": SNAPSHOT,

@@ -48,7 +48,7 @@ def accepted(monkeypatch: pytest.MonkeyPatch) -> t.Callable[[str], Spec]:
     def spec_of(name: str) -> Spec:
         module = module_of(name)
         given: Spec = {}
-        monkeypatch.setattr(module, "AnsibleModule", lambda **arguments: given.update(arguments))
+        monkeypatch.setattr(module, "Module", lambda **arguments: given.update(arguments))
         monkeypatch.setattr(module, "run", lambda *_arguments: None)
         module.main()
         spec: Spec = given["argument_spec"]

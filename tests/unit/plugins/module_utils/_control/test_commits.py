@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import types
 
+import pytest
+
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -41,3 +45,23 @@ def test_large_commits_are_sent_in_batches_that_a_broker_takes():
     assert sum(map(len, batches)) == len(wanted)
     assert all(sum(len(each.metadata.encode()) for each in batch.values()) < 500_000 for batch in batches)
     assert list(commits._batches({})) == []
+
+
+@pytest.mark.parametrize(
+    ("group", "topic", "commit", "said"),
+    [
+        ("g" * 40_000, "orders", CommittedOffset(1), "a group's name is longer than 32767 bytes"),
+        ("g", "o" * 40_000, CommittedOffset(1), "a topic's name has 40000 characters"),
+        ("g", "orders", CommittedOffset(1, "é" * 20_000), "the metadata is longer than 32767 bytes"),
+        ("g", "orders", CommittedOffset(1, "", 1 << 40), "leader epoch 1099511627776 is none"),
+        ("g", "orders", CommittedOffset(1, "", -2), "leader epoch -2 is none"),
+        ("g", "orders", CommittedOffset(1 << 63), "offset 9223372036854775808 cannot be committed"),
+        ("g", "orders", CommittedOffset(-1), "offset -1 cannot be committed"),
+    ],
+)
+def test_what_the_protocol_cannot_carry_is_refused_before_anything_is_sent(monkeypatch, group, topic, commit, said):
+    monkeypatch.setattr(commits, "attempt", lambda *_arguments: pytest.fail("a broker was asked"))
+    nowhere = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
+    with pytest.raises(InvalidInput) as refused:
+        commits.commit_offsets(nowhere, {group: {TopicPartition(topic, 0): commit}})
+    assert said in str(refused.value) and len(str(refused.value)) < 600

@@ -77,8 +77,9 @@ def test_a_token_that_expires_soon_is_renewed(endpoint):
     ("answer", "why"),
     [
         ((401, b'{"error": "invalid_client"}'), "Unauthorized"),
-        ((200, b"<html>"), "JSONDecodeError"),
-        ((200, b"{}"), "KeyError"),
+        ((400, b'{"error": "invalid_scope", "error_description": "s3cret"}'), "400 Bad Request (invalid_scope)"),
+        ((200, b"<html>"), "its answer is not JSON"),
+        ((200, b"{}"), "no access_token"),
     ],
 )
 def test_a_refusal_is_told_without_the_secret(endpoint, answer, why):

@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     BrokerError,
     GroupBusy,
     MigrationError,
+    NotAuthorized,
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import (
@@ -33,8 +34,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     PlanEntry,
     SourcePosition,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 
@@ -54,6 +56,7 @@ class Cluster:
         self.groups = {name: dict(commits) for name, commits in groups.items()}
         self.states = dict.fromkeys(groups, "Empty")
         self.refused: dict[TopicPartition, str] = {}
+        self.rights = {"READ", "DELETE"}
         self.done: list[str] = []
         self.steps_to_live: int | None = None
         self.receipt: Receipt | None = None
@@ -85,6 +88,11 @@ class Cluster:
         }
         self.after_reading()
         return found
+
+    def missing_acls(self, _connection: object, **needs: t.Collection[str]) -> list[str]:
+        of = {"commits_groups": "GROUP READ", "deletes_groups": "GROUP DELETE", "commits_topics": "TOPIC READ"}
+        wanted = [f"{of[kind]} on {name}" for kind, names in needs.items() for name in sorted(names)]
+        return [each for each in wanted if each.split()[1] not in self.rights]
 
     def commit_offsets(
         self, _connection: object, wanted: t.Mapping[str, Commits]
@@ -121,9 +129,11 @@ class Cluster:
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """Billing has committed before, shipping never."""
     its = Cluster(billing={P0: CommittedOffset(90), P1: CommittedOffset(10, "old")})
+    monkeypatch.setattr(use_case.limits, "metadata_limit", lambda _connection: 4096)
     monkeypatch.setattr(use_case, "cluster_id", lambda _connection: "cloud-id")
     monkeypatch.setattr(use_case, "groups", its)
     monkeypatch.setattr(use_case, "commits", its)
+    monkeypatch.setattr(use_case, "permissions", its)
     bounds = types.SimpleNamespace(
         partition_bounds=lambda _connection, all_of: dict.fromkeys(all_of, Bounds(0, 99, 99))
     )
@@ -193,27 +203,101 @@ def test_what_was_consumed_since_is_left_alone_and_said(cluster):
 
 def test_a_rollback_puts_back_every_commit_and_removes_what_was_not_there(cluster):
     commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    outcome = roll_back(cluster.receipt, CLOUD, NOW, cluster.save)
+    outcome = roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
     assert cluster.groups == BEFORE
     assert outcome.after["shipping", P0] is None
     cluster.done.clear()
-    assert roll_back(cluster.receipt, CLOUD, NOW, cluster.save).set == {}
+    assert roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save).set == {}
     assert cluster.done == []
+
+
+ONLY_SHIPPING = Selection(groups=("shipping",))
+
+
+def test_only_what_is_selected_goes_back_though_the_others_are_in_use_and_have_gone_on(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    others = [each for each in cluster.receipt.entries if each.group != "shipping"]
+    cluster.groups["billing"][P0] = CommittedOffset(70)
+    cluster.states["billing"] = "Stable"
+    predicted = roll_back(cluster.receipt, ONLY_SHIPPING, CLOUD, NOW, None)
+    outcome = roll_back(cluster.receipt, ONLY_SHIPPING, CLOUD, NOW, cluster.save)
+    assert dataclasses.replace(predicted, receipt=None) == dataclasses.replace(outcome, receipt=None)
+    assert outcome.set == {("shipping", P0): None}
+    assert cluster.groups == {"billing": {P0: CommittedOffset(70), P1: CommittedOffset(50, "new")}}
+    assert [each for each in cluster.receipt.entries if each.group != "shipping"] == others
+    assert roll_back(cluster.receipt, ONLY_SHIPPING, CLOUD, NOW, cluster.save).set == {}
+
+
+def test_the_receipt_says_where_each_entry_comes_from(cluster):
+    plan = dataclasses.replace(
+        PLAN,
+        entries=(
+            dataclasses.replace(
+                entry("shipping", P0, 40, None),
+                source=(SourcePosition("old", P0, 7), SourcePosition("old", TopicPartition("clicks", 3), None)),
+            ),
+        ),
+    )
+    commit(plan, None, CLOUD, NOW, cluster.save)
+    assert [each.source for each in cluster.receipt.entries] == [
+        (Origin("old", P0), Origin("old", TopicPartition("clicks", 3)))
+    ]
+
+
+@pytest.mark.parametrize("why", ["has consumed", "is in use"])
+def test_a_group_that_is_left_keeps_its_lines_so_that_a_later_rollback_takes_all_of_it_back(cluster, why):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    # It has consumed up to where one partition stood before, which is not the same as having gone back.
+    cluster.groups["billing"] = {P0: CommittedOffset(90), P1: CommittedOffset(60)}
+    receipt = cluster.receipt
+    options = dataclasses.replace(NOW, on_rewind="keep")
+    if why == "is in use":
+        cluster.states["billing"] = "Stable"
+        options = dataclasses.replace(REWIND, on_active_group="skip_group")
+    outcome = roll_back(receipt, Selection(groups=("billing",)), CLOUD, options, cluster.save)
+    assert outcome.set == {} and outcome.left_out
+    assert cluster.receipt == receipt
+    cluster.states["billing"] = "Empty"
+    cluster.groups["billing"][P0] = CommittedOffset(95)
+    roll_back(cluster.receipt, None, CLOUD, REWIND, cluster.save)
+    assert cluster.groups == BEFORE
+
+
+@pytest.mark.parametrize("right", ["READ", "DELETE"])
+def test_a_rollback_is_refused_before_anything_is_written_where_an_acl_is_missing(cluster, right):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.done.clear()
+    cluster.rights.remove(right)
+    for save in (None, cluster.save):
+        with pytest.raises(NotAuthorized, match=f"GROUP {right} on {'shipping' if right == 'DELETE' else 'billing'}"):
+            roll_back(cluster.receipt, None, CLOUD, NOW, save)
+    assert cluster.done == [] and cluster.groups == AFTER
+
+
+def test_an_offset_after_the_end_is_refused_before_anything_is_written(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.done.clear()
+    changed = cluster.receipt.entries[0]._replace(before=CommittedOffset(100))
+    with pytest.raises(
+        Refused, match="group billing, topic orders, partition 0: offset 100.*is after the log's end 99"
+    ):
+        roll_back(cluster.receipt.merged([changed]), None, CLOUD, NOW, cluster.save)
+    assert cluster.done == [] and cluster.groups == AFTER
 
 
 def test_a_group_that_has_other_commits_survives_its_rollback(cluster):
     commit(PLAN, None, CLOUD, REWIND, cluster.save)
     cluster.groups["shipping"][P1] = CommittedOffset(3)
-    roll_back(cluster.receipt, CLOUD, NOW, cluster.save)
+    roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
     assert cluster.groups["shipping"] == {P1: CommittedOffset(3)}
 
 
 def test_a_rolled_back_migration_can_be_done_again(cluster):
     commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    roll_back(cluster.receipt, CLOUD, NOW, cluster.save)
+    roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
     commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
     assert cluster.groups == AFTER
-    roll_back(cluster.receipt, CLOUD, NOW, cluster.save)
+    roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
     assert cluster.groups == BEFORE
 
 
@@ -226,7 +310,7 @@ def test_a_commit_that_was_killed_at_any_step_is_finished_by_the_same_again(clus
     commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
     assert cluster.groups == AFTER
     assert all(each.is_confirmed for each in cluster.receipt.entries)
-    roll_back(cluster.receipt, CLOUD, NOW, cluster.save)
+    roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
     assert cluster.groups == BEFORE
 
 
@@ -237,7 +321,7 @@ def test_a_commit_that_was_killed_at_any_step_can_be_rolled_back(cluster, steps)
         commit(PLAN, None, CLOUD, REWIND, cluster.save)
     cluster.steps_to_live = None
     if cluster.receipt is not None:
-        roll_back(cluster.receipt, CLOUD, NOW, cluster.save)
+        roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
     assert cluster.groups == BEFORE
 
 
@@ -246,9 +330,9 @@ def test_a_rollback_that_was_killed_at_any_step_is_finished_by_the_same_again(cl
     commit(PLAN, None, CLOUD, REWIND, cluster.save)
     cluster.steps_to_live = steps
     with pytest.raises(Killed):
-        roll_back(cluster.receipt, CLOUD, NOW, cluster.save)
+        roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
     cluster.steps_to_live = None
-    roll_back(cluster.receipt, CLOUD, NOW, cluster.save)
+    roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
     assert {group: commits for group, commits in cluster.groups.items() if commits} == BEFORE
     assert all(each.written is None for each in cluster.receipt.entries)
 
@@ -348,7 +432,7 @@ def test_a_receipt_of_another_cluster_is_refused(cluster):
     with pytest.raises(Refused, match="the receipt is of cluster other-id"):
         commit(PLAN, Receipt("other-id"), CLOUD, REWIND, cluster.save)
     with pytest.raises(Refused, match="the receipt was made for cluster other-id"):
-        roll_back(Receipt("other-id"), CLOUD, REWIND, cluster.save)
+        roll_back(Receipt("other-id"), None, CLOUD, REWIND, cluster.save)
     assert cluster.done == []
 
 

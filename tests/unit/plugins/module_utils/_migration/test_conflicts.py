@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a commit and a rollback do with an entry, policy by policy and situation by situation."""
+"""What a commit does with an entry, policy by policy and situation by situation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -188,51 +188,25 @@ def test_a_refusal_names_the_option_that_allows_it(found, told):
     assert told in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("before", "written", "found", "on_rewind", "on_advance", "expected"),
-    [
-        pytest.param(10, 50, 50, "fail", "fail", "back", id="as it was written"),
-        pytest.param(None, 50, 50, "fail", "fail", "back", id="as it was written, and had no commit"),
-        pytest.param(10, 50, 10, "fail", "fail", "nothing", id="back already"),
-        pytest.param(None, 50, None, "fail", "fail", "nothing", id="never written"),
-        pytest.param(10, None, 77, "fail", "fail", "nothing", id="rolled back earlier"),
-        pytest.param(10, 50, None, "fail", "fail", "back", id="the commit has expired since"),
-        pytest.param(10, 50, 60, "fail", "advance", "refused", id="has consumed since"),
-        pytest.param(10, 50, 60, "keep", "advance", "kept", id="has consumed since, and may stay"),
-        pytest.param(10, 50, 60, "rewind", "fail", "back", id="has consumed since, and must go back"),
-        pytest.param(None, 50, 60, "fail", "advance", "refused", id="has consumed since, and had no commit"),
-        pytest.param(None, 50, 60, "rewind", "advance", "back", id="has consumed since, and must lose its commit"),
-        pytest.param(90, 50, 60, "fail", "advance", "back", id="had been further"),
-        pytest.param(90, 50, 60, "fail", "keep", "kept", id="had been further, and may stay"),
-        pytest.param(90, 50, 60, "rewind", "fail", "refused", id="had been further, and must not skip"),
-    ],
-)
-def test_a_rollback(before, written, found, on_rewind, on_advance, expected):
-    current = {} if found is None else {KEY: at(found)}
-    try:
-        writes = conflicts.rollback_writes(receipt(before, written, written), current, on_rewind, on_advance, "cloud")
-    except Refused:
-        assert expected == "refused"
-    else:
-        assert writes.set == ({KEY: at(before)} if expected == "back" else {})
-        assert bool(writes.kept) == (expected == "kept")
-
-
 def test_repeated_commits_keep_the_earliest_state():
     known = receipt(10, 50, 50)
-    entries = conflicts.receipt_entries(conflicts.Writes({KEY: at(70)}, []), {KEY: CommittedOffset(50)}, known)
-    assert entries == [ReceiptEntry(*KEY, before=at(10), written=at(70), after=None)]
+    entries = conflicts.receipt_entries(
+        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(50)}, known
+    )
+    assert entries == [ReceiptEntry(*KEY, before=at(10), written=at(70), after=None, source=(Origin(*KEY),))]
 
 
 def test_a_commit_after_a_rollback_begins_anew():
     known = receipt(10, None, None)
-    entries = conflicts.receipt_entries(conflicts.Writes({KEY: at(70)}, []), {KEY: CommittedOffset(12)}, known)
-    assert entries == [ReceiptEntry(*KEY, before=at(12), written=at(70), after=None)]
+    entries = conflicts.receipt_entries(
+        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(12)}, known
+    )
+    assert entries == [ReceiptEntry(*KEY, before=at(12), written=at(70), after=None, source=(Origin(*KEY),))]
 
 
 def test_what_was_not_there_is_known_as_not_there():
-    entries = conflicts.receipt_entries(conflicts.Writes({KEY: at(70)}, []), {}, NOTHING_KNOWN)
-    assert entries == [ReceiptEntry(*KEY, before=None, written=at(70), after=None)]
+    entries = conflicts.receipt_entries(conflicts.Writes({KEY: at(70)}, []), [entry(70)], {}, NOTHING_KNOWN)
+    assert entries == [ReceiptEntry(*KEY, before=None, written=at(70), after=None, source=(Origin(*KEY),))]
 
 
 @pytest.mark.parametrize(

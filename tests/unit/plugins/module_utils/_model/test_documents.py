@@ -42,10 +42,13 @@ def test_names_stay_readable():
     [
         ("", "is damaged: it is not JSON"),
         ("{", "is damaged: it is not JSON"),
-        ("[]", "its format is None"),
-        ('{"format": "streamshift.kafka/copy", "version": 1, "entries": []}', "its format is 'streamshift.kafka/copy'"),
+        ("[]", "its format is null"),
+        (
+            '{"format": "streamshift.kafka/copy", "version": 1, "entries": []}',
+            'its format is "streamshift.kafka/copy", not "streamshift.kafka/',
+        ),
         ('{"format": "streamshift.kafka/KIND", "version": 2, "entries": []}', "has version 2, and this release reads"),
-        ('{"format": "streamshift.kafka/KIND", "entries": []}', "has version None"),
+        ('{"format": "streamshift.kafka/KIND", "entries": []}', "has version null"),
         ('{"format": "streamshift.kafka/KIND", "version": 1, "entries": {}}', "it has no list of entries"),
         ('{"format": "streamshift.kafka/KIND", "version": 1, "entries": [7]}', "is damaged"),
         ('{"format": "streamshift.kafka/KIND", "version": 1, "entries": []}', "is damaged"),  # no members at all
@@ -87,8 +90,8 @@ def test_half_a_character_is_refused_in_a_message_that_can_be_printed():
 @pytest.mark.parametrize(
     ("damaged", "told"),
     [
-        ({"partition": "41"}, '"41" is not an offset'),
-        ({"partition": None}, "null is not an offset"),
+        ({"partition": "41"}, 'entry 1: "41" is not a partition'),
+        ({"partition": None}, "null is not a partition"),
         ({"topic": 7}, "7 is not a text"),
         (None, "it is not built as the format says, in null"),
         ([], "it is not built as the format says, in []"),

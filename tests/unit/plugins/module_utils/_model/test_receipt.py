@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import (
+    Origin,
     Receipt,
     ReceiptEntry,
     from_json,
@@ -38,6 +39,33 @@ def written(before: int | None, offset: int | None, after: int | None) -> Receip
 
 def test_everything_comes_back():
     assert from_json(to_json(RECEIPT), "receipt.json") == RECEIPT
+
+
+SOURCE = (Origin("old", TopicPartition("shop.orders", 0)), Origin("old", TopicPartition("shop.orders", 1)))
+
+
+def test_the_source_comes_back_and_a_line_without_one_stays_as_it_is():
+    text = to_json(RECEIPT)
+    assert "source" not in text
+    merged = RECEIPT.merged([RECEIPT.entries[0]._replace(source=SOURCE)])
+    assert from_json(to_json(merged), "receipt.json") == merged
+    assert to_json(merged).splitlines()[2:] == text.splitlines()[2:]
+
+
+def test_an_entry_is_known_by_its_source_or_else_by_itself():
+    entry = RECEIPT.entries[0]
+    assert entry.origins == (Origin("billing", PARTITION),)
+    assert entry._replace(source=SOURCE).origins == SOURCE
+
+
+@pytest.mark.parametrize(
+    "change", [{"group": ""}, {"topic": ""}, {"source": []}, {"source": [{"group": "", "topic": "a", "partition": 0}]}]
+)
+def test_what_has_no_name_is_refused(change):
+    document = json.loads(to_json(RECEIPT))
+    document["entries"][0].update(change)
+    with pytest.raises(InvalidFile, match="receipt.json is damaged"):
+        from_json(json.dumps(document), "receipt.json")
 
 
 def test_the_order_of_entries_does_not_matter():

@@ -188,3 +188,42 @@ def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
         files.locked(str(tmp_path / "x")),
     ):
         pass
+
+
+def test_a_pipe_or_a_device_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "plan.json")
+    (tmp_path / "receipt.json").symlink_to("/dev/zero")
+    (tmp_path / "copy.json").symlink_to("plan.json")
+    began = time.monotonic()
+    for name in ("plan.json", "receipt.json", "copy.json"):
+        with pytest.raises(InvalidFile, match=f"{name} cannot be read: it is no regular file"):
+            files.read(str(tmp_path / name))
+    assert time.monotonic() - began < 5
+
+
+def test_a_symbolic_link_leads_only_to_a_file_of_this_user_or_root(tmp_path, monkeypatch):
+    (tmp_path / "real.json").write_text("text")
+    (tmp_path / "plan.json").symlink_to("real.json")
+    assert files.read(str(tmp_path / "plan.json")) == "text"
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "real.json", 12345, 12345)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.raises(InvalidFile, match=r"plan.json cannot be read: it is a symbolic link to a file of another user"):
+        files.read(str(tmp_path / "plan.json"))
+    assert files.read(str(tmp_path / "real.json")) == "text"
+
+
+def test_links_that_lead_nowhere_or_in_a_circle(tmp_path):
+    (tmp_path / "plan.json").symlink_to("nothing")
+    (tmp_path / "circle").symlink_to("circle")
+    assert files.read(str(tmp_path / "plan.json")) is None
+    with pytest.raises(InvalidFile, match="circle cannot be read: .*symbolic links"):
+        files.read(str(tmp_path / "circle"))
+
+
+def test_a_file_that_is_too_large_is_not_read_whole(tmp_path):
+    with open(tmp_path / "plan.json", "wb") as file:
+        file.truncate(10 * files.LARGEST)
+    with pytest.raises(InvalidFile, match="plan.json cannot be read: it is larger than 536870912 bytes"):
+        files.read(str(tmp_path / "plan.json"))

@@ -68,3 +68,31 @@ def test_a_topic_map_and_a_policy_cannot_both_name_topics():
 def test_a_pattern_that_is_none_is_refused_by_the_name_of_its_option():
     with pytest.raises(InvalidInput, match=r"repartitioned holds 'a\(', which is no regular expression"):
         options.mapping({**NOTHING, "repartitioned": ["a("]})
+
+
+NOTHING_SELECTED = {name: spec.get("default") for name, spec in options.selection_spec().items()}
+ROLLBACK = {**NOTHING_SELECTED, "state": "rolled_back", "everything": False}
+
+
+def test_what_is_rolled_back_is_selected_or_everything():
+    assert options.rollback_selection(ROLLBACK | {"groups": ["a"], "topics": ["t"]}) == Selection(("a",), topics=("t",))
+    assert options.rollback_selection(ROLLBACK | {"group_patterns": [".*"]}) == Selection(group_patterns=(".*",))
+    assert options.rollback_selection(ROLLBACK | {"everything": True}) is None
+    assert options.rollback_selection({**NOTHING_SELECTED, "state": "committed", "everything": False}) is None
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({}, "no group is selected to be rolled back.*Set groups or group_patterns.*or everything"),
+        ({"topics": ["orders"]}, "no group is selected to be rolled back"),
+        ({"groups": ["billing"], "everything": True}, "everything is true, and groups selects a part"),
+        ({"groups": ["billing"], "topic_patterns": ["*"]}, "topic_patterns holds"),
+        ({"groups": [""]}, "name is empty"),
+        ({"state": "committed", "topics": ["orders"]}, "topics selects what is rolled back, and state is committed"),
+        ({"state": "committed", "everything": True}, "everything selects what is rolled back, and state is committed"),
+    ],
+)
+def test_a_rollback_whose_selection_cannot_be_meant_is_refused(params, said):
+    with pytest.raises(InvalidInput, match=said):
+        options.rollback_selection(ROLLBACK | params)

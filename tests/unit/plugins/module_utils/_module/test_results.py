@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 import yaml
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as plan_file
@@ -81,6 +82,20 @@ def test_the_commits_table_counts_by_group_and_tells_what_was_left_out():
         "billing          12        5",
         "  billing orders-7: left",
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "recorded", "line"),
+    [
+        ("", "ab", "0 of 2 groups in the receipt go back"),
+        ("a", "ab", "1 of 2 groups in the receipt goes back"),
+        ("ab", "abc", "2 of 3 groups in the receipt go back"),
+        ("", "a", "0 of 1 group in the receipt goes back"),
+    ],
+)
+def test_a_rollback_says_how_many_groups_of_how_many_go_back(written, recorded, line):
+    keys = [(group, TopicPartition("orders", number)) for group in written for number in range(3)]
+    assert results.rollback_line(keys, set(recorded)) == line
 
 
 def test_the_documented_samples_are_tables_of_this_form():

@@ -6,10 +6,16 @@
 
 from __future__ import annotations
 
+import pytest
 from confluent_kafka import Consumer
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import client_configuration
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import (
+    client_configuration,
+    open_consumer,
+)
+from tests.support.bad_http import BEHAVIOURS, BadServer, answers
 
 PEM = {
     "ssl_ca": "-----BEGIN CERTIFICATE-----CA",
@@ -58,3 +64,22 @@ def test_librdkafka_gets_tokens_by_itself_and_accepts_the_names():
 def test_a_key_in_the_certificates_file_is_used():
     config = client_configuration(connection_from({**LOGIN, "security_protocol": "SSL", "ssl_certfile": "both.pem"}))
     assert (config["ssl.certificate.location"], config["ssl.key.location"]) == ("both.pem", "both.pem")
+
+
+def test_librdkafka_follows_no_redirect_with_the_secret():
+    options = {
+        "bootstrap_servers": "127.0.0.1:1",
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "OAUTHBEARER",
+        "oauth_client_id": "me",
+        "oauth_client_secret": "s3cret",
+        "request_timeout": 4,
+    }
+    with (
+        BadServer(answers(b'{"access_token": "stolen"}')) as thief,
+        BadServer(BEHAVIOURS["redirects with 302"], thief.address) as endpoint,
+    ):
+        url = f"http://{endpoint.address}/token"
+        with pytest.raises(ConnectionFailed, match="access_token"):
+            open_consumer(connection_from({**options, "oauth_token_url": url}), {})
+        assert endpoint.received and not thief.received

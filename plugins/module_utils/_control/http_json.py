@@ -1,0 +1,186 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""HTTP as token endpoints and Kafka Connect need it: one request, one JSON answer, bounded in time and size.
+
+Requests carry secrets, so no redirect is ever followed. Whatever else the other side does, or does not do, becomes an error
+of the collection here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import http.client
+import json
+import ssl
+import threading
+import time
+import typing as t
+import urllib.error
+import urllib.request
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import HIDDEN
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed
+
+Json = t.Any
+_PIECE = 1 << 16  # bytes
+_SHOWN = 500  # characters of a refusal
+_T = t.TypeVar("_T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
+class Endpoint:
+    """Who is asked, by what name errors call it, and how long and how large an answer may be.
+
+    login: user name and password, sent at once (RFC 7617). ca_path: a file of authorities in place of the system's.
+    seconds: for the whole exchange, from the look-up of the name to the last byte. limit: bytes of an answer.
+    """
+
+    name: str
+    login: tuple[str, str] | None = None
+    ca_path: str | None = None
+    validate_certs: bool = True
+    seconds: float = 30.0
+    limit: int = 1 << 26
+
+    @property
+    def credentials(self) -> str | None:
+        """The login as the Authorization header has it."""
+        return self.login and base64.b64encode(":".join(self.login).encode()).decode()
+
+    def hidden(self, text: str) -> str:
+        """What the endpoint says, in one line and without the secret that it was told."""
+        for secret in filter(None, (self.credentials, self.login and self.login[1])):
+            text = text.replace(secret, HIDDEN)
+        return "".join(letter if letter.isprintable() else " " for letter in text)[:_SHOWN].strip()
+
+
+class Answer(t.NamedTuple):
+    """status and reason as HTTP has them; content: the whole body."""
+
+    status: int
+    reason: str
+    content: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    def json(self) -> Json:
+        """The body as JSON; None where there is none. Raises ValueError that says in a clause what there is instead."""
+        if not self.content.strip():
+            return None
+        try:
+            return json.loads(self.content)
+        except RecursionError:
+            raise ValueError("its answer is JSON that is nested too deeply") from None
+        except ValueError:
+            raise ValueError("its answer is not JSON") from None
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect stays the answer that it is."""
+
+    def redirect_request(self, *_arguments: t.Any) -> None:
+        return None
+
+
+def ask(endpoint: Endpoint, method: str, url: str, body: bytes | None = None, content_type: str = "") -> Answer:
+    """Send one request and read its answer, whatever its status.
+
+    Raises ConnectionFailed, with the true reason, where no complete answer comes, and for a redirect.
+    """
+    headers = {"Accept": "application/json"}
+    if body is not None:
+        headers["Content-Type"] = content_type
+    if endpoint.credentials is not None:
+        headers["Authorization"] = f"Basic {endpoint.credentials}"
+    try:
+        answer = _within(endpoint.seconds, lambda: _exchanged(endpoint, method, url, headers, body))
+    except Exception as exc:  # "whatever": a hostile server finds what no list of exceptions names
+        raise ConnectionFailed(
+            "cannot connect", cluster=endpoint.name, why=_reason(endpoint, exc), remedy="check the address"
+        ) from exc
+    if 300 <= answer.status < 400:
+        raise ConnectionFailed(
+            "cannot connect",
+            cluster=endpoint.name,
+            why=f"{answer.status} redirects to another address, and no redirect is followed with a secret",
+            remedy="give the address that answers itself",
+        )
+    return answer
+
+
+def _exchanged(endpoint: Endpoint, method: str, url: str, headers: dict[str, str], body: bytes | None) -> Answer:
+    end = time.monotonic() + endpoint.seconds
+    context = ssl.create_default_context(cafile=endpoint.ca_path)
+    if not endpoint.validate_certs:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context), _NoRedirect)
+    request = urllib.request.Request(url, body, headers, method=method)
+    response: t.Any
+    try:
+        response = opener.open(request, timeout=endpoint.seconds)
+    except urllib.error.HTTPError as exc:
+        response = exc
+    with response:
+        return Answer(response.status, str(response.reason), _content(endpoint, response, end))
+
+
+def _content(endpoint: Endpoint, response: t.Any, end: float) -> bytes:
+    content = bytearray()
+    while piece := response.read1(_PIECE) if response.fp is not None else b"":
+        content += piece
+        if len(content) > endpoint.limit:
+            raise _Unfit(f"its answer is larger than {endpoint.limit} bytes")
+        if time.monotonic() > end:
+            raise TimeoutError
+    if getattr(response, "length", None):  # read1() says nothing of a body that is cut off
+        raise http.client.IncompleteRead(bytes(content))
+    return bytes(content)
+
+
+class _Unfit(Exception):
+    """Says in a clause why an answer is not read on."""
+
+
+def _within(seconds: float, act: t.Callable[[], _T]) -> _T:
+    """The result of act(), which has that many seconds; then it is left to itself, for no timeout of a socket bounds the whole.
+
+    Also names are looked up, TLS is agreed upon and headers are read meanwhile, each by as many waits as the other side likes.
+    """
+    results: list[_T] = []
+    errors: list[Exception] = []
+
+    def run() -> None:
+        try:
+            results.append(act())
+        except Exception as exc:  # noqa: BLE001 - it is raised again, in the thread that waits
+            errors.append(exc)
+
+    thread = threading.Thread(target=run, name="streamshift-http", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if results:
+        return results[0]
+    raise errors[0] if errors else TimeoutError()
+
+
+def _reason(endpoint: Endpoint, exc: BaseException) -> str:
+    """What went wrong, as a clause; exceptions quote what the other side says, and urllib's hold the true one."""
+    if isinstance(exc, urllib.error.URLError) and isinstance(exc.reason, BaseException):
+        exc = exc.reason
+    if isinstance(exc, TimeoutError):
+        return f"no complete answer within {endpoint.seconds:g} s"
+    if isinstance(exc, _Unfit):
+        return str(exc)
+    if isinstance(exc, http.client.IncompleteRead):
+        return "its answer ends too early"
+    if isinstance(exc, ssl.SSLError):
+        return endpoint.hidden(str(getattr(exc, "verify_message", None) or exc.reason or exc)).replace("_", " ").lower()
+    if isinstance(exc, OSError) and not isinstance(exc, http.client.HTTPException):
+        return endpoint.hidden(str(exc.strerror or getattr(exc, "reason", None) or exc)).lower()
+    return f"its answer is not HTTP ({type(exc).__name__})"

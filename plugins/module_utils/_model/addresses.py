@@ -1,0 +1,43 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Addresses that users give: what may be shown of them, and which URLs may be asked."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+
+HIDDEN = "***"
+
+
+def masked(address: str) -> str:
+    """An address for messages, without what may be a secret: user information (up to the last @), query and fragment.
+
+    It works on text of any form, for what is refused is shown, too.
+    """
+    address = re.sub(r"\A([A-Za-z][\w+.-]*://)?.*@", rf"\g<1>{HIDDEN}@", address, flags=re.DOTALL)
+    return re.sub(r"[?#].*", f"?{HIDDEN}", address, flags=re.DOTALL)
+
+
+def check_url(url: str, option: str, cluster: str, credentials: str) -> None:
+    """Raise InvalidInput for a URL that is not http or https, has no host, or holds user information.
+
+    credentials: the options that a user name and a password belong to.
+    """
+    try:
+        parts = urllib.parse.urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if "@" in url.partition("?")[0]:
+        raise InvalidInput(
+            f"{option} {masked(url)} holds user information", cluster=cluster, remedy=f"use {credentials} instead"
+        )
+    if not usable or not url.isascii() or not url.isprintable() or " " in url:
+        raise InvalidInput(
+            f"{option} {masked(url)!r} is no address", cluster=cluster, remedy="write it like https://host:8443/path"
+        )

@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a module shows of its own options: no value that may be a secret, wherever the user has put it.
+
+Ansible masks the values of options with no_log, and nothing else: not an option that it does not know, not a property in a
+dictionary, not a password in an address. no_log for a whole dictionary would mask every offset that equals one of its values.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import HIDDEN, masked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_harmless
+
+_ADDRESSES = frozenset({"archives", "bootstrap_servers", "master", "oauth_token_url", "url"})
+_PROPERTIES = frozenset({"client_config", "conf"})
+_SHORT = 6  # characters: a shorter text is a part of too many words
+_Json = t.Any
+
+
+class Module(AnsibleModule):
+    """An AnsibleModule whose results, refusals and log show `shown()` of its options; what was hidden is in no message, either."""
+
+    def __init__(self, argument_spec: dict[str, t.Any], **settings: t.Any) -> None:
+        super().__init__(argument_spec=argument_spec, **settings)  # type: ignore[no-untyped-call]
+
+    def exit_json(self, **result: t.Any) -> t.NoReturn:
+        """As Ansible's."""
+        super().exit_json(**self._with_invocation(result))
+
+    def fail_json(self, msg: str, **result: t.Any) -> t.NoReturn:
+        """As Ansible's, which also calls it for the options that it refuses itself."""
+        for value in sorted(hidden(self.params, self.argument_spec), key=len, reverse=True):
+            msg = str(msg).replace(value, HIDDEN)
+        super().fail_json(msg, **self._with_invocation(result))
+
+    def _with_invocation(self, result: dict[str, t.Any]) -> dict[str, t.Any]:
+        return {"invocation": {"module_args": shown(self.params, self.argument_spec)}, **result}
+
+    def _log_invocation(self) -> None:
+        params = self.params
+        self.params = shown(params, self.argument_spec)
+        try:
+            super()._log_invocation()  # type: ignore[no-untyped-call]
+        finally:
+            self.params = params
+
+
+def shown(params: t.Mapping[str, _Json], spec: t.Mapping[str, _Json]) -> dict[str, _Json]:
+    """The options as they may be shown, by the argument spec that they should follow."""
+    return {name: _shown(name, value, options_of(spec).get(name)) for name, value in params.items()}
+
+
+def hidden(params: t.Mapping[str, _Json], spec: t.Mapping[str, _Json]) -> set[str]:
+    """The texts that shown() does not show and that a message could quote; numbers may be anything else as well."""
+    visible = set(_texts(shown(params, spec)))
+    return {text for text in set(_texts(params)) - visible if len(text) >= _SHORT and not text.isdigit()}
+
+
+def options_of(spec: t.Mapping[str, _Json]) -> dict[str, _Json]:
+    """Each option of a spec by its name and by its aliases."""
+    return {name: option for first, option in spec.items() for name in (first, *option.get("aliases", ()))}
+
+
+def _shown(name: str, value: _Json, option: t.Mapping[str, _Json] | None) -> _Json:
+    if value is None:
+        return None
+    if option is None or option.get("no_log"):
+        return HIDDEN
+    if option.get("options"):
+        rows = value if isinstance(value, list) else [value]
+        made = [shown(row, option["options"]) if isinstance(row, dict) else HIDDEN for row in rows]
+        return made if isinstance(value, list) else made[0]
+    if name in _PROPERTIES:
+        return _properties(value)
+    if name in _ADDRESSES:
+        return [_address(each) for each in value] if isinstance(value, list) else _address(value)
+    # A dictionary in place of a text is something else that the user has misplaced; so is a key in place of a certificate.
+    is_misplaced = isinstance(value, dict) and option.get("type") != "dict"
+    return HIDDEN if is_misplaced or (isinstance(value, str) and "PRIVATE KEY-----" in value) else value
+
+
+def _properties(value: _Json) -> _Json:
+    if not isinstance(value, dict):
+        return HIDDEN
+    return {
+        name: its if is_harmless(str(name)) and not isinstance(its, dict | list) else HIDDEN
+        for name, its in value.items()
+    }
+
+
+def _address(value: _Json) -> str:
+    return masked(value) if isinstance(value, str) else HIDDEN
+
+
+def _texts(value: _Json) -> t.Iterator[str]:
+    """The texts in a value, but for the names of options."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, str):
+        yield value

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Passwords of Kafka come to lie in no file, on no command line, in no environment: while a large job runs, and after it was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.scanning import Program
+from tests.support.spark import standalone
+
+RANGES = 5_000  # with such names the function for the workers would be larger than 1 MiB, and pyspark would write it to a file
+SECRET = b"s3cret-of-kafka"
+SECONDS = 180.0  # on a busy machine
+
+
+@pytest.fixture
+def silent_broker():
+    """A listener that never says a word, so that workers are busy with it for a while."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        listener.settimeout(SECONDS)
+        yield listener
+
+
+def tellers(folder):
+    """The files below a folder that hold the secret, and how many there are in all."""
+    contents = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return [path for path, content in contents.items() if SECRET in content], len(contents)
+
+
+def processes_that_tell(program):
+    found = []
+    for pid in [program.process.pid, *program.processes()]:
+        for file in ("cmdline", "environ"):
+            with contextlib.suppress(OSError):
+                if SECRET in Path(f"/proc/{pid}/{file}").read_bytes():
+                    found.append((pid, file))
+    return found
+
+
+@pytest.mark.parametrize("where", ["local", "standalone"])
+def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkeypatch, where):
+    work, events, temporary = (tmp_path / name for name in ("work", "events", "temporary"))
+    for folder in (work, events, temporary):
+        folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    connection = {
+        "bootstrap_servers": [f"127.0.0.1:{silent_broker.getsockname()[1]}"],
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_username": "me",
+        "sasl_password": SECRET.decode(),
+    }
+    ranges = {(f"{number:0240}", 0): (0, 100) for number in range(RANGES)}
+    conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()}
+    with contextlib.ExitStack() as stack:
+        options = {"conf": conf, "work_directory": str(work), "master": "local[2,1]"}
+        if where == "standalone":
+            options["master"] = stack.enter_context(standalone(tmp_path / "cluster", workers=1)).url
+        program = Program(connection, ranges, **options)
+        try:
+            program.opened()
+            reader, _address = silent_broker.accept()  # a worker has the password, and uses it
+            with reader:
+                time.sleep(0.5)
+                telling, count = tellers(tmp_path)
+                assert telling == [] and count > 5
+                assert list(events.iterdir())
+                assert program.processes("pyspark.daemon") or where == "standalone"
+                assert processes_that_tell(program) == []
+        finally:
+            program.kill()
+        telling, count = tellers(tmp_path)
+        assert telling == [] and count > 5
+        program.gone()

@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whatever a server does: each call ends soon, with an error of the collection that holds no secret, which goes nowhere else."""
+
+from __future__ import annotations
+
+import base64
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import connect_rest, tokens
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from tests.support.bad_http import BEHAVIOURS, BadServer, answers
+
+SECRET = "s3cret"
+ENCODED = base64.b64encode(b"me:" + SECRET.encode()).decode()
+SECONDS = 0.4  # that an answer may take
+SOON = 5.0  # seconds: the machine is busy
+
+
+def get_token(address):
+    options = {
+        "bootstrap_servers": "b1:9092",
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "OAUTHBEARER",
+        "oauth_token_url": f"http://{address}/token",
+        "oauth_client_id": "me",
+        "oauth_client_secret": SECRET,
+    }
+    return tokens.token_provider(connection_from(options)).token()
+
+
+def connect_call(call, *arguments):
+    return lambda address: call(ConnectRest(f"http://{address}", "me", SECRET), *arguments)
+
+
+CALLS = {
+    "token": get_token,
+    "check": connect_call(connect_rest.check),
+    "state": connect_call(connect_rest.state, "mirror"),
+    "wait_until_stopped": connect_call(connect_rest.wait_until_stopped, "mirror"),
+    "read_config": connect_call(connect_rest.read_config, "mirror"),
+    "read_offsets": connect_call(connect_rest.read_offsets, "mirror"),
+    "write_offsets": connect_call(connect_rest.write_offsets, "mirror", [({"topic": "t"}, None)]),
+}
+# Answers that are wrong for one call.
+WRONG = {
+    "token": [
+        b'{"access_token": null}', b'{"access_token": ""}', b'{"access_token": 5}', b'{"access_token": ["t"]}', b"{}",
+        b'{"access_token": "a\\r\\nb"}', b'{"access_token": "a\\u0001b"}', b'{"access_token": "\\ud800"}',
+        *(b'{"access_token": "t", "expires_in": ' + text + b"}" for text in (
+            b"NaN", b"Infinity", b"-1", b"null", b"true", b"[]", b'"soon"', b"1e999", b"1" * 400)),
+    ],
+    "check": [b"{}", b'{"version": "4.3.0"}'],
+    "state": [b"{}", b'{"connector": null}', b'{"connector": 5}', b'{"connector": {}}', b'{"connector": {"state": null}}'],
+    "wait_until_stopped": [b'{"connector": {"state": 5}}', b'{"connector": {"state": "FAILED"}}'],
+    "read_offsets": [
+        b"{}", b'{"offsets": null}', b'{"offsets": {}}', b'{"offsets": [5]}', b'{"offsets": [null]}',
+        b'{"offsets": [{}]}', b'{"offsets": [{"partition": null, "offset": null}]}', b'{"offsets": [{"partition": {}}]}',
+        b'{"offsets": [{"partition": {}, "offset": 5}]}',
+    ],
+    "write_offsets": [b"{}", b'{"message": null}', b'{"offsets": []}'],
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(tokens, "SECONDS", SECONDS)
+    monkeypatch.setattr(connect_rest, "SECONDS", SECONDS)
+
+
+def fault(call, behaviour):
+    """What is wrong with how a call takes a behaviour; None for nothing."""
+    with BadServer(answers(b'{"access_token": "stolen"}')) as thief, BadServer(behaviour, thief.address) as server:
+        began = time.monotonic()
+        try:
+            return f"took it: {CALLS[call](server.address)!r}"
+        except MigrationError as exc:
+            said = f"{exc} {exc!r} {exc.__cause__!r}"
+        except Exception as exc:  # noqa: BLE001 - any is a fault
+            return repr(exc)
+        if time.monotonic() - began > SOON:
+            return f"took {time.monotonic() - began:.1f} s"
+        if thief.received:
+            return f"went elsewhere: {thief.received}"
+        if SECRET in said or ENCODED in said:
+            return f"tells the secret: {said}"
+    return None
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_whatever_a_server_does_is_an_error_with_its_reason(call):
+    with ThreadPoolExecutor(16) as pool:
+        found = pool.map(lambda behaviour: fault(call, behaviour), BEHAVIOURS.values())
+        faults = {name: each for name, each in zip(BEHAVIOURS, found, strict=True) if each}
+    assert faults == {}
+    assert len(BEHAVIOURS) >= 32
+
+
+@pytest.mark.parametrize(("call", "content"), [(call, each) for call, contents in WRONG.items() for each in contents])
+def test_an_answer_of_another_shape_is_an_error_with_its_reason(call, content):
+    assert fault(call, answers(content)) is None
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [
+        ("ends at once", "is not HTTP"),
+        ("never answers", "no complete answer within 0.4 s"),
+        ("drips the body", "no complete answer within 0.4 s"),
+        ("ends within the body", "ends too early"),
+        ("redirects with 302", "redirects to another address, and no redirect is followed"),
+        ("is a web page", "is not JSON"),
+        ("is nested too deeply", "nested too deeply"),
+    ],
+)
+def test_the_reason_is_the_true_one(behaviour, reason):
+    for call in ("token", "state"):
+        with BadServer(BEHAVIOURS[behaviour], "127.0.0.1:1") as server, pytest.raises(MigrationError) as raised:
+            CALLS[call](server.address)
+        assert reason in str(raised.value)
+
+
+def test_an_answer_may_be_too_large(monkeypatch):
+    monkeypatch.setattr(connect_rest, "LARGEST_ANSWER", 1000)
+    with BadServer(answers(b" " * 2000)) as server, pytest.raises(MigrationError, match="larger than 1000 bytes"):
+        CALLS["state"](server.address)
+
+
+def test_nothing_listens_there():
+    for call in CALLS.values():
+        with pytest.raises(MigrationError, match="refused"):
+            call("127.0.0.1:1")
+
+
+@pytest.mark.parametrize("scheme", ["file", "ftp", "gopher", "data"])
+def test_only_http_is_asked(scheme):
+    with pytest.raises(MigrationError, match="is no address"):
+        ConnectRest(f"{scheme}://127.0.0.1/etc/passwd")

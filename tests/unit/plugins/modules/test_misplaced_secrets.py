@@ -1,0 +1,163 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A secret in the wrong place is refused and not shown: not at -vvvv, not in a stored result, not in the system's log."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_offsets
+
+ROOT = Path(__file__).parents[4]
+SECRET = "TOPSECRET"
+CLUSTER = {"bootstrap_servers": ["127.0.0.1:1"]}
+SASL = {**CLUSTER, "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "me"}
+OAUTH = {
+    **CLUSTER, "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER", "oauth_client_id": "me",
+    "oauth_client_secret": "TOPSECRET-client",
+}  # fmt: skip
+
+
+def config(**properties):
+    return {**CLUSTER, "client_config": {name.replace("_", "."): value for name, value in properties.items()}}
+
+
+# What users misplace -> the options of the cluster, and a part of the message that has to name it.
+CASES = {
+    "Java's login module": (config(sasl_jaas_config=f'... required password="{SECRET}";'), "sasl.jaas.config"),
+    "OAuth's configuration": (config(sasl_oauthbearer_config=f"secret={SECRET}"), "sasl.oauthbearer.config"),
+    "a key of Java's": (config(ssl_keystore_key=f"-----BEGIN PRIVATE KEY-----{SECRET}"), "ssl.keystore.key"),
+    "a token": (config(sasl_token=SECRET), "sasl.token"),
+    "capital letters": (config(SASL_PASSWORD=SECRET), "SASL.PASSWORD"),
+    "a password": (config(sasl_password=SECRET), "sasl.password"),
+    "an unknown property": ({**config(my_own=SECRET), "request_timeout": 0.3}, "cannot connect"),
+    "a dictionary": (config(x={"password": SECRET}), "value of x"),
+    "a list": (config(x=[SECRET]), "value of x"),
+    "a text of properties": ({**CLUSTER, "client_config": f"sasl.password={SECRET}"}, "sasl.password"),
+    "a text of no properties": ({**CLUSTER, "client_config": SECRET}, "client_config"),
+    "password:": ({**SASL, "password": SECRET}, "cluster.password"),
+    "sasl_pass:": ({**SASL, "sasl_pass": SECRET}, "cluster.sasl_pass"),
+    "an unknown dictionary": ({**SASL, "login": {"user": "me", "x": SECRET}}, "cluster.login"),
+    "no cluster": (f"sasl_password={SECRET}", "cluster"),
+    "a token's address": (
+        {**OAUTH, "oauth_token_url": f"http://user:{SECRET}@127.0.0.1:1/token?client_secret={SECRET}"},
+        "http://***@127.0.0.1:1/token?***",
+    ),
+    "a token's query": ({**OAUTH, "oauth_token_url": f"http://127.0.0.1:1/token?client_secret={SECRET}"}, "/token?***"),
+    "a broker's address": (
+        {"bootstrap_servers": [f"SASL_SSL://user:{SECRET}@h:1"]}, "bootstrap server 'SASL_SSL://***@h:1'",
+    ),
+    "an address without a protocol": ({"bootstrap_servers": [f"{SECRET}@h:1"]}, "bootstrap server '***@h:1'"),
+    "a key as certificate": ({**CLUSTER, "ssl_ca": f"-----BEGIN PRIVATE KEY-----\n{SECRET}"}, "ssl_ca is given"),
+    "a wrong number": ({**CLUSTER, "request_timeout": "soon", "password": SECRET}, "request_timeout"),
+}  # fmt: skip
+
+
+# Those that Ansible itself plays, which takes a second each; the others differ only within the module.
+PLAYED = [
+    "Java's login module", "OAuth's configuration", "a key of Java's", "a token", "capital letters", "a dictionary", "password:",
+    "sasl_pass:", "no cluster", "a token's address", "a broker's address",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """What Ansible prints at -vvvv of one play with all cases, and the stored results."""
+    folder = tmp_path_factory.mktemp("misplaced")
+    stored = folder / "results.json"
+    module = {"cluster": "{{ cases[item][0] }}", "groups": ["billing"], "snapshot": str(folder / "s.json")}
+    rest = {
+        "source": CLUSTER, "destination": CLUSTER, "topics": ["orders"], "receipt": str(folder / "r.json"),
+        "replication_policy": {"source_alias": "src"}, "method": "rest",
+        "rest": {"url": "{{ url }}", "pasword": "{{ word }}"},
+    }  # fmt: skip
+    tasks = [
+        {"name": "Try", "streamshift.kafka.kafka_group_offsets": module, "register": "tried", "loop": PLAYED,
+         "ignore_errors": True},
+        {"name": "Ask", "streamshift.kafka.kafka_connect_offsets": rest, "register": "asked", "ignore_errors": True},
+        {"name": "Translate", "streamshift.kafka.kafka_offset_translate": {
+            "source": CLUSTER, "destination": "{{ cases['password:'][0] }}", "plan": str(folder / "p.json"),
+            "spark": {"master": "{{ master }}", "conf": {"spark.my.own": "{{ word }}"}},
+        }, "register": "translated", "ignore_errors": True},
+        {"name": "Store", "ansible.builtin.copy": {
+            "content": "{{ {'tried': tried, 'asked': asked, 'translated': translated} | to_json }}",
+            "dest": str(stored), "mode": "0600",
+        }},
+    ]  # fmt: skip
+    play = {"name": "Play", "hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}
+    (folder / "playbook.yml").write_text(json.dumps([play]))
+    variables = {
+        "cases": CASES, "word": f"{SECRET}-word", "url": f"http://user:{SECRET}@127.0.0.1:1/", "master": f"spark://u:{SECRET}@h:1",
+        "ansible_python_interpreter": sys.executable,
+    }  # fmt: skip
+    (folder / "variables.json").write_text(json.dumps(variables))
+    program = Path(sys.executable).parent / "ansible-playbook"
+    done = subprocess.run(
+        [program, folder / "playbook.yml", "-vvvv", "-e", f"@{folder / 'variables.json'}"],
+        cwd=ROOT,
+        env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert stored.exists(), done.stdout
+    return done.stdout, stored.read_text()
+
+
+def test_no_misplaced_secret_is_printed_or_stored(played):
+    printed, stored = played
+    shown = [line for line in printed.splitlines() if SECRET in line]
+    assert shown == []
+    assert SECRET not in stored
+
+
+def test_ansible_says_what_is_refused(played):
+    results = json.loads(played[1])
+    for name, result in zip(PLAYED, results["tried"]["results"], strict=True):
+        assert result["failed"] and CASES[name][1] in result["msg"]
+        assert result["invocation"]["module_args"]["groups"] == ["billing"]
+    assert "rest.pasword" in results["asked"]["msg"] and "destination.password" in results["translated"]["msg"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_misplaced_is_refused_by_its_name_and_not_shown(run_module, tmp_path, name):
+    cluster, said = CASES[name]
+    result = run_module(kafka_group_offsets, cluster=cluster, groups=["g"], snapshot=str(tmp_path / "s.json"))
+    assert result["failed"] and said in result["msg"]
+    assert SECRET not in json.dumps(result)
+
+
+def test_what_is_no_secret_is_shown(run_module, tmp_path):
+    cluster = {**SASL, "password": SECRET}
+    result = run_module(kafka_group_offsets, cluster=cluster, groups=["g"], snapshot=str(tmp_path / "s.json"))
+    found = result["invocation"]["module_args"]["cluster"]
+    assert {name: value for name, value in found.items() if name in cluster} == {**SASL, "password": "***"}
+
+
+def test_harmless_properties_are_shown_and_no_offset_is_masked(run_module, tmp_path):
+    properties = {"metadata.max.age.ms": 46, "client.rack": "eu-1a", "my.own": "46"}
+    cluster = {**CLUSTER, "client_config": properties, "request_timeout": 0.3}
+    result = run_module(kafka_group_offsets, cluster=cluster, groups=["g"], snapshot=str(tmp_path / "46.json"))
+    made = result["invocation"]["module_args"]
+    assert made["cluster"]["client_config"] == {**properties, "my.own": "***"}
+    assert made["snapshot"] == str(tmp_path / "46.json")
+
+
+def test_the_systems_log_holds_no_misplaced_secret(run_module, tmp_path, monkeypatch):
+    logged = []
+    monkeypatch.setattr(AnsibleModule, "log", lambda _self, msg, log_args=None: logged.append(f"{msg} {log_args}"))
+    for name in ("an unknown property", "Java's login module", "a token's address"):
+        run_module(kafka_group_offsets, cluster=CASES[name][0], groups=["g"], snapshot=str(tmp_path / "s.json"))
+    assert len(logged) == 3 and "snapshot" in logged[0]
+    assert not [line for line in logged if SECRET in line]
