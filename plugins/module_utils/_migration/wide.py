@@ -2,35 +2,43 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What the client could not settle by reading a little: Spark surveys the whole logs, once for all groups of a partition."""
+"""What the client could not settle by reading a little: Spark counts what follows an offset, or both whole logs.
+
+Either is done once for all groups of a partition.
+"""
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import FromTheEnd
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Anchor,
     Decision,
     Need,
     Policy,
     Question,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.survey import (
-    Survey,
-    count_tail,
-    decide_surveyed,
-    goes_on,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import Counted, decide_counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import surveying
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surveying import Asked
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import counting, tails
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.contents import (
+    Extent,
+    Pair,
+    layout_of,
+    read_contents,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.packing import Layout
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tails import Tail
 
 _Key = t.TypeVar("_Key")
 
@@ -56,7 +64,7 @@ def settle_wide(
     for key, case in cases.items():
         if not _is_open(decisions[key], policy):
             continue
-        size = _size(case, decisions[key], source, destination)
+        size = _pair(case, source, destination, decisions[key].offset).size
         if size > limit:
             answer[key] = _too_far(decisions[key], size, limit)
         else:
@@ -74,12 +82,16 @@ def _is_open(decision: Decision, policy: Policy) -> bool:
     return decision.reason is Reason.SEARCH_BUDGET_SPENT
 
 
-def _size(case: Case, decision: Decision, source: Side, destination: Side) -> int:
-    """How many offsets have to be read: of both logs where nothing is known, else of their tails."""
+def _pair(case: Case, source: Side, destination: Side, offset: int | None) -> Pair:
+    """What is read of both logs: all of them, or what is not consumed and what follows an offset for it."""
     here, there = source.logs[case.source].facts, destination.logs[case.destination].facts
-    if decision.offset is None:
-        return here.end - here.log_start + there.end - there.log_start
-    return here.end - case.committed + there.end - decision.offset
+    begin, copies_begin = here.log_start, there.log_start
+    if offset is not None:
+        begin, copies_begin = max(case.committed, begin), offset
+    return Pair(
+        (Extent(case.source, begin, max(here.end, begin), max(here.high_watermark, begin)),),
+        (Extent(case.destination, copies_begin, there.end),),
+    )
 
 
 def _too_far(decision: Decision, size: int, limit: int) -> Decision:
@@ -102,71 +114,110 @@ class _Wide:
     say: Say
 
     def decide(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
-        """Survey the whole logs where no offset was found, and elsewhere what follows it.
-
-        That mostly is what has still to be consumed at the source. Only where it is not just that, what was consumed is
-        read as well, if the limit allows it.
+        """Count what follows the offset, where one was found; where that does not prove it right, and elsewhere, both whole
+        logs, if the limit allows it.
         """
         tails = {key: case for key, case in cases.items() if decisions[key].offset is not None}
-        surveys = self._survey(cases, decisions, frozenset(cases) - frozenset(tails))
-        answer: dict[_Key, Decision] = {}
-        unknown: dict[_Key, Case] = {}
-        for key, case in tails.items():
-            if goes_on(surveys[key], decisions[key].offset or 0):
-                continue
-            here = self.source.logs[case.source].facts
-            size = _size(case, decisions[key], self.source, self.destination) + case.committed - here.log_start
-            if size > self.limit:
+        answer = self._by_tails(tails, decisions)
+        left: dict[_Key, Case] = {}
+        for key, case in cases.items():
+            size = _pair(case, self.source, self.destination, None).size
+            if key not in answer and size > self.limit:
                 answer[key] = _too_far(decisions[key], size, self.limit)
-            else:
-                unknown[key] = case
-        surveys |= self._survey(unknown, decisions, frozenset(unknown))
+            elif key not in answer:
+                left[key] = case
+        return answer | self._by_whole_logs(left)
+
+    def _by_tails(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
+        """The offsets that what follows them proves right: just what is unconsumed, but for what is still to come."""
+        keys, pairs = self._by_pair(cases, {key: decisions[key].offset for key in cases})
+        asked = [
+            tails.Asked(number, cases[key].committed, decisions[key].offset or 0)
+            for number, its in enumerate(keys)
+            for key in its
+        ]
+        if not asked:
+            return {}
+        layout = layout_of(pairs, timestamps=False)
+        with self._read(pairs, layout) as contents:
+            found = tails.count_tails(contents, layout, asked, without_headers=self.source.leave_headers_out)
+        by_key = dict(zip((key for its in keys for key in its), found, strict=True))
+        times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
+        for key, tail in by_key.items():
+            if tail.oldest is not None:
+                times[cases[key].destination].add(tail.oldest)
+        self.destination.look_up(times)
+        return {
+            key: _certified(decisions[key], tail)
+            for key, tail in by_key.items()
+            if not tail.others and self._nothing_before(cases[key], decisions[key].offset or 0, tail)
+        }
+
+    def _nothing_before(self, case: Case, offset: int, tail: Tail) -> bool:
+        """Does a time look-up say that what is missing after the offset is not before it either?"""
+        if tail.oldest is None:
+            return True
+        found = self.destination.logs[case.destination].lookups[tail.oldest]
+        return self.policy.with_timestamp and tail.oldest >= 0 and (found is None or found >= offset)
+
+    def _by_whole_logs(self, cases: t.Mapping[_Key, Case]) -> dict[_Key, Decision]:
+        """What counting says, for all groups of a partition at once."""
+        keys, pairs = self._by_pair(cases, dict.fromkeys(cases))
+        standings = [
+            counting.Standing(number, (committed,))
+            for number, its in enumerate(keys)
+            for committed in sorted({cases[key].committed for key in its})
+        ]
+        if not standings:
+            return {}
+        layout = layout_of(pairs, timestamps=self.policy.with_timestamp)
+        ends = [pair.destinations[0].end for pair in pairs]
+        with self._read(pairs, layout) as contents:
+            results = counting.count_wide(
+                contents, layout, standings, ends, without_headers=self.source.leave_headers_out
+            )
+        found = dict(zip(standings, map(_evidence, results), strict=True))
+        number_of = {key: number for number, its in enumerate(keys) for key in its}
 
         def rule(key: _Key, question: Question) -> Decision | Need:
-            if key in tails:
-                return count_tail(question, decisions[key], surveys[key])
-            return decide_surveyed(question, surveys[key])
+            return decide_counted(question, found[counting.Standing(number_of[key], (question.committed,))])
 
-        left = {key: case for key, case in cases.items() if key not in answer}
-        return answer | answer_all(left, self.source, self.destination, self.policy, rule)
+        return answer_all(cases, self.source, self.destination, self.policy, rule)
 
-    def _survey(
-        self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision], whole: t.Collection[_Key]
-    ) -> dict[_Key, Survey]:
-        """The survey that serves each case: one for all cases of a pair that need as much of the logs.
-
-        That is the destination from a decision's offset on, and the source from the committed one on, or for the whole
-        cases from its start.
-        """
-        of: dict[tuple[TopicPartition, TopicPartition, bool, bool], list[_Key]] = collections.defaultdict(list)
+    def _by_pair(
+        self, cases: t.Mapping[_Key, Case], offsets: t.Mapping[_Key, int | None]
+    ) -> tuple[list[list[_Key]], list[Pair]]:
+        """The cases of each pair of partitions, and what is read for all of them together."""
+        keys: dict[tuple[TopicPartition, TopicPartition], list[_Key]] = collections.defaultdict(list)
         for key, case in cases.items():
-            of[case.source, case.destination, decisions[key].offset is None, key in whole].append(key)
-        if not of:
-            return {}
-        asked: list[Asked] = []
-        for (source, destination, searched, from_start), keys in of.items():
-            here, there = self.source.logs[source].facts, self.destination.logs[destination].facts
-            commits = tuple(sorted({cases[key].committed for key in keys}))
-            begins = () if searched else tuple(sorted({decisions[key].offset or 0 for key in keys}))
-            asked.append(
-                Asked(
-                    source,
-                    destination,
-                    (here.log_start if from_start else max(commits[0], here.log_start), here.end),
-                    (begins[0] if begins else there.log_start, there.end),
-                    commits,
-                    begins,
-                )
-            )
-        size = sum(end - start for each in asked for start, end in (each.source_span, each.destination_span))
-        self.say(f"comparing up to {counted(size, 'record')} of {counted(len(asked), 'partition')} with Spark")
-        surveys = surveying.survey(
-            self.spark,
-            self.source.connection,
-            self.destination.connection,
-            asked,
-            self.source.parts,
-            timestamps=self.policy.with_timestamp,
-            headers=self.source.leave_headers_out,
-        )
-        return {key: made for keys, made in zip(of.values(), surveys, strict=True) for key in keys}
+            keys[case.source, case.destination].append(key)
+        pairs = []
+        for its in keys.values():
+            each = [_pair(cases[key], self.source, self.destination, offsets[key]) for key in its]
+            # The ends are the same for all of them, and the lowest beginning is the first.
+            pairs.append(Pair(min(pair.sources for pair in each), min(pair.destinations for pair in each)))
+        return list(keys.values()), pairs
+
+    def _read(self, pairs: t.Sequence[Pair], layout: Layout) -> contextlib.AbstractContextManager[DataFrame]:
+        size = sum(pair.size for pair in pairs)
+        self.say(f"comparing up to {counted(size, 'record')} of {counted(len(pairs), 'partition')} with Spark")
+        here, there = self.source.connection, self.destination.connection
+        return kept(read_contents(self.spark, here, there, pairs, layout, self.source.parts))
+
+
+def _certified(decision: Decision, tail: Tail) -> Decision:
+    return Decision.exact(
+        FromTheEnd(tail.unconsumed, tail.missing, missing_are_not_before=True, repeated=0),
+        decision.offset or 0,
+        before=decision.before,
+        after=decision.after,
+        matched_by=decision.matched_by,
+    )
+
+
+def _evidence(result: counting.Counted) -> Counted:
+    before, after = (
+        None if copy is None else Anchor(copy.source_offset, copy.destination_offset, copy.fingerprint)
+        for copy in (result.last_consumed[0], result.first_wanted[0])
+    )
+    return Counted(result.answers[0], result.matching, before, after)

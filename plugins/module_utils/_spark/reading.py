@@ -19,8 +19,7 @@ if t.TYPE_CHECKING:
     import pyarrow
 
 
-# What can be told of a record, and Spark's types. bare is the fingerprint without the headers; rank is how many records of
-# its range come before it.
+# What can be told of a record, and Spark's types. bare is the fingerprint without the headers.
 TYPES = {
     "range": "int",
     "topic": "string",
@@ -30,7 +29,6 @@ TYPES = {
     "log_append_time": "boolean",
     "fingerprint": "binary",
     "bare": "binary",
-    "rank": "bigint",
 }
 
 
@@ -83,13 +81,6 @@ def _stamped(rows: Rows) -> pyarrow.Array:
     return _repeated(rows, lambda run: run.log_append_time).cast(pa.bool_())
 
 
-def _ranks(rows: Rows) -> pyarrow.Array:
-    ranks = array.array("q")
-    for run in rows.runs:
-        ranks.extend(range(run.rank, run.rank + run.length))
-    return _long(ranks)
-
-
 def _repeated(rows: Rows, value: t.Callable[[Run], int]) -> pyarrow.Array:
     """A column of 32 bits with a run's value for each of its records."""
     import pyarrow as pa
@@ -123,5 +114,4 @@ _COLUMNS: dict[str, t.Callable[[Rows], pyarrow.Array]] = {
     "log_append_time": _stamped,
     "fingerprint": lambda rows: _digests(rows.fingerprints),
     "bare": lambda rows: _digests(rows.bare),
-    "rank": _ranks,
 }

@@ -28,7 +28,7 @@ def test_results_are_the_same_on_every_machine(spark):
     assert spark.conf.get(CORES) == "2"
 
 
-@pytest.mark.parametrize("columns", [tuple(TYPES), ("offset",), ("rank", "bare", "range")])
+@pytest.mark.parametrize("columns", [tuple(TYPES), ("offset",), ("bare", "range")])
 def test_a_batch_is_what_the_schema_says(spark, columns):
     one, two = (Piece(number, TopicPartition(topic, 5), 0, 99) for number, topic in ((3, "orders"), (4, "bills")))
     digests = [bytes([number]) * 16 for number in range(5)]
@@ -48,7 +48,6 @@ def test_a_batch_is_what_the_schema_says(spark, columns):
         "log_append_time": [False, False, True, True, False],
         "fingerprint": digests,
         "bare": bares,
-        "rank": [7, 8, 0, 1, 9],
     }
     expected = {column: every[column] for column in columns}
     assert batch.to_pydict() == expected

@@ -1,0 +1,240 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What runs on Spark's workers: records packed for a shuffle by content, and the records of one task in groups of equal content.
+
+A record takes 48 bytes, six columns of 64 bits. Spark moves chunks of records, never single ones: that saves most of the time
+which the exchange of rows between Java and Python takes.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+if t.TYPE_CHECKING:
+    import numpy
+    import pyarrow
+
+    Column: t.TypeAlias = "numpy.ndarray[t.Any, numpy.dtype[numpy.int64]]"
+    Words: t.TypeAlias = "numpy.ndarray[t.Any, numpy.dtype[numpy.uint64]]"
+    Flags: t.TypeAlias = "numpy.ndarray[t.Any, numpy.dtype[numpy.bool_]]"
+
+SCHEMA = "bucket int, copies boolean, records binary"
+SCANNED = ("range", "offset", "timestamp", "log_append_time", "fingerprint", "bare")  # what pack() takes
+_COLUMNS = 6
+_FLUSHED = 200_000  # records, some 10 MB, before they are dealt out to the buckets
+_MIX = 0x9E3779B97F4A7C15  # an odd number whose multiples are far apart: 2^64 divided by the golden ratio
+
+
+class Axis(t.NamedTuple):
+    """The logs of some partitions of one cluster, end to end, so that a place in any of them is one number.
+
+    starts: the first offset of each log, as of when the axis was made. A place is number * step + offset - start, where number
+    is the partition's, and step leaves room for every log to grow. Places are ordered by partition and offset.
+    """
+
+    starts: tuple[int, ...]
+
+    @property
+    def step(self) -> int:
+        return (1 << 62) // max(1, len(self.starts))
+
+    def place(self, number: int, offset: int) -> int:
+        """The place of an offset of the partition with this number; offsets outside of the log's room count as its edges."""
+        return number * self.step + min(max(0, offset - self.starts[number]), self.step - 1)
+
+    def at(self, place: int) -> tuple[int, int]:
+        """The number of the partition and the offset."""
+        number, distance = divmod(place, self.step)
+        return number, self.starts[number] + distance
+
+
+class Layout(t.NamedTuple):
+    """What is compared with what. Travels to the workers.
+
+    A pair is a set of source partitions and the set of destination partitions that hold their copies. Every number of an axis
+    belongs to one pair: source_pairs and destination_pairs say to which. A partition that is in two pairs has two numbers.
+    timestamps: whether times are compared at all.
+    """
+
+    source: Axis
+    destination: Axis
+    source_pairs: tuple[int, ...]
+    destination_pairs: tuple[int, ...]
+    timestamps: bool = True
+
+
+class Records(t.NamedTuple):
+    """Records of both clusters, those of the source first; in no other order.
+
+    columns, 6 x n: the two halves of the fingerprint, those of the fingerprint without headers, the place on the cluster's axis,
+    and twice the timestamp (milliseconds, -1 for none), plus 1 where the broker has stamped the record. sources: how many are
+    of the source. pairs: the pair of each.
+    """
+
+    columns: Column
+    sources: int
+    pairs: Column
+
+    @property
+    def places(self) -> Column:
+        values: Column = self.columns[4]
+        return values
+
+    @property
+    def times(self) -> Column:
+        values: Column = self.columns[5] >> 1
+        return values
+
+    @property
+    def stamped(self) -> Flags:
+        """Which times are the broker's."""
+        flags: Flags = (self.columns[5] & 1).astype(bool)
+        return flags
+
+    @property
+    def with_headers(self) -> Flags:
+        flags: Flags = (self.columns[0] != self.columns[2]) | (self.columns[1] != self.columns[3])
+        return flags
+
+    def fingerprint(self, row: int, headers: bool) -> bytes:
+        """16 bytes, as _records.fingerprint makes them."""
+        begin = 0 if headers else 2
+        return self.columns[begin : begin + 2, row].tobytes()
+
+
+class Grouped(t.NamedTuple):
+    """The contents of some records. order: the rows of Records by content, the source's first within each.
+
+    starts: where each content begins in this order. sources, copies: how many rows each has of either side.
+    """
+
+    order: Column
+    starts: Column
+    sources: Column
+    copies: Column
+
+    def rows(self, content: int) -> tuple[Column, Column]:
+        """The rows of Records that a content has at the source, and at the destination."""
+        begin = self.starts[content]
+        middle = begin + self.sources[content]
+        return self.order[begin:middle], self.order[middle : middle + self.copies[content]]
+
+
+def pack(
+    batches: t.Iterable[pyarrow.RecordBatch],
+    axis: Axis,
+    pairs: t.Sequence[int],
+    numbers: t.Sequence[int],
+    buckets: int,
+    copies: bool,
+) -> t.Iterator[pyarrow.RecordBatch]:
+    """Chunks (SCHEMA) of scanned records (SCANNED). Equal records of a pair go into the same one of the buckets.
+
+    numbers: the number on the axis of each range that was scanned. pairs: the pair of each number. copies: whether these are
+    records of the destination.
+    """
+    import numpy as np
+
+    of = np.array(numbers, np.int64)
+    pair_of = np.array(pairs, np.int64)
+    starts = np.array(axis.starts, np.int64)
+    waiting: list[Column] = []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        number = of[_values(batch.column(0), np.int32)]
+        columns = np.empty((_COLUMNS, batch.num_rows), np.int64)
+        columns[0:2], columns[2:4] = _halves(batch.column(4)), _halves(batch.column(5))
+        columns[4] = number * axis.step + _values(batch.column(1), np.int64) - starts[number]
+        columns[5] = 2 * _values(batch.column(2), np.int64) + np.asarray(batch.column(3))
+        waiting.append(columns)
+        if sum(part.shape[1] for part in waiting) >= _FLUSHED:
+            yield _dealt(np.concatenate(waiting, axis=1), axis, pair_of, buckets, copies)
+            waiting = []
+    if waiting:
+        yield _dealt(np.concatenate(waiting, axis=1), axis, pair_of, buckets, copies)
+
+
+def unpack(batches: t.Iterable[pyarrow.RecordBatch], layout: Layout) -> Records:
+    """All records of a task's chunks."""
+    import numpy as np
+
+    chunks: tuple[list[Column], list[Column]] = ([], [])
+    for batch in batches:
+        for copies, content in zip(batch.column(1).to_pylist(), batch.column(2).to_pylist(), strict=True):
+            chunks[copies].append(np.frombuffer(content, np.int64).reshape(_COLUMNS, -1))
+    empty = np.empty((_COLUMNS, 0), np.int64)
+    columns = np.concatenate([empty, *chunks[False], *chunks[True]], axis=1)
+    sources = sum(part.shape[1] for part in chunks[False])
+    pairs = np.empty(columns.shape[1], np.int64)
+    for begin, end, axis, of in (
+        (0, sources, layout.source, layout.source_pairs),
+        (sources, len(pairs), layout.destination, layout.destination_pairs),
+    ):
+        pairs[begin:end] = np.array(of, np.int64)[columns[4, begin:end] // axis.step]
+    return Records(columns, sources, pairs)
+
+
+def grouped(records: Records, headers: Flags) -> Grouped:
+    """Group records by pair and content. headers: for each pair, whether headers are compared."""
+    import numpy as np
+
+    rows = records.columns.shape[1]
+    with_headers = headers[records.pairs] if len(headers) else np.zeros(rows, bool)
+    high = np.where(with_headers, records.columns[0], records.columns[2]).view(np.uint64) ^ _mixed(records.pairs)
+    low = np.where(with_headers, records.columns[1], records.columns[3]).view(np.uint64)
+    order = np.lexsort((low, high))  # stable: the source's rows stay first
+    high, low = high[order], low[order]
+    begins = np.ones(rows, bool)
+    begins[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+    starts = np.flatnonzero(begins)
+    sizes = np.diff(starts, append=rows)
+    sources = np.add.reduceat((order < records.sources).astype(np.int64), starts) if rows else sizes
+    return Grouped(order, starts, sources, sizes - sources)
+
+
+def _dealt(columns: Column, axis: Axis, pair_of: Column, buckets: int, copies: bool) -> pyarrow.RecordBatch:
+    """Records as one chunk for each bucket that has some. Dealt by what is without headers, which equal records share."""
+    import numpy as np
+    import pyarrow as pa
+
+    mixed = columns[3].view(np.uint64) ^ _mixed(pair_of[columns[4] // axis.step])
+    bucket = (mixed % np.uint64(buckets)).astype(np.int64)
+    order = np.argsort(bucket, kind="stable")
+    columns, bucket = columns[:, order], bucket[order]
+    numbers, begins = np.unique(bucket, return_index=True)
+    parts = np.split(columns, begins[1:], axis=1)
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(numbers.tolist(), pa.int32()),
+            pa.array([copies] * len(numbers), pa.bool_()),
+            pa.array([part.tobytes() for part in parts], pa.binary()),
+        ],
+        ["bucket", "copies", "records"],
+    )
+
+
+def _mixed(pairs: Column) -> Words:
+    """A number for each pair by which equal contents of different pairs become different."""
+    import numpy as np
+
+    return pairs.astype(np.uint64) * np.uint64(_MIX)
+
+
+def _values(column: pyarrow.Array, dtype: type[t.Any]) -> t.Any:
+    """The memory of a column of fixed width without nulls."""
+    import numpy as np
+
+    size = np.dtype(dtype).itemsize
+    return np.frombuffer(column.buffers()[1], dtype, len(column), column.offset * size)
+
+
+def _halves(column: pyarrow.Array) -> Column:
+    """The two halves of binary values of 16 bytes, 2 x n."""
+    import numpy as np
+    import pyarrow as pa
+
+    fixed = column.cast(pa.binary(16))
+    return np.frombuffer(fixed.buffers()[1], np.int64, 2 * len(fixed), 16 * fixed.offset).reshape(-1, 2).T
