@@ -46,7 +46,7 @@ options:
     type: path
   verify:
     description:
-      - How the result is going to be proved. V(records) needs what O(spark) says, and what is missing is a problem.
+      - How the offsets are going to be verified. V(records) needs what O(spark) says, and what is missing is a problem.
     type: str
     choices: [records, anchors, none]
     default: none

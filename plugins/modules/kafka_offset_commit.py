@@ -46,9 +46,15 @@ options:
       - Path of the receipt file. Its directory must exist. Keep it - it is the only way back.
     type: path
     required: true
+  report:
+    description:
+      - Path of the report file that M(streamshift.kafka.kafka_offset_verify) has written of O(plan). An entry to which it
+        objects counts as blocked, with the reason C(verification_failed), under O(on_blocked).
+      - A report of another plan is refused. So is a report of an earlier state of the plan file.
+    type: path
   on_blocked:
     description:
-      - What to do when entries of the plan are blocked.
+      - What to do when entries of the plan are blocked, or when O(report) objects to them.
       - V(fail) writes nothing at all, V(skip_group) leaves out the groups concerned, V(skip_partition) only the entries.
     type: str
     choices: [fail, skip_group, skip_partition]
@@ -82,6 +88,7 @@ options:
     default: 5
 seealso:
   - module: streamshift.kafka.kafka_offset_translate
+  - module: streamshift.kafka.kafka_offset_verify
 """
 
 EXAMPLES = r"""
@@ -90,6 +97,14 @@ EXAMPLES = r"""
     cluster: "{{ kafka_cluster }}"
     plan: "{{ inventory_dir }}/plan.json"
     receipt: "{{ inventory_dir }}/receipt.json"
+
+- name: Set the groups, but for what the verification objects to
+  streamshift.kafka.kafka_offset_commit:
+    cluster: "{{ kafka_cluster }}"
+    plan: "{{ inventory_dir }}/plan.json"
+    receipt: "{{ inventory_dir }}/receipt.json"
+    report: "{{ inventory_dir }}/report.json"
+    on_blocked: skip_group
 
 - name: Take it back
   streamshift.kafka.kafka_offset_commit:
@@ -161,7 +176,8 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
@@ -194,6 +210,7 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
                 policies,
                 writer,
                 snapshot.read(taken, params["snapshot"]) if taken else None,
+                _objections(params),
             )
         else:
             text = files.read_required(path, "receipt", "a migration")
@@ -223,6 +240,23 @@ def commit(module: AnsibleModule) -> dict[str, t.Any]:
     }
 
 
+def _objections(params: dict[str, t.Any]) -> dict[receipt.Key, str]:
+    """What the report objects to. Raises Refused when it is about another plan."""
+    path = params["report"]
+    if path is None:
+        return {}
+    found = report.objections(files.read_required(path, "report", "kafka_offset_verify"), path)
+    digest = files.file_digest(params["plan"])
+    if found.plan != digest:
+        about = "no plan" if found.plan is None else f"a plan with the digest {found.plan}"
+        raise Refused(
+            f"the report {path} is about {about}, and {params['plan']} has the digest {digest}",
+            why="the plan has changed since it was verified, or another one was verified",
+            remedy="verify this plan with kafka_offset_verify",
+        )
+    return found.lines
+
+
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
@@ -231,6 +265,7 @@ def main() -> None:
             "plan": {"type": "path"},
             "snapshot": {"type": "path"},
             "receipt": {"type": "path", "required": True},
+            "report": {"type": "path"},
             "on_blocked": {"type": "str", "choices": ["fail", "skip_group", "skip_partition"], "default": "fail"},
             "on_rewind": {"type": "str", "choices": ["fail", "keep", "rewind"], "default": "fail"},
             "on_advance": {"type": "str", "choices": ["advance", "keep", "fail"], "default": "advance"},

@@ -151,6 +151,6 @@ def test_a_proof_is_the_same_to_the_byte_where_an_archive_brings_what_workers_la
     prove("here", LOCAL)
     monkeypatch.setattr(sys, "executable", bare_python)  # what workers would run without the archive
     prove("there", {"master": cluster.url, "conf": QUICK, "archives": [archive]})
-    assert (said[0]["problems"], said[0]["proved"]) == ([], len(COMMITS) * 4)
+    assert (said[0]["problems"], said[0]["verified"]) == ([], len(COMMITS) * 4)
     assert said[0] == said[1]
     assert reports[0] == reports[1]

@@ -34,38 +34,152 @@ Time = int | None
 class Tally(t.NamedTuple):
     """Copies that are counted together, for one committed offset.
 
-    copies: their offsets, ascending. wanted: how many unconsumed source records they may stand for. consumed: how many
-    consumed ones. is_copy: whether they are taken for copies of consumed records where the offset is placed. missing: how many
-    consumed records have to be there before one of the copies is surely an unconsumed one.
+    copies: their offsets, ascending. wanted, consumed: how many unconsumed and how many consumed source records they may stand for.
     """
 
     copies: t.Sequence[int]
     wanted: int
     consumed: int
-    is_copy: bool
-    missing: int
 
     @property
-    def need(self) -> int:
-        """How many of the copies have to follow the offset."""
-        return min(self.wanted, len(self.copies))
+    def first_wanted(self) -> int | None:
+        """The largest offset from which on as many copies follow as are wanted; None where none has to follow."""
+        need = min(self.wanted, len(self.copies))
+        return self.copies[-need] if need else None
+
+    def last_consumed(self, limit: int) -> int | None:
+        """The offset of the last copy before the limit that may stand for a consumed record."""
+        return _last_before(self.copies, limit) if self.consumed else None
 
     @property
     def surely_unconsumed(self) -> bool:
         """Is one of the copies certainly an unconsumed record?"""
-        return self.wanted > 0 and len(self.copies) > self.missing
-
-    def from_on(self, offset: int) -> int:
-        """How many of the copies stand at this offset or after it."""
-        return len(self.copies) - bisect.bisect_left(self.copies, offset)
+        return self.wanted > 0 and len(self.copies) > self.consumed
 
     def skipped(self, offset: int) -> int:
         """How many unconsumed records a group that starts at this offset misses."""
-        return max(0, self.need - self.from_on(offset))
+        return max(0, min(self.wanted, len(self.copies)) - _from_on(self.copies, offset))
 
     def repeated(self, offset: int) -> int:
-        """How many consumed records a group that starts at this offset reads again, at most."""
-        return max(0, self.from_on(offset) - self.wanted) if self.consumed else 0
+        """How many consumed records a group that starts at this offset reads again, at most.
+
+        Where copies are missing, nobody knows of which side: as many more of those that follow may be consumed ones.
+        """
+        if not self.consumed:
+            return 0
+        missing = max(0, self.consumed + self.wanted - len(self.copies)) if self.wanted else 0
+        following = _from_on(self.copies, offset)
+        return min(following, max(0, following + missing - self.wanted))
+
+    @property
+    def absent(self) -> int:
+        """How many unconsumed records have no copy."""
+        return max(0, self.wanted - len(self.copies))
+
+    def comes_before(self, offset: int) -> bool:
+        """Is one of the copies before this offset?"""
+        return bool(self.copies) and self.copies[0] < offset
+
+
+class Mixed:
+    """The same for a content whose copies have different kinds of times: the source's own, stamped ones, others.
+
+    An own-time copy stands for a record of its time, and one with another time for those that are not there with their own. So
+    does a stamped one, but where the content is on one side of the committed offset only: there it stands for any of them.
+    """
+
+    def __init__(
+        self, consumed: t.Mapping[int, int], unconsumed: t.Mapping[int, int], copies: t.Sequence[tuple[int, Time]]
+    ) -> None:
+        self._consumed, self._unconsumed = consumed, unconsumed
+        self._own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
+        self._stamped: list[int] = []
+        self._other: list[int] = []
+        for offset, time in copies:
+            (self._stamped if time is None else self._own.get(time, self._other)).append(offset)
+        self._offsets = [offset for offset, _time in copies]
+        self.consumed, self.wanted = sum(consumed.values()), sum(unconsumed.values())
+        if self.consumed and self.wanted:
+            self._stamped, self._other = [], sorted([*self._stamped, *self._other])
+        self._consumed_missing = self._lacking(consumed, self._offsets[0])
+        self._wanted_missing = self._lacking(unconsumed, self._offsets[0])
+
+    def _lacking(self, wanted: t.Mapping[int, int], offset: int) -> int:
+        """How many of these have no copy with their own time from this offset on."""
+        return sum(max(0, number - _from_on(self._own[time], offset)) for time, number in wanted.items())
+
+    def _there(self, offset: int) -> int:
+        """For how many of the unconsumed records a copy follows."""
+        lacking = self._lacking(self._unconsumed, offset)
+        return self.wanted - lacking + min(lacking, _from_on(self._stamped, offset))
+
+    @property
+    def first_wanted(self) -> int | None:
+        """As Tally.first_wanted."""
+        everything = self._there(self._offsets[0])
+        if not everything and not self._others_needed:
+            return None
+        return next(offset for offset in reversed(self._offsets) if not self.skipped(offset))
+
+    @property
+    def _others_needed(self) -> int:
+        return min(self._wanted_missing, len(self._other))
+
+    def last_consumed(self, limit: int) -> int | None:
+        """As Tally.last_consumed."""
+        lists = [self._own[time] for time, number in self._consumed.items() if number]
+        if self.consumed:
+            lists.append(self._stamped)
+        if self._consumed_missing:
+            lists.append(self._other)
+        return max((last for its in lists if (last := _last_before(its, limit)) is not None), default=None)
+
+    @property
+    def surely_unconsumed(self) -> bool:
+        """As Tally.surely_unconsumed."""
+        return any(
+            number and len(self._own[time]) > self._consumed.get(time, 0) for time, number in self._unconsumed.items()
+        ) or (self._wanted_missing > 0 and len(self._stamped) + len(self._other) > self._consumed_missing)
+
+    def skipped(self, offset: int) -> int:
+        """As Tally.skipped."""
+        others = max(0, self._others_needed - _from_on(self._other, offset))
+        return self._there(self._offsets[0]) - self._there(offset) + others
+
+    def repeated(self, offset: int) -> int:
+        """As Tally.repeated."""
+        if not self.consumed:
+            return 0
+        own = sum(
+            max(0, _from_on(self._own[time], offset) - self._unconsumed.get(time, 0))
+            for time, number in self._consumed.items()
+            if number
+        )
+        stamped = max(0, _from_on(self._stamped, offset) - self._lacking(self._unconsumed, offset))
+        other = max(0, _from_on(self._other, offset) - self._wanted_missing)
+        missing = max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0
+        return min(_from_on(self._offsets, offset), own + stamped + other + missing)
+
+    @property
+    def absent(self) -> int:
+        """As Tally.absent."""
+        return max(0, self.wanted - self._there(self._offsets[0]) - self._others_needed)
+
+    def comes_before(self, offset: int) -> bool:
+        """As Tally.comes_before."""
+        return self._offsets[0] < offset
+
+
+Count = Tally | Mixed  # both answer the same questions
+
+
+def _from_on(offsets: t.Sequence[int], offset: int) -> int:
+    return len(offsets) - bisect.bisect_left(offsets, offset)
+
+
+def _last_before(offsets: t.Sequence[int], limit: int) -> int | None:
+    at = bisect.bisect_left(offsets, limit)
+    return offsets[at - 1] if at else None
 
 
 class Answer(t.NamedTuple):
@@ -74,7 +188,9 @@ class Answer(t.NamedTuple):
     repeats: how many consumed records come again at most; equal: how many of them have a content that is unconsumed as well.
     again: whether one of them has another copy before the offset. arrived: whether the replication tool has come as far as the
     group; if not, what it still has to bring may stand before any of this. last_consumed and first_wanted: the offsets of the
-    two copies that the offset was placed between; None where there is none.
+    two copies that the offset was placed between; None where there is none. recopied: whether copies of unconsumed records
+    stand before the offset, which come once more after it. last_at_source and next_at_source: the source offsets of the last
+    consumed and of the first unconsumed record; None where the source has none.
     """
 
     offset: int
@@ -84,6 +200,9 @@ class Answer(t.NamedTuple):
     arrived: bool
     last_consumed: int | None
     first_wanted: int | None
+    recopied: bool
+    last_at_source: int | None
+    next_at_source: int | None
 
 
 class Judgement(t.NamedTuple):
@@ -104,7 +223,7 @@ class Content:
     source: t.Sequence[tuple[int, int]]
     copies: t.Sequence[tuple[int, Time]]
 
-    def tallies(self, committed: int) -> list[Tally]:
+    def tallies(self, committed: int) -> list[Count]:
         """What is counted together, for a group that has consumed what lies before the committed offset."""
         at = bisect.bisect_left(self.source, committed, key=_offset)
         return tallies(
@@ -131,34 +250,24 @@ class Content:
 
 
 def tallies(
-    consumed: collections.Counter[int], unconsumed: collections.Counter[int], copies: t.Sequence[tuple[int, Time]]
-) -> list[Tally]:
-    """The tallies of one content, from the times of its consumed and unconsumed source records and from its copies."""
-    times = collections.Counter(time for _offset, time in copies)
-    known = consumed.keys() | unconsumed.keys()
-    on_one_side = bool(consumed) != bool(unconsumed)
-    one: list[int] = []
-    rest: list[int] = []
-    own: dict[int, list[int]] = collections.defaultdict(list)
+    consumed: t.Mapping[int, int], unconsumed: t.Mapping[int, int], copies: t.Sequence[tuple[int, Time]]
+) -> list[Count]:
+    """The tallies of one content, from how many consumed and unconsumed source records have which time, and from its copies.
+
+    copies: (offset, time) by offset; a time is None where the broker has stamped it.
+    """
+    if not copies:
+        return [Tally([], sum(unconsumed.values()), sum(consumed.values()))]
+    known = {*consumed, *unconsumed}
+    kinds = {_kind(time, known) for _offset, time in copies}
+    if len(kinds) > 1:
+        return [Mixed(consumed, unconsumed, copies)]
+    if kinds != {_OWN}:
+        return [Tally([offset for offset, _time in copies], sum(unconsumed.values()), sum(consumed.values()))]
+    own: dict[Time, list[int]] = {time: [] for time in known}
     for offset, time in copies:
-        if on_one_side and times[None] and (time is None or time in known):
-            one.append(offset)
-        elif time is not None and time in known:
-            own[time].append(offset)
-        else:
-            rest.append(offset)
-    all_consumed, all_unconsumed = consumed.total(), unconsumed.total()
-    result = [
-        Tally(places, unconsumed[time], consumed[time], consumed[time] > 0, consumed[time])
-        for time, places in own.items()
-    ]
-    if one:
-        result.append(Tally(one, all_unconsumed, all_consumed, all_consumed > 0, all_consumed))
-    if rest:
-        lacking = sum(max(0, number - times[time]) for time, number in consumed.items())
-        wanted = sum(max(0, number - times[time]) for time, number in unconsumed.items())
-        result.append(Tally(rest, wanted, all_consumed, lacking > 0, lacking))
-    return result
+        own[time].append(offset)
+    return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0)) for time, places in own.items()]
 
 
 class Logs:
@@ -179,7 +288,7 @@ class Logs:
         start: int,
         end: int,
     ) -> None:
-        self.start, self.end = start, end
+        self.start, self.end, self._name = start, end, name
         originals: dict[Name, list[tuple[int, int]]] = collections.defaultdict(list)
         offsets: list[int] = []
         for record in source:
@@ -222,9 +331,9 @@ class Logs:
         self._pair_copies = sorted(copy for _offset, copy in pairs)
         self._copy_of = dict(pairs)
 
-    def _tallies(self, committed: int) -> list[Tally]:
+    def _tallies(self, committed: int) -> list[Count]:
         """Those of the contents that occur more than once on a side."""
-        result = [_plain(offsets, copies, committed) for offsets, copies in self._plain]
+        result: list[Count] = [_plain(offsets, copies, committed) for offsets, copies in self._plain]
         for content in self._mixed:
             result += content.tallies(committed)
         return result
@@ -233,32 +342,29 @@ class Logs:
         """Where a group belongs that has consumed everything before the committed offset."""
         some = self._tallies(committed)
         at = bisect.bisect_left(self._pair_sources, committed)
-        firsts = [tally.copies[-tally.need] for tally in some if tally.need]
+        firsts = [first for count in some if (first := count.first_wanted) is not None]
         if at < len(self._lowest):
             firsts.append(self._lowest[at])
         limit = min(firsts, default=self.end)
         # Of the pairs, every copy before the limit is consumed.
-        before = bisect.bisect_left(self._pair_copies, limit)
-        lasts = [self._pair_copies[before - 1]] if before else []
-        for tally in some:
-            if tally.is_copy and (index := bisect.bisect_left(tally.copies, limit)):
-                lasts.append(tally.copies[index - 1])
-        last = max(lasts, default=None)
+        lasts = [_last_before(self._pair_copies, limit), *(count.last_consumed(limit) for count in some)]
+        last = max((each for each in lasts if each is not None), default=None)
         offset = self.start if last is None else last + 1
-        twice = [tally for tally in some if tally.repeated(offset)]
-        again = any(tally.from_on(offset) < len(tally.copies) for tally in twice if not tally.wanted)
-        equal = sum(tally.repeated(offset) for tally in twice if tally.wanted)
-        arrived = (
-            self._has_arrived(committed) or at < len(self._lowest) or any(tally.surely_unconsumed for tally in some)
-        )
+        twice = [count for count in some if count.repeated(offset)]
+        equal = sum(count.repeated(offset) for count in twice if count.wanted)
+        following = bisect.bisect_left(self._sources, committed)
+        surely = at < len(self._lowest) or any(count.surely_unconsumed for count in some)
         return Answer(
             offset,
-            self._pairs_repeated(committed, offset) + sum(tally.repeated(offset) for tally in twice),
+            self._pairs_repeated(committed, offset) + sum(count.repeated(offset) for count in twice),
             equal,
-            again,
-            arrived,
+            any(count.comes_before(offset) for count in twice if not count.wanted),
+            surely or self._has_arrived(following),
             last,
             limit if firsts else None,
+            any(count.wanted > 0 and not count.consumed and count.comes_before(offset) for count in some),
+            self._sources[following - 1] if following else None,
+            self._sources[following] if following < len(self._sources) else None,
         )
 
     def judge(self, committed: int, offset: int) -> Judgement:
@@ -268,9 +374,9 @@ class Logs:
         lost = sum(1 for source in self._pair_sources[at:] if self._copy_of[source] < offset)
         lonely = len(self._lonely) - bisect.bisect_left(self._lonely, committed)
         return Judgement(
-            lost + sum(tally.skipped(offset) for tally in some),
-            self._pairs_repeated(committed, offset) + sum(tally.repeated(offset) for tally in some),
-            lonely + sum(max(0, tally.wanted - len(tally.copies)) for tally in some),
+            lost + sum(count.skipped(offset) for count in some),
+            self._pairs_repeated(committed, offset) + sum(count.repeated(offset) for count in some),
+            lonely + sum(count.absent for count in some),
         )
 
     def _pairs_repeated(self, committed: int, offset: int) -> int:
@@ -280,10 +386,18 @@ class Logs:
         following = len(self._pair_copies) - bisect.bisect_left(self._pair_copies, offset)
         return following - (len(self._pair_sources) - at)
 
-    def _has_arrived(self, committed: int) -> bool:
-        """Is the last consumed record at the destination? Nothing consumed is always there."""
-        at = bisect.bisect_left(self._sources, committed)
-        return not at or self._contents[self._names[self._sources[at - 1]]].has_arrived(committed)
+    def _has_arrived(self, consumed: int) -> bool:
+        """Is the last of so many consumed records at the destination? Nothing consumed is always there."""
+        if not consumed:
+            return True
+        last = self._sources[consumed - 1]
+        return self._contents[self._names[last]].has_arrived(last + 1)
+
+    def origin(self, copy: Record, committed: int, *, consumed: bool) -> int:
+        """The source offset that a copy comes from: the last consumed one that it may be, or the first unconsumed one."""
+        places = self._contents[self._name(copy)].source
+        at = bisect.bisect_left(places, committed, key=_offset)
+        return places[at - 1 if consumed else at][0]
 
 
 _offset = operator.itemgetter(0)
@@ -291,7 +405,7 @@ _offset = operator.itemgetter(0)
 
 def _plain(offsets: list[int], copies: list[int], committed: int) -> Tally:
     consumed = bisect.bisect_left(offsets, committed)
-    return Tally(copies, len(offsets) - consumed, consumed, consumed > 0, consumed)
+    return Tally(copies, len(offsets) - consumed, consumed)
 
 
 def _separable(content: Content) -> list[tuple[list[int], list[int]]] | None:

@@ -28,7 +28,7 @@ def finding(claim: Claim, counts: Counts, windows: Windows, matched_by: tuple[st
         counts.skipped,
         counts.absent,
         counts.to_come,
-        counts.repeated,
+        counts.repeated + counts.pending,
         counts.copied_again,
         counts.foreign,
         _first_difference(counts),
@@ -61,21 +61,13 @@ def _problems(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool
             f"{_records(counts.absent, 'unconsumed')} not at the destination, though later ones are: "
             f"first {_spot(claim, counts.first_absent)}; the replication tool has filtered or lost what is missing"
         )
-    if claim.repeats is not None and counts.repeated > claim.repeats:
+    repeated = counts.repeated + counts.pending
+    if claim.repeats is not None and repeated > claim.repeats:
         said = f"at most {claim.repeats}" if claim.repeats else "none"
-        yield (
-            f"{_records(counts.repeated, 'consumed')} repeated: from {_offsets(claim)} on, "
-            f"first {_spot(claim, counts.first_repeated)}; the plan says {said}"
-        )
-    if (
-        claim.repeats is not None
-        and counts.pending
-        and counts.repeated <= claim.repeats < counts.repeated + counts.pending
-    ):
-        yield (
-            f"{_records(counts.pending, 'consumed')} still to be copied, and then repeated: the replication tool has not come "
-            f"as far as the group; wait until it has, and plan again"
-        )
+        where = f"from {_offsets(claim)} on, first {_spot(claim, counts.first_repeated)}" if counts.repeated else ""
+        late = f"{counts.pending} still to be copied, because the replication tool has not come as far as the group"
+        what = "; ".join(each for each in (where, late if counts.pending else "") if each)
+        yield f"{_records(repeated, 'consumed')} repeated: {what}; the plan says {said}"
     if _is_elsewhere(claim, counts, windows):
         yield (
             f"none of the records that follow {_offsets(claim)} has an equal one within the limit at the source, although "
@@ -92,19 +84,18 @@ def _is_elsewhere(claim: Claim, counts: Counts, windows: Windows) -> bool:
     """Is nothing in common where both logs have records, and more of them than the plan lets come again?"""
     here = sum(max(0, window.high - window.at) for window in windows.source)
     there = sum(max(0, window.high - window.at) for window in windows.destination)
-    nothing = not any((counts.compared, counts.skipped, counts.repeated, counts.absent, counts.copied_again))
+    nothing = not any((counts.compared, counts.skipped, counts.repeated, counts.pending, counts.absent, counts.copied_again))
     return windows.is_cut_above and nothing and here > 0 and there > (claim.repeats or 0)
 
 
 def _notes(claim: Claim, counts: Counts, is_compacted: bool) -> t.Iterator[str]:
     if counts.to_come:
         yield f"{_records(counts.to_come, 'unconsumed')} still to be copied"
-    if counts.pending and claim.repeats is None:
-        yield f"{_records(counts.pending, 'consumed')} still to be copied, and then repeated"
     if counts.absent and is_compacted:
         yield f"{_records(counts.absent, 'unconsumed')} not at the destination, which is compacted"
-    if counts.repeated and (claim.repeats is None or counts.repeated <= claim.repeats):
-        yield f"{_records(counts.repeated, 'consumed')} repeated"
+    repeated = counts.repeated + counts.pending
+    if repeated and (claim.repeats is None or repeated <= claim.repeats):
+        yield f"{_records(repeated, 'consumed')} repeated"
     if counts.copied_again:
         yield f"{_records(counts.copied_again, 'unconsumed')} there more often than at the source"
     if counts.foreign:

@@ -64,11 +64,13 @@ def commit(
     options: Options,
     save: Save | None,
     snapshot: Snapshot | None = None,
+    objections: t.Mapping[Key, str] | None = None,
 ) -> Outcome:
     """Commit the plan's offsets and read them back.
 
     :param save: writes the receipt; called before the first write and after the last. None predicts only.
     :param snapshot: what the source has committed now; the plan must have been made from exactly this.
+    :param objections: entries that a verification of the plan objects to, and why; they count as blocked.
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
@@ -84,7 +86,9 @@ def commit(
             remedy="select what the plan was made for, or plan again",
         )
     known = _receipt_of(receipt, _same_cluster(plan.destination_id, "plan", destination))
-    entries, left_out = conflicts.without_blocked(plan.entries, options.on_blocked, cluster)
+    entries, left_out = conflicts.without_blocked(
+        conflicts.objected(plan.entries, objections or {}), options.on_blocked, cluster
+    )
     entries = [entry for entry in entries if entry.target is not None]
     readings = _read(destination, {entry.group for entry in entries})
     current = commits_of(readings)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import tempfile
 import typing as t
@@ -32,6 +33,15 @@ def read_required(path: str, kind: str, made_by: str) -> str:
     if text is None:
         raise _missing(path, kind, made_by)
     return text
+
+
+def file_digest(path: str) -> str:
+    """The SHA-256 digest of a file's bytes, as sha256sum prints it. Raises InvalidFile when it cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as exc:
+        raise InvalidFile(f"{path} cannot be read", why=str(exc), remedy="check the path and its permissions") from exc
 
 
 def check_there(path: str, kind: str, made_by: str) -> None:

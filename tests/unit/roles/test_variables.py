@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_group_offsets,
     kafka_offset_commit,
     kafka_offset_translate,
+    kafka_offset_verify,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -26,6 +27,7 @@ Options = dict[str, t.Any]
 
 # Options that the roles set themselves, or that mean something else there.
 OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format", "copy", "plan", "receipt", "state"}
+OWN |= {"report"}
 OTHER_NAMES = {"kafka_group_offsets.on_active_group": "on_active_source"}
 OTHER_DEFAULTS = {"on_active_source": "fail"}  # a snapshot alone harms nobody
 # A sync leaves out what cannot be written now, for there is a next round, and is about MirrorMaker 2's copies alone.
@@ -49,11 +51,14 @@ TRANSLATE = documented(
     kafka_offset_translate.DOCUMENTATION, SELECTION.DOCUMENTATION, MAPPING.DOCUMENTATION, MAPPING.RENAMING
 )
 COMMIT = documented(kafka_offset_commit.DOCUMENTATION)
+# The rest is said by the other modules, or by a variable of its own.
+VERIFY = {"on_absent": documented(kafka_offset_verify.DOCUMENTATION)["on_absent"]}
 ROLES = {
     "group_migration": {
         "kafka_group_offsets": SNAPSHOT,
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
+        "kafka_offset_verify": VERIFY,
     },
     "backlog_migration": {
         "kafka_group_offsets": SNAPSHOT,
@@ -68,6 +73,7 @@ ROLES = {
         "kafka_group_offsets": SNAPSHOT,
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
+        "kafka_offset_verify": VERIFY,
     },
 }
 OPTIONS = [

@@ -52,7 +52,7 @@ def logs(source: str, copies: str) -> Logs:
         pytest.param("p@0 q@1 r@2 s@3", "p@0 q@1 r@2 s@3", 0, 0, 0, id="nothing consumed"),
         pytest.param("p@0 q@1 r@2 s@3", "q@1 r@2 s@3", 3, 2, 0, id="begun late"),
         pytest.param("p@0 q@1 r@2 s@3", "s@3 p@0 q@1", 3, 0, 2, id="out of order"),
-        pytest.param(" ".join(["e@7"] * 20), " ".join(["e@7"] * 18), 10, 8, 0, id="two of twenty equal ones left out"),
+        pytest.param(" ".join(["e@7"] * 20), " ".join(["e@7"] * 18), 10, 8, 2, id="two of twenty equal ones left out"),
     ],
 )
 def test_examples(source: str, copies: str, committed: int, offset: int, repeats: int) -> None:
@@ -63,7 +63,7 @@ def test_examples(source: str, copies: str, committed: int, offset: int, repeats
 def test_an_early_equal_is_not_the_arrival_of_the_last_consumed_record() -> None:
     beats = " ".join(f"h@{number}" for number in range(100))
     assert not count(beats, " ".join(["h@-"] * 60), 90).arrived  # of the forty that are to come, thirty are consumed
-    assert count(beats, " ".join(["h@-"] * 95), 90)[:2] == (85, 0)
+    assert count(beats, " ".join(["h@-"] * 95), 90)[:2] == (85, 5)
 
 
 def test_a_first_try_of_the_tool_is_passed() -> None:
@@ -100,7 +100,7 @@ def test_whatever_is_there_it_is_the_last_offset_that_skips_nothing(source: str,
     )
     answer = both.answer(committed)
     unconsumed = collections.Counter(record.digest for record in read(source) if record.offset >= committed)
-    consumed = {record.digest for record in read(source) if record.offset < committed}
+    consumed = collections.Counter(record.digest for record in read(source) if record.offset < committed)
     copied_records = read(copies)
 
     def following(offset: int) -> collections.Counter[bytes]:
@@ -111,7 +111,13 @@ def test_whatever_is_there_it_is_the_last_offset_that_skips_nothing(source: str,
         return sum(max(0, min(number, there[its]) - after[its]) for its, number in unconsumed.items())
 
     def repeats(offset: int) -> int:
-        return sum(max(0, number - unconsumed[its]) for its, number in following(offset).items() if its in consumed)
+        """Where copies of a content are missing, each of them may have been an unconsumed one."""
+        most = 0
+        for its, number in following(offset).items():
+            wanted = unconsumed[its]
+            missing = max(0, consumed[its] + wanted - following(0)[its]) if wanted else 0
+            most += min(number, max(0, number + missing - wanted)) if consumed[its] else 0
+        return most
 
     assert skips(answer.offset) == 0
     assert answer.repeats == repeats(answer.offset)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import stat
@@ -188,3 +189,11 @@ def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
         files.locked(str(tmp_path / "x")),
     ):
         pass
+
+
+def test_a_digest_is_that_of_the_bytes(tmp_path):
+    file = tmp_path / "plan.json"
+    file.write_bytes(b"abc\r\n")
+    assert files.file_digest(str(file)) == hashlib.sha256(b"abc\r\n").hexdigest()
+    with pytest.raises(InvalidFile, match="cannot be read: .*No such file"):
+        files.file_digest(str(tmp_path / "missing"))
