@@ -52,7 +52,8 @@ def one_session(request: pytest.FixtureRequest) -> t.Iterator[None]:
         with mock.patch.object(comparison, "session_on_demand", lambda _options, _say: contextlib.nullcontext(None)):
             yield
         return
-    shared = contextlib.nullcontext(lambda: request.getfixturevalue("session"))
+    session = request.getfixturevalue("session")
+    shared = contextlib.nullcontext(lambda: session)
     with (
         mock.patch.object(comparison, "session_on_demand", lambda _options, _say: shared),
         mock.patch.object(comparison, "FEW", 0),

@@ -84,7 +84,9 @@ def _is_elsewhere(claim: Claim, counts: Counts, windows: Windows) -> bool:
     """Is nothing in common where both logs have records, and more of them than the plan lets come again?"""
     here = sum(max(0, window.high - window.at) for window in windows.source)
     there = sum(max(0, window.high - window.at) for window in windows.destination)
-    nothing = not any((counts.compared, counts.skipped, counts.repeated, counts.pending, counts.absent, counts.copied_again))
+    nothing = not any(
+        (counts.compared, counts.skipped, counts.repeated, counts.pending, counts.absent, counts.copied_again)
+    )
     return windows.is_cut_above and nothing and here > 0 and there > (claim.repeats or 0)
 
 

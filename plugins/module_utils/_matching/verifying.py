@@ -332,31 +332,20 @@ def _of_mixed(source: t.Sequence[Record], copies: t.Sequence[Record], windows: W
     there, counted_there = [each[:2] for each in distances], [each[:2] for each in counted]
     needed = tallies(_times(consumed), _times(near), there)
     followed = tallies(_times(consumed), _times(unconsumed), counted_there)
-    skipped, repeated = sum(tally.skipped(0) for tally in needed), sum(tally.repeated(0) for tally in followed)
+    skipped, absent = sum(each.skipped(0) for each in needed), sum(each.absent for each in needed)
+    repeated = sum(each.surely_repeated(0) for each in followed)
     follow = sum(distance >= 0 for distance, _time in counted_there)
     near.sort()
-    lacking = _lacking(_times(consumed), _times(near), there)
     return Counts(
-        min(len(near), sum(min(tally.wanted, tally.from_on(0)) for tally in needed)),
+        max(0, len(near) - absent - skipped),
         skipped,
         repeated=repeated,
         copied_again=0 if consumed else max(0, follow - len(unconsumed)),
         first_skipped=Spot(near[0][:2], distances[0][2][:2]) if skipped else None,
         first_repeated=Spot(None, next(each[2][:2] for each in counted if each[0] >= 0)) if repeated else None,
         pending=min(max(0, len(consumed) - len(distances)), _unreached(_offsets(consumed), windows, progress)),
-        **_fate(_last([record[:2] for record in near], lacking), progress),
+        **_fate(_last([record[:2] for record in near], absent), progress),
     )
-
-
-def _lacking(
-    consumed: collections.Counter[Time], wanted: collections.Counter[Time], copies: t.Sequence[tuple[int, Time]]
-) -> int:
-    """How many wanted records have no copy that may stand for them."""
-    times = collections.Counter(time for _distance, time in copies)
-    if not (consumed and wanted) and times[None]:  # counted by content alone
-        return max(0, wanted.total() - times.total())
-    others = sum(number for time, number in times.items() if time not in consumed and time not in wanted)
-    return max(0, sum(max(0, number - times[time]) for time, number in wanted.items()) - others)
 
 
 def _last(places: list[Place], number: int) -> list[Place]:

@@ -109,15 +109,15 @@ def with_gaps(records: t.Sequence[tuple[str, int | None]]) -> Log:
     return [(number + number // 3, content, time) for number, (content, time) in enumerate(records)]
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(sources, destinations, st.integers(0, 20), st.integers(0, 24))
 def test_it_is_what_the_definition_says(source: t.Any, copies: t.Any, committed: int, offset: int) -> None:
     here, there = with_gaps(source), with_gaps(copies)
     promise = Logs(seen(here), seen(there), lambda record: record.digest, timestamps=True, start=0, end=end(there))
     found = judged(here, there, committed, offset)
     skipped, repeated, absent = promise.judge(committed, offset)
-    assert (found.skipped, found.repeated) == (skipped, repeated)
-    assert found.absent + found.to_come <= absent
+    assert (found.skipped, found.absent + found.to_come) == (skipped, absent)
+    assert found.repeated <= repeated  # which is more where nobody knows on which side copies are missing
 
 
 @settings(max_examples=200)
