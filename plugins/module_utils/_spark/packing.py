@@ -142,6 +142,8 @@ def pack(
     starts = np.array(axis.starts, np.int64)
     waiting: list[Column] = []
     for batch in batches:
+        if not batch.num_rows:
+            continue
         number = of[_values(batch.column(0), np.int32)]
         columns = np.empty((_COLUMNS, batch.num_rows), np.int64)
         columns[0:2], columns[2:4] = _halves(batch.column(4)), _halves(batch.column(5))
