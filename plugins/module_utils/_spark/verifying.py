@@ -64,25 +64,34 @@ class Places(t.NamedTuple):
 def count(frame: DataFrame, layout: Layout, places: Places, asked: t.Mapping[int, Asked]) -> dict[int, Answer]:
     """The answer for each pair that is asked about, by its number. frame: as contents.read_contents() makes it, kept."""
 
-    def answers(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+    def of_task(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
 
-        made = [
-            json.dumps((pair, *_answer(contents, asked[pair])))
-            for pair, contents in _contents(batches, layout, places, asked)
-        ]
-        yield pa.RecordBatch.from_arrays([pa.array(made, pa.string())], ["answer"])
+        yield pa.RecordBatch.from_arrays([pa.array(answers(batches, layout, places, asked), pa.string())], ["answer"])
 
+    batches = frame.mapInArrow(of_task, _SCHEMA).toArrow().to_batches()
+    return summed((text for batch in batches for text in batch.column(0).to_pylist()), asked)
+
+
+def answers(
+    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, places: Places, asked: t.Mapping[int, Asked]
+) -> list[str]:
+    """What one task has to say: a text for each pair."""
+    contents = _contents(batches, layout, places, asked)
+    return [json.dumps((pair, *_answer(its, asked[pair]))) for pair, its in contents]
+
+
+def summed(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, Answer]:
+    """What all tasks together say of each pair that was asked about."""
     counts: dict[tuple[int, int], list[Counts]] = collections.defaultdict(list)
     found = {pair: Answer({}, Progress({}, {}), []) for pair in asked}
-    for batch in frame.mapInArrow(answers, _SCHEMA).toArrow().to_batches():
-        for text in batch.column(0).to_pylist():
-            pair, claims, progress, pairs = json.loads(text)
-            for number, *values in claims:
-                counts[pair, number].append(Counts(*values[:NUMBERS], *map(_spot, values[NUMBERS:])))
-            further = Progress(*(dict(its) for its in progress))
-            found[pair] = found[pair]._replace(progress=furthest([found[pair].progress, further]))
-            found[pair].pairs.extend(Pair(*each) for each in pairs)
+    for text in texts:
+        pair, claims, progress, pairs = json.loads(text)
+        for number, *values in claims:
+            counts[pair, number].append(Counts(*values[:NUMBERS], *map(_spot, values[NUMBERS:])))
+        further = Progress(*(dict(its) for its in progress))
+        found[pair] = found[pair]._replace(progress=furthest([found[pair].progress, further]))
+        found[pair].pairs.extend(Pair(*each) for each in pairs)
     for (pair, number), its in counts.items():
         found[pair].counts[number] = total(its)
     return found
@@ -116,9 +125,11 @@ def _contents(
     times = records.times
     of = records.pairs[groups.order[groups.starts]]
     single = (groups.sources == 1) & (groups.copies == 1)
+    by_pair = np.argsort(of, kind="stable")
+    of = of[by_pair]
     for pair, its in asked.items():
-        mine = of == pair
-        first = groups.starts[mine & single]
+        mine = by_pair[slice(*np.searchsorted(of, (pair, pair + 1)).tolist())]
+        first = groups.starts[mine[single[mine]]]
         here, there = groups.order[first], groups.order[first + 1]
         pairs = map(
             Pair, *(column.tolist() for column in (positions[here], offsets[here], positions[there], offsets[there]))
@@ -137,7 +148,7 @@ def _contents(
             ]
             return list(source), list(map(Record, positions[there].tolist(), offsets[there].tolist(), its_times))
 
-        yield pair, Contents((sides(content) for content in np.flatnonzero(mine & ~single).tolist()), pairs)
+        yield pair, Contents((sides(content) for content in mine[~single[mine]].tolist()), pairs)
 
 
 def _positions(
