@@ -13,7 +13,7 @@ description:
   - Reads the records around a group's offset at the destination, and around its offset at the source, and counts them by
     content. It does not search for an offset, and shares nothing with the search of
     M(streamshift.kafka.kafka_offset_translate).
-  - Few records, up to 400,000 offsets of both clusters together, take seconds; more are counted on Spark.
+  - Few records, up to 500,000 offsets of both clusters together, take seconds; more are counted on Spark.
   - Fails when an unconsumed record would be skipped or is absent, and when more consumed records would be repeated than
     the plan says. Changes nothing.
   - With O(plan), it verifies the offsets of a plan before any group is set; with O(receipt) as well, the offsets that were

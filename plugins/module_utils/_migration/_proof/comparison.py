@@ -23,14 +23,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proo
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, repeating, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Position
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
 
 # So many offsets of both clusters together are read and counted in this process; more, and Spark is faster.
-FEW = 400_000
+FEW = 500_000
 
 
 class Case(t.NamedTuple):
@@ -62,7 +62,7 @@ def findings(
     there.learn({partition for case in cases for partition, _offset in case.claim.destination})
     here.learn({partition for case in cases for partition, _offset in case.claim.source})
     found: dict[int, tuple[Counted, Matching]] = {}
-    with session_on_demand(spark, say) as session:
+    with repeating(say) as tell, session_on_demand(spark, tell) as session:
         for parts in sorted({case.parts for case in cases}):
             numbers = [number for number, case in enumerate(cases) if case.parts == parts]
             units = _units(cases, numbers, here, there, limit)
@@ -70,13 +70,13 @@ def findings(
                 size = sum(unit.size for unit in units)
                 if size:
                     partitions = {partition for unit in units for partition in unit.destinations}
-                    say(f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}")
+                    tell(f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}")
                 reader: Reader
                 if size <= FEW:
                     reader = InProcess(source, destination, units, parts)
                 else:
                     reader = stack.enter_context(on_spark(session(), source, destination, units, parts, limit))
-                found |= _counted(cases, units, reader, say)
+                found |= _counted(cases, units, reader, tell)
     return [_finding(case, *found[number], here, there) for number, case in enumerate(cases)]
 
 
