@@ -152,11 +152,13 @@ class Mixed:
 
     def repeated(self, offset: int) -> int:
         """As Tally.repeated."""
-        missing = max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0
-        return min(_from_on(self._offsets, offset), self.surely_repeated(offset) + missing) if self.consumed else 0
+        return self._repeated(offset, max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0)
 
     def surely_repeated(self, offset: int) -> int:
         """As Tally.surely_repeated."""
+        return self._repeated(offset, 0)
+
+    def _repeated(self, offset: int, missing: int) -> int:
         if not self.consumed:
             return 0
         own = sum(
@@ -166,7 +168,8 @@ class Mixed:
         )
         stamped = max(0, _from_on(self._stamped, offset) - self._lacking(self._unconsumed, offset))
         other = max(0, _from_on(self._other, offset) - self._wanted_missing)
-        return own + stamped + other
+        following = _from_on(self._offsets, offset)
+        return min(following, max(own + stamped + other + missing, following - self.wanted))
 
     @property
     def absent(self) -> int:
@@ -175,7 +178,7 @@ class Mixed:
 
     def comes_before(self, offset: int) -> bool:
         """As Tally.comes_before."""
-        return self._offsets[0] < offset
+        return any(its and its[0] < offset for its in (*self._own.values(), self._stamped))
 
 
 Count = Tally | Mixed  # both answer the same questions
@@ -272,9 +275,9 @@ def tallies(
         return [Mixed(consumed, unconsumed, copies)]
     if kinds != {_OWN}:
         return [Tally([offset for offset, _time in copies], sum(unconsumed.values()), sum(consumed.values()))]
-    own: dict[Time, list[int]] = {time: [] for time in known}
-    for offset, time in copies:
-        own[time].append(offset)
+    own: dict[int, list[int]] = {time: [] for time in known}
+    for offset, copied in copies:
+        own[t.cast(int, copied)].append(offset)
     return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0)) for time, places in own.items()]
 
 
@@ -338,6 +341,14 @@ class Logs:
         self._lowest = list(itertools.accumulate((copy for _offset, copy in reversed(pairs)), min))[::-1]
         self._pair_copies = sorted(copy for _offset, copy in pairs)
         self._copy_of = dict(pairs)
+
+    @property
+    def times_are_kept(self) -> bool:
+        """Has every copy the timestamp of a source record with its content?"""
+        return all(
+            {time for _offset, time in content.copies} <= {time for _offset, time in content.source}
+            for content in self._contents.values()
+        )
 
     def _tallies(self, committed: int) -> list[Count]:
         """Those of the contents that occur more than once on a side."""
