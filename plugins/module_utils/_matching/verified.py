@@ -11,7 +11,7 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Claim, Windows
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifying import Counts, Place, Spot
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts, Place, Spot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 
 

@@ -11,16 +11,15 @@ import json
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Pair, Windows
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifying import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import (
     NUMBERS,
-    Contents,
     Counts,
     Progress,
-    Record,
     Spot,
     furthest,
     total,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifying import Contents, Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import packing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.packing import Axis, Layout

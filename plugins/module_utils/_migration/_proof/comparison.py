@@ -12,8 +12,8 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Claim, Windows, window
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import finding
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifying import Counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.units import (
     Counted,
     InProcess,

@@ -17,12 +17,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifying import (
-    Contents,
-    Counts,
-    Progress,
-    Record,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts, Progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifying import Contents, Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record as Seen
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition

@@ -16,15 +16,14 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Windows, aligned, window
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifying import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import (
     NUMBERS,
-    Contents,
     Counts,
-    Record,
     Spot,
     furthest,
     total,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifying import Contents, Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record as Seen
 
 Log = list[tuple[int, str, int | None]]  # offset, content, time; None: stamped

@@ -14,12 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Windows, aligned, window
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifying import (
-    NUMBERS,
-    Contents,
-    Progress,
-    Record,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import NUMBERS, Progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifying import Contents, Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import packing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.contents import Extent, Pair, layout_of
