@@ -496,7 +496,10 @@ def test_only_what_would_be_written_is_verified(source, destination, both, migra
     migration.commit()
     commit(destination, groups[1], {(topic, 0): 80})  # it has consumed since
     before = report.read_bytes()
-    with mock.patch.object(comparison, "open_session", side_effect=AssertionError):
+    with (
+        mock.patch.object(comparison, "InProcess", side_effect=AssertionError),
+        mock.patch.object(comparison, "FEW", 0),
+    ):
         for options in ({}, {"method": "anchors"}):
             said = migration.verify(**its | options)
             assert (said["verified"], said["without_records"], report.read_bytes()) == (0, 0, before)
@@ -517,8 +520,12 @@ def test_several_plans_are_verified_in_one_session(source, destination, both, se
         "receipt": [str(wave.receipt_file) for wave in waves],
         "report": [str(wave.directory / "report.json") for wave in waves],
     }
-    started = mock.Mock(side_effect=lambda *_options: contextlib.nullcontext(session))
-    with mock.patch.object(comparison, "open_session", started):
+    started = mock.Mock(return_value=session)
+    demanded = contextlib.nullcontext(started)
+    with (
+        mock.patch.object(comparison, "session_on_demand", lambda *_options: demanded),
+        mock.patch.object(comparison, "FEW", 0),
+    ):
         said = waves[0].verify(via=run, method="records", scope="to_commit", **files)
     assert started.call_count == 1
     assert said["failed"] and said["kinds"] == {"skipped": 1} and said["findings"][0]["group"] == f"{topic}-2"
