@@ -38,11 +38,12 @@ def repeating(say: Say, seconds: float = 10.0) -> t.Iterator[Say]:
     if say is silent:
         yield say
         return
-    last = [time.monotonic(), ""]
+    last: tuple[float, str] = (time.monotonic(), "")
     over = threading.Event()
 
     def say_and_remember(line: str) -> None:
-        last[:] = time.monotonic(), line
+        nonlocal last
+        last = time.monotonic(), line
         say(line)
 
     def repeat() -> None:
