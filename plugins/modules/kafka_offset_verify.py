@@ -10,8 +10,10 @@ module: kafka_offset_verify
 short_description: Verify that groups go on with the records that they have not consumed
 version_added: 0.1.0
 description:
-  - Reads what follows a group's offset at the destination, and what follows its offset at the source, and compares them
-    record by record on Spark.
+  - Reads the records around a group's offset at the destination, and around its offset at the source, and counts them by
+    content. It does not search for an offset, and shares nothing with the search of
+    M(streamshift.kafka.kafka_offset_translate).
+  - Few records, up to 500,000 offsets of both clusters together, take seconds; more are counted on Spark.
   - Fails when an unconsumed record would be skipped or is absent, and when more consumed records would be repeated than
     the plan says. Changes nothing.
   - With O(plan), it verifies the offsets of a plan before any group is set; with O(receipt) as well, the offsets that were
@@ -56,22 +58,22 @@ options:
     choices: [plan, to_commit, committed]
   method:
     description:
-      - V(records) compares the records that follow every offset.
+      - V(records) counts the records around every offset.
       - V(anchors) compares only the two records beside every offset with those of O(plan). It needs neither Spark nor Java.
     type: str
     choices: [records, anchors]
     default: records
   limit:
     description:
-      - After how many offsets of a partition the comparison may stop. V(0) compares everything to the end.
-      - A record that is missing within that is looked for before the offset as far back as its timestamp allows. Where
-        the destination has timestamps of its own, as far back as this limit.
+      - How many offsets to read before and after each offset, on both clusters. V(0) reads whole logs.
+      - What lies outside is not verified, and the entry's C(complete) is false in O(report). Where more consumed records may
+        come again, according to O(plan), as many offsets are read in addition, at most as many again.
     type: int
     default: 10000
   match_on:
     description:
       - Without O(plan), which parts of a record make it the same record. By default everything, then everything but the
-        headers, then the same without the timestamp. A plan says by itself what it has matched.
+        headers. A timestamp only separates what the rest cannot. A plan says by itself what it has matched.
     type: list
     elements: str
     choices: [key, value, headers, timestamp]
@@ -207,7 +209,7 @@ problems:
   type: list
   elements: str
   sample:
-    - "billing orders-0: 1 unconsumed record is left behind: before the offset 51, first source offset 50, destination offset 50"
+    - "billing orders-0: 1 unconsumed record is skipped: before the offset 51, first source offset 50, destination offset 50"
 findings:
   description: The same problems in the same order, as data.
   returned: always
@@ -267,7 +269,7 @@ findings:
       description: What is wrong, in words.
       type: str
       returned: always
-      sample: "1 unconsumed record is left behind: before the offset 51, first source offset 50, destination offset 50"
+      sample: "1 unconsumed record is skipped: before the offset 51, first source offset 50, destination offset 50"
 kinds:
   description: How many problems there are of each kind that occurs, the gravest kind first.
   returned: always

@@ -22,9 +22,9 @@ class Finding:
     """What was found of one group's offsets: on one partition, or on all of a topic that was repartitioned or merged.
 
     source, destination: where the group stands. compared: how many records are equal on both sides. complete: whether
-    both logs were read to their ends. first_difference: the offsets where the two sequences part, None where one has
-    ended; None as a whole where they are equal, or are none. in_order is None where there is no order to compare.
-    problems make the offsets wrong; notes do not. See _matching.fates.Counts for the other numbers.
+    both logs were read whole. first_difference: the offsets of the first record that is skipped, else repeated, else
+    absent, None on a side that it is not named on. problems make the offsets wrong; notes do not. See
+    _matching.sums.Counts for the other numbers.
     """
 
     group: str
@@ -38,7 +38,6 @@ class Finding:
     repeated: int = 0
     copied_again: int = 0
     foreign: int = 0
-    in_order: bool | None = None
     first_difference: tuple[int | None, int | None] | None = None
     matched_by: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -52,7 +51,7 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
-    """limit: how many offsets of each log were compared at least, None for all, or where only anchors were read.
+    """limit: how many offsets on both sides of each offset were read, None for all, or where only anchors were read.
 
     plan: the SHA-256 digest of the plan file that was verified, None where committed offsets were, without a plan.
     """

@@ -39,7 +39,6 @@ findings = st.builds(
     counts,
     st.booleans(),
     *[counts] * 6,
-    st.none() | st.booleans(),
     st.none() | st.tuples(st.none() | offsets, st.none() | offsets),
     st.lists(st.sampled_from(["key", "value", "headers", "timestamp"]), unique=True).map(tuple),
     lines,

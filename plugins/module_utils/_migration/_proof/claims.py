@@ -10,9 +10,8 @@ import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import MATCHINGS
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import MATCHINGS, Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import Case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import same, text

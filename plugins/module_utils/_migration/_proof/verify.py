@@ -57,7 +57,7 @@ def records(
     say: Say = silent,
     on_absent: str = "fail",
 ) -> tuple[Verified, list[Report]]:
-    """Compare what follows every claimed offset with what followed it at the source, record by record, on Spark.
+    """Count the records around every claimed offset on both clusters, many of them on Spark.
 
     claimed: of several plans, for instance; all are compared in one session, and each has a report of its own.
     limit: after so many offsets the comparison of a partition may stop; None for none.

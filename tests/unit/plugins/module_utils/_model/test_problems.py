@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.comparing import Comparison
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.fates import Counts, Spot
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim, finding
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Claim, Windows, window
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts, Spot
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
     Kind,
     Problem,
@@ -26,22 +25,23 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.report im
 
 # The names are those that a careless search in the lines would fall for.
 HERE, THERE = TopicPartition("repeated", 0), TopicPartition("left", 1)
-NOTHING = Counts(0, 0, 0, 0, 0, 0, None, None, None)
+NOTHING = Counts(compared=7)
 
 
-def found(counts: Counts, partitions: tuple[TopicPartition, ...] = (HERE,), unexamined: int = 0) -> Finding:
+def found(counts: Counts, partitions: tuple[TopicPartition, ...] = (HERE,)) -> Finding:
     positions = tuple((partition, 60) for partition in partitions)
-    comparison = Comparison(Matching(True, True), 7, [], [], [], unexamined, 0, (50, 61), True)
-    return finding(Claim("billing", positions, positions, 0), comparison, counts, is_complete=True, is_compacted=False)
+    windows = Windows((window(60, 0, 99, 5),) * len(partitions), (window(60, 0, 99, 5),) * len(partitions))
+    return finding(Claim("billing", positions, positions, 0), counts, windows, ("value",), is_compacted=False)
 
 
 @pytest.mark.parametrize("partitions", [(HERE,), (HERE, THERE)], ids=["one", "several"])
 @pytest.mark.parametrize(
     ("counts", "kind", "records"),
     [
-        (NOTHING._replace(left_behind=2, first_left_behind=Spot((0, 50), (0, 58))), Kind.SKIPPED, 2),
+        (NOTHING._replace(skipped=2, first_skipped=Spot((0, 50), (0, 58))), Kind.SKIPPED, 2),
         (NOTHING._replace(absent=3, first_absent=Spot((0, 53), None)), Kind.ABSENT, 3),
         (NOTHING._replace(repeated=4, first_repeated=Spot(None, (0, 61))), Kind.REPEATED, 4),
+        (NOTHING._replace(pending=5), Kind.REPEATED, 5),
     ],
 )
 def test_what_the_comparison_says_has_a_kind_and_a_number(partitions, counts, kind, records):
@@ -51,7 +51,7 @@ def test_what_the_comparison_says_has_a_kind_and_a_number(partitions, counts, ki
 
 
 def test_what_was_not_examined_and_offsets_beyond_the_end_have_kinds():
-    assert [each.kind for each in problems_of(found(NOTHING, unexamined=5))] == [Kind.NOT_EXAMINED]
+    assert [each.kind for each in problems_of(found(Counts()))] == [Kind.NOT_EXAMINED]
     beyond = Finding("g", (), ((HERE, 9),), problems=("offset 9 of repeated-0 is beyond the destination's end 5",))
     assert [each.kind for each in problems_of(beyond)] == [Kind.BEYOND_END]
 
@@ -74,7 +74,7 @@ def test_the_gravest_come_first_and_are_counted_by_kind():
 
 
 def test_what_is_tolerated_is_a_note_that_names_the_option():
-    both = NOTHING._replace(left_behind=2, absent=3, first_left_behind=Spot((0, 50), (0, 58)))
+    both = NOTHING._replace(skipped=2, absent=3, first_skipped=Spot((0, 50), (0, 58)))
     its = tolerating(found(both), Kind.ABSENT, "on_absent: warn")
     assert [each.kind for each in problems_of(its)] == [Kind.SKIPPED]
     (note,) = its.notes
