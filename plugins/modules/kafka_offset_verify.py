@@ -41,6 +41,13 @@ options:
         that the groups stand there or have consumed since.
       - Where there is no such file, nothing had to be written.
     type: path
+  copy:
+    description:
+      - Path of the copy file of M(streamshift.kafka.kafka_backlog_copy), which goes together with O(plan) and
+        O(method=records). Then everything that was copied is compared with the source, too, from where the copy began.
+      - A record that is missing, is there more than once, or stands in another order fails the task. Records that others
+        have written to the same partitions do not.
+    type: path
   method:
     description:
       - V(records) compares the records that follow every offset.
@@ -139,9 +146,10 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import verifying
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import verify as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
@@ -193,6 +201,9 @@ def _records(module: AnsibleModule) -> use_case.Verified:
         module.warn(line)
     say = reporter(params["progress_file"])
     found, told = use_case.records(claimed, source, destination, params["limit"] or None, spark, say)
+    if params["copy"]:
+        copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
+        found.problems[:0] = verifying.differences(copied, source, destination, spark, say)
     if params["report"] and not module.check_mode:
         files.write(params["report"], report.to_json(told))
     return found
@@ -226,12 +237,13 @@ def main() -> None:
             **progress_spec(),
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
+            "copy": {"type": "path"},
             "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},
             "limit": {"type": "int", "default": 10_000},
             "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
             "report": {"type": "path"},
         },
-        required_by={"receipt": ("plan",)},
+        required_by={"receipt": ("plan",), "copy": ("plan",)},
         required_if=[("method", "anchors", ("plan",))],
         mutually_exclusive=[("plan", name) for name in _WITHOUT_PLAN],
         supports_check_mode=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import shutil
 import signal
@@ -21,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.rebuilding import differences, open_readers
 from demo.clients import (
     Message,
     create_topic,
@@ -61,7 +63,7 @@ def copy_in(source, destination, orders, topic, tmp_path):
 def half_done(copy_in):
     """A copy that was killed in the middle, of which nothing runs any more."""
     copy = copy_in("migration")
-    running = copy.begun(seconds=15)
+    running = copy.begun(seconds=200)
     copy.comes_to(500, running)
     assert kill(running)
     assert copy.copied() < copy.all
@@ -103,7 +105,7 @@ class TestTwoRuns:
 
     def test_who_takes_over_is_named_and_readers_wait_for_nobody(self, copy_in):
         one = copy_in("one")
-        first = one.begun(seconds=15)
+        first = one.begun(seconds=200)
         one.comes_to(1, first)
         other = elsewhere(one, "other")
         second = other.begun()
@@ -132,7 +134,7 @@ class TestTwoRuns:
 class TestSuspended:
     def test_who_wakes_up_when_the_progress_is_removed_writes_nothing(self, copy_in):
         one = copy_in("one")
-        suspended = one.begun(seconds=15)
+        suspended = one.begun(seconds=200)
         one.comes_to(1, suspended)
         os.kill(suspended.pid, signal.SIGSTOP)
         other = elsewhere(one, "other")
@@ -145,7 +147,7 @@ class TestSuspended:
 
     def test_progress_that_is_removed_ends_the_run(self, copy_in):
         copy = copy_in("migration")
-        running = copy.begun(seconds=15)
+        running = copy.begun(seconds=200)
         copy.comes_to(500, running)
         (progress,) = all_groups(copy.known())
         delete_groups(copy.servers, [progress])
@@ -183,7 +185,7 @@ class TestLostProgress:
 class TestTopics:
     def test_made_anew_while_it_is_copied_to(self, copy_in):
         copy = copy_in("migration")
-        running = copy.begun(seconds=12)
+        running = copy.begun(seconds=200)
         copy.comes_to(500, running)
         make_anew(copy.servers, copy.to)
         message = outcome(running)["msg"]
@@ -218,7 +220,7 @@ class TestTopics:
         create_topic(source, topic, 1, retention_ms=-1)
         produce(source, topic, messages(0, RECORDS))
         copy = Copy(tmp_path / "migration", source, destination, topic, there, ((10,),))
-        running = copy.begun(seconds=15)
+        running = copy.begun(seconds=200)
         copy.comes_to(100, running)
         assert kill(running)
         make_anew(source, topic)
@@ -255,3 +257,45 @@ def run_refused(copy, **options):
     result = copy.backlog(via=run, **options)
     assert result.get("failed") and "exception" not in result and "\n" not in result["msg"], result
     return result["msg"]
+
+
+class TestVerification:
+    @pytest.fixture
+    def copied(self, copy_in):
+        """A copy that is done, and what verification finds wrong with it."""
+        copy = copy_in("migration")
+        copy.backlog()
+
+        def found():
+            here, there = (connection_from(each.connection, "") for each in copy.clusters)
+            with open_readers(here, there) as readers:
+                bounds = partition_bounds(there, [each.destination for each in copy.known().ranges])
+                return [
+                    line
+                    for each in copy.known().ranges
+                    for line in differences(*readers, each, each.start, bounds[each.destination].end)
+                ]
+
+        return copy, found
+
+    def test_what_was_copied_is_there_once(self, copied):
+        copy, found = copied
+        produce(copy.servers, copy.to, [Message(b"of somebody else", partition=at) for at in range(4)])
+        assert found() == []
+
+    def test_what_is_there_twice_is_found(self, copied):
+        copy, found = copied
+        again = copy.wanted[1][7]
+        produce(copy.servers, copy.to, [Message(again.value, again.key, again.headers, again.timestamp, 1)])
+        (line,) = found()
+        assert (
+            line.startswith(f"{copy.to}-1: 1 records are there more than once") and f"offset {again.offset} of" in line
+        )
+
+    def test_what_is_missing_is_found(self, copied):
+        copy, found = copied
+        document = json.loads(copy.copy_file.read_text())
+        document["entries"][2]["destination"]["begin"] = 1  # as if the first record had never come
+        copy.copy_file.write_text(json.dumps(document))
+        lines = found()
+        assert f"{copy.to}-2: the record of source offset 0 of {copy.topic}-2 is not there" in lines[0]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import typing as t
 
@@ -16,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import Opened, open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TIMESTAMP_NOT_AVAILABLE
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TopicPartition as Position
 
@@ -38,9 +40,7 @@ def rebuilt(
 
     Raises Refused where anything but the copy stands there from its begin on, and names the first such offset.
     """
-    with_readers = open_readers(source, destination)
-    here, there = next(with_readers)
-    try:
+    with open_readers(source, destination) as (here, there):
         for each, end in ranges:
             standing = compared(here, there, each, end)
             if standing.other is not None:
@@ -54,8 +54,6 @@ def rebuilt(
                     **each.destination._asdict(),
                 )
             yield standing.progress
-    finally:
-        with_readers.close()
 
 
 class Reader(t.NamedTuple):
@@ -65,8 +63,9 @@ class Reader(t.NamedTuple):
     opened: Opened
 
 
-def open_readers(source: Connection, destination: Connection) -> t.Generator[tuple[Reader, Reader], None, None]:
-    """A reader of each cluster, until the generator is closed."""
+@contextlib.contextmanager
+def open_readers(source: Connection, destination: Connection) -> t.Iterator[tuple[Reader, Reader]]:
+    """A reader of each cluster."""
     here = open_consumer(source, _READ)
     try:
         there = open_consumer(destination, _READ)
@@ -95,6 +94,39 @@ def compared(here: Reader, there: Reader, each: BacklogRange, end: int) -> Stand
         progress.bytes += len(original.key() or b"") + len(original.value() or b"")
         progress.without_timestamp += _timestamp(original) == 0
     return Standing(progress, None)
+
+
+def differences(here: Reader, there: Reader, each: BacklogRange, start: int, end: int) -> list[str]:
+    """What of a range's records is not at the destination once and in order, from the copy's begin to `end`; as sentences.
+
+    start: where the source's log begins now. Records that others have written between are left out of account.
+    """
+    others: set[bytes] = set()
+    originals = _records(here, each.source, max(start, each.start), each.end)
+    original = next(originals, None)
+    for copy in _records(there, each.destination, each.begin, end):
+        if original is not None and _content(original, written=True) == _content(copy):
+            original = next(originals, None)
+        else:
+            others.add(_fingerprint(_content(copy)))
+    found = []
+    if original is not None:
+        found.append(
+            f"{each.destination}: the record of source offset {original.offset()} of {each.source} is not there where it should "
+            f"come, after its predecessors and from offset {each.begin} on"
+        )
+    if others:
+        again = [
+            record.offset()
+            for record in _records(here, each.source, max(start, each.start), each.end)
+            if _fingerprint(_content(record, written=True)) in others
+        ]
+        if again:
+            found.append(
+                f"{each.destination}: {len(again)} records are there more than once or out of order from offset {each.begin} on, "
+                f"the first of them the one of source offset {again[0]} of {each.source}"
+            )
+    return found
 
 
 def _records(reader: Reader, where: TopicPartition, start: int, end: int) -> t.Iterator[t.Any]:
@@ -130,6 +162,11 @@ def _content(message: t.Any, written: bool = False) -> tuple[t.Any, ...]:
     if written and timestamp == 0:
         timestamp = _NEARLY_0
     return message.key(), message.value(), message.headers() or [], timestamp
+
+
+def _fingerprint(content: tuple[t.Any, ...]) -> bytes:
+    key, value, headers, timestamp = content
+    return fingerprint(key, value, [*headers, ("timestamp", b"%d" % timestamp)])[0]
 
 
 def _timestamp(message: t.Any) -> int:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Rebuild the progress of a copy on Spark, some partitions a task."""
+"""Compare what a copy has written with the source on Spark, some partitions a task: to rebuild its progress, or to verify it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.rebuilding import rebuilt
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.rebuilding import (
+    differences,
+    open_readers,
+    rebuilt,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed, packed, unpacked
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import parallel_tasks
@@ -65,6 +69,41 @@ def rebuild(
         commits = [None if text is None else CommittedOffset(row["position"], text) for text in row["kept"]]
         found[each.destination] = end, read(each.start, commits)
     return found
+
+
+class Compared(t.NamedTuple):
+    """A range, where the source's log begins now, and where the destination's ends."""
+
+    range: BacklogRange
+    start: int
+    end: int
+
+
+def compare(
+    spark: SparkSession, source: Connection, destination: Connection, wanted: t.Sequence[Compared]
+) -> list[str]:
+    """What of these ranges is not at the destination once and in order; see differences()."""
+    here, there = portable(source), portable(destination)
+    tasks = min(len(wanted), parallel_tasks(spark))
+
+    def compare_some(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                try:
+                    with open_readers(here, there) as readers:
+                        found = [
+                            line
+                            for each in wanted[task::tasks]
+                            for line in differences(*readers, each.range, each.start, each.end)
+                        ]
+                except MigrationError as exc:
+                    raise WorkerFailed(exc) from None
+                yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["said"])
+
+    rows = spark.range(0, tasks, 1, max(1, tasks)).mapInArrow(compare_some, "said string").collect()
+    return sorted(row["said"] for row in rows)
 
 
 def _rebuilt(
