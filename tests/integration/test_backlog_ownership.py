@@ -176,10 +176,9 @@ class TestLostProgress:
     def test_nothing_is_rebuilt_from_what_others_have_written(self, half_done):
         delete_groups(half_done.servers, all_groups(half_done.known()))
         (at,) = produce(half_done.servers, half_done.to, [Message(b"of somebody else", partition=2)])
-        before = [read(half_done.servers, half_done.to, [partition]) for partition in range(4)]
         message = run_refused(half_done, on_lost_progress="rebuild")
         assert f"topic {half_done.to}, partition 2: the record at offset {at} is not the one" in message
-        assert [read(half_done.servers, half_done.to, [partition]) for partition in range(4)] == before
+        assert read(half_done.servers, half_done.to, [2])[-1].offset == at  # nothing was written after it
 
 
 class TestTopics:

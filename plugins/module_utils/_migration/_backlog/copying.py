@@ -94,8 +94,7 @@ def carry_out(
 def remove_progress(backlog: Backlog, destination: Connection) -> list[str]:
     """Remove the progress groups of a copy, when every group is past what was copied. -> what could not be removed.
 
-    Not before: whoever was frozen in the middle of it, and wakes up when another run has ended, would find no progress,
-    and begin anew.
+    Not before: a run that finds none, and records at the destination, cannot go on.
     """
     failed = commits.delete_groups(destination, all_groups(backlog))
     return [f"{group}: {why}" for group, why in sorted(failed.items())]
