@@ -76,7 +76,7 @@ class Copy(Migration):
         """How many records the progress groups tell of."""
         known = self.known()
         commits = committed(self.servers, all_groups(known)[0])
-        its = (commits.get(tuple(each.destination)) for each in known.ranges)
+        its = (commits.get((each.destination.topic, each.destination.partition)) for each in known.ranges)
         return sum(read_progress(0, [CommittedOffset(*each)]).records for each in its if each)
 
     def comes_to(self, records: int, process: subprocess.Popen[str]) -> None:
