@@ -44,6 +44,13 @@ options:
       - Where there is no such file, nothing was written.
     type: list
     elements: path
+  copy:
+    description:
+      - Path of the copy file of M(streamshift.kafka.kafka_backlog_copy), which goes together with O(plan) and
+        O(method=records). Then everything that was copied is compared with the source, too, from where the copy began.
+      - A record that is missing, is there more than once, or stands in another order fails the task. Records that others
+        have written to the same partitions do not.
+    type: path
   scope:
     description:
       - Which offsets of O(plan) to verify.
@@ -297,11 +304,13 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit, pending
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import verifying
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import verify as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import of_copy
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, verify_results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
@@ -406,6 +415,9 @@ def _records(
     found, reports = use_case.records(
         claimed, source, destination, params["limit"] or None, spark, say, params["on_absent"]
     )
+    if params["copy"]:
+        copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
+        found.problems[:0] = of_copy(verifying.differences(copied, source, destination, spark, say))
     digests = [each.digest for each in planned] if planned else [None]
     return found, [dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)]
 
@@ -440,6 +452,7 @@ def main() -> None:
             **progress_spec(),
             "plan": {"type": "list", "elements": "path"},
             "receipt": {"type": "list", "elements": "path"},
+            "copy": {"type": "path"},
             "scope": {"type": "str", "choices": ["plan", "to_commit", "committed"]},
             "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},
             "limit": {"type": "int", "default": 10_000},
@@ -452,7 +465,7 @@ def main() -> None:
             },
             "report": {"type": "list", "elements": "path"},
         },
-        required_by={"receipt": ("plan",), "scope": ("plan",)},
+        required_by={"receipt": ("plan",), "scope": ("plan",), "copy": ("plan",)},
         required_if=[("method", "anchors", ("plan",)), ("scope", "committed", ("receipt",))],
         mutually_exclusive=[("plan", name) for name in _WITHOUT_PLAN],
         supports_check_mode=True,

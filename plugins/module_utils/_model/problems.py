@@ -18,6 +18,7 @@ class Kind(enum.StrEnum):
     """What is wrong with an offset, the gravest first."""
 
     SKIPPED = "skipped"  # unconsumed records lie before the offset
+    COPY_DIFFERS = "copy_differs"  # what this collection has copied is missing, there twice, or in another order
     BEYOND_END = "beyond_end"  # the offset lies after the end of the log
     REPEATED = "repeated"  # more consumed records come again than the plan says
     ABSENT = "absent"  # the replication tool has left out unconsumed records
@@ -41,7 +42,7 @@ _MARKS = (
 
 
 class Problem(t.NamedTuple):
-    """One thing that is wrong with a group's offsets.
+    """One thing that is wrong with a group's offsets, or with a copy: then group is empty.
 
     records: how many it concerns, None where it is not about records. source, destination: the offsets that were
     verified. detail: what is wrong, in words.
@@ -57,7 +58,7 @@ class Problem(t.NamedTuple):
     @property
     def line(self) -> str:
         """The problem with the group and partition that it is about."""
-        return f"{name_of(self.group, self.destination)}: {self.detail}"
+        return f"{name_of(self.group, self.destination)}: {self.detail}" if self.group else self.detail
 
 
 def problems_of(finding: Finding) -> list[Problem]:
@@ -66,6 +67,11 @@ def problems_of(finding: Finding) -> list[Problem]:
         Problem(kind := _kind(line), finding.group, finding.source, finding.destination, _count(finding, kind), line)
         for line in finding.problems
     ]
+
+
+def of_copy(details: t.Iterable[str]) -> list[Problem]:
+    """The problems of a copy, which concern all of its groups; details: a sentence each."""
+    return [Problem(Kind.COPY_DIFFERS, "", (), (), None, detail) for detail in details]
 
 
 def tolerating(finding: Finding, kind: Kind, by: str) -> Finding:
