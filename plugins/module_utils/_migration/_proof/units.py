@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import itertools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import (
@@ -22,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verify
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record as Seen
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.ranges import read_ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import contents as dealing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import verifying
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.contents import Extent
@@ -100,7 +101,7 @@ class InProcess:
     def __init__(
         self, source: Connection, destination: Connection, units: t.Sequence[Unit], parts: tuple[str, ...]
     ) -> None:
-        """Read everything. Raises as read_ranges() does."""
+        """Read everything. Raises as scan() does."""
         self._units = units
         here = [[extent for _place, extent in unit.source_extents] for unit in units]
         there = [[extent for _place, extent in unit.destination_extents] for unit in units]
@@ -154,10 +155,14 @@ def _spans(spans: t.Iterable[tuple[TopicPartition, int, int]]) -> _Spans:
 def _read(
     connection: Connection, spans: _Spans, parts: tuple[str, ...], *, committed: bool
 ) -> dict[TopicPartition, list[Seen]]:
-    if not spans:
-        return {}
-    answers = read_ranges(connection, spans, committed=committed, parts=parts)
-    return {partition: [record for each in found for record in each.records] for partition, found in answers.items()}
+    pieces = [Piece(0, partition, *span) for partition, its in spans.items() for span in its]
+    found: dict[TopicPartition, list[Seen]] = collections.defaultdict(list)
+    for rows in scan(connection, pieces, parts=parts, committed=committed):
+        columns = zip(rows.offsets, rows.timestamps, rows.fingerprints, rows.bare, strict=True)
+        for run in rows.runs:
+            records = itertools.islice(columns, run.length)
+            found[run.piece.partition] += [Seen(*record, run.log_append_time) for record in records]
+    return dict(found)
 
 
 @contextlib.contextmanager

@@ -29,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.ranges import RangeRead
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Rows, Run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.logs import scenario
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import Scenario
 
@@ -59,29 +59,23 @@ class Clusters:
     def side(self, connection: Connection) -> mock.Mock:
         return mock.Mock(logs={AT: Log(self.of(connection).facts)})
 
-    def read_ranges(self, connection: Connection, ranges: t.Any, *, committed: bool, parts: t.Any) -> t.Any:
+    def scan(self, connection: Connection, pieces: t.Any, *, committed: bool, parts: t.Any) -> t.Iterator[Rows]:
         cluster = self.of(connection)
-        records = cluster.records if committed else cluster.hidden
-        for start, end in ranges[AT]:
-            assert (
-                cluster.facts.log_start
-                <= start
-                < end
-                <= (cluster.facts.end if committed else cluster.facts.high_watermark)
-            )
-            self.reads.update((connection.name, offset) for offset in range(start, end))
-        return {
-            AT: [
-                RangeRead(*span, [each for each in records if span[0] <= each.offset < span[1]]) for span in ranges[AT]
-            ]
-        }
+        end = cluster.facts.end if committed else cluster.facts.high_watermark
+        for piece in pieces:
+            assert cluster.facts.log_start <= piece.start < piece.end <= end
+            self.reads.update((connection.name, offset) for offset in range(piece.start, piece.end))
+            records = cluster.records if committed else cluster.hidden
+            its = [each for each in records if piece.start <= each.offset < piece.end]
+            runs = [Run(piece, at, 1, each.log_append_time) for at, each in enumerate(its)]
+            yield Rows(runs, *([each[column] for each in its] for column in range(4)))
 
     def findings(self, *claims: tuple[int, int, int | None], limit: int | None = None) -> list[Finding]:
         """claims: offsets at the source and the destination, and how many repeats the plan says."""
         cases = [Case(Claim("g", ((AT, c),), ((AT, d),), repeats), PARTS, MATCHINGS[:1]) for c, d, repeats in claims]
         with (
             mock.patch.object(comparison, "Side", self.side),
-            mock.patch.object(units, "read_ranges", self.read_ranges),
+            mock.patch.object(units, "scan", self.scan),
         ):
             return findings(cases, SOURCE, DESTINATION, limit, SparkOptions(java_home="/nowhere"))
 
