@@ -6,12 +6,15 @@ PYTEST := $(PYTHON) -m pytest
 PROGRAM := PYTHONPATH=$(CURDIR)/.ansible/collections:$(CURDIR) $(PYTHON)
 # How many test processes. Each starts its own brokers.
 WORKERS ?= 2
+# How long `make attack` goes on, and which worlds it sees.
+SECONDS ?= 600
+SEED ?= 1
 
 # Molecule, ansible-lint and the tests call Ansible's programs by name.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo check test lint format bench lock clean
+.PHONY: help setup java demo check test lint format bench attack lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
@@ -42,6 +45,9 @@ format: .venv/.complete  ## let ruff put the Python files in order
 
 bench: setup  ## print how fast it is, side by side with plain reading
 	@$(PROGRAM) tests/benchmark/run.py
+
+attack: .venv/.complete  ## random worlds against the rule, at length; SECONDS=600 SEED=1
+	@$(PROGRAM) tests/attack/run.py --seconds $(SECONDS) --seed $(SEED) --workers $(WORKERS)
 
 lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allows (on Python 3.11)
 	@tools/lock.sh

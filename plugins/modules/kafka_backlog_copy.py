@@ -86,6 +86,17 @@ options:
     description:
       - The most bytes of keys and values that are copied in a second, by all workers together.
     type: int
+  on_lost_progress:
+    description:
+      - What to do where a destination log has grown since the copy was planned, and the progress of the copy is gone, because
+        its groups were deleted, or their commits have expired (C(offsets.retention.minutes)). To copy on would copy a second
+        time what is there.
+      - V(fail) fails, and names the partition.
+      - V(rebuild) compares what is there with the source, record by record, and goes on after it. It fails where anything but
+        the copy was written to the log since the copy was planned, and names the first such offset.
+    type: str
+    choices: [fail, rebuild]
+    default: fail
   restore_retention:
     description:
       - Give the topics their settings back although groups are not past the backlog. The brokers may then delete records
@@ -343,6 +354,7 @@ def _options(params: dict[str, t.Any]) -> Options:
         params["idle_wait"],
         params["max_bytes_per_second"],
         params["restore_retention"],
+        params["on_lost_progress"],
         options.spark_options(params),
     )
 
@@ -364,6 +376,7 @@ def main() -> None:
             "idle_wait": {"type": "float", "default": 5},
             "max_bytes_per_second": {"type": "int"},
             "restore_retention": {"type": "bool", "default": False},
+            "on_lost_progress": {"type": "str", "choices": ["fail", "rebuild"], "default": "fail"},
         },
         supports_check_mode=True,
     )

@@ -39,11 +39,27 @@ options:
     default: json
   on_active_group:
     description:
-      - What to do with a group that still has members, and so will consume more than the snapshot says.
+      - What to do with a group that still has members, or whose commits move within O(idle_wait), and so will consume more
+        than the snapshot says.
       - V(warn) takes it in with a warning, V(skip_group) leaves it out, V(fail) fails.
     type: str
     choices: [warn, skip_group, fail]
     default: warn
+  on_blocked:
+    description:
+      - What to do with a group in O(groups) that holds no committed offsets, such as a share group.
+      - V(fail) fails. V(skip_group) and V(skip_partition) leave it out with a warning, as long as others are selected.
+      - Groups like that are never selected by patterns.
+    type: str
+    choices: [fail, skip_group, skip_partition]
+    default: fail
+  idle_wait:
+    description:
+      - How many seconds lie between two readings of the commits, once for all groups together; the second one becomes the
+        snapshot. Consumers that use C(assign()) never show as members; only their commits move, every 5 seconds by default.
+      - With V(0), the commits are read once.
+    type: float
+    default: 0
 seealso:
   - module: streamshift.kafka.kafka_offset_translate
 """
@@ -96,13 +112,15 @@ groups:
       returned: success
       sample: 12
 active_groups:
-  description: Selected groups that have members.
+  description: Selected groups that have members, or whose commits have moved within O(idle_wait).
   returned: success
   type: list
   elements: str
   sample: []
 left_out_groups:
-  description: Groups that a pattern has matched, and an exclude pattern, or their type, or O(on_active_group) has left out.
+  description:
+    - Groups that a pattern has matched, and an exclude pattern, their type or O(on_active_group) has left out, and named
+      ones that O(on_blocked) has left out.
   returned: success
   type: list
   elements: str
@@ -130,9 +148,16 @@ def take(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["snapshot"]
     files.check_writable(path)
+    options.check_not_negative(params, "idle_wait")
     connection, selection = options.connection(params, "cluster"), options.selection(params)
     with files.locked(path):
-        taken = use_case.take(connection, selection, params["on_active_group"])
+        taken = use_case.take(
+            connection,
+            selection,
+            params["on_active_group"],
+            on_blocked=params["on_blocked"],
+            idle_wait=params["idle_wait"],
+        )
         text = (file.to_csv if params["format"] == "csv" else file.to_json)(taken.snapshot)
         before = files.read(path)
         if text != before and not module.check_mode:
@@ -151,7 +176,7 @@ def take(module: Module) -> dict[str, t.Any]:
             {"name": group.name, "type": group.type, "partitions": partitions[group.name]}
             for group in taken.snapshot.groups
         ],
-        "active_groups": sorted(taken.active),
+        "active_groups": sorted({*taken.active, *taken.moving}),
         "left_out_groups": sorted({*taken.left_out_groups, *taken.not_consumer_groups, *taken.skipped}),
         "left_out_topics": list(taken.left_out_topics),
         "diff": diff,
@@ -166,6 +191,8 @@ def main() -> None:
             "snapshot": {"type": "path", "required": True},
             "format": {"type": "str", "choices": ["json", "csv"], "default": "json"},
             "on_active_group": {"type": "str", "choices": ["warn", "skip_group", "fail"], "default": "warn"},
+            "on_blocked": {"type": "str", "choices": ["fail", "skip_group", "skip_partition"], "default": "fail"},
+            "idle_wait": {"type": "float", "default": 0},
         },
         supports_check_mode=True,
     )

@@ -11,6 +11,7 @@ short_description: Name everything that stands in the way of a migration
 version_added: 0.1.0
 description:
   - Connects to both clusters, and asks for every right that migrating these groups needs.
+  - Refuses two names of one cluster, told by the cluster's id, unless every group gets another name or another topic.
   - No record is read, and nothing is written.
 author:
   - The streamshift.kafka authors (@streamshift)
@@ -46,7 +47,7 @@ options:
     type: path
   verify:
     description:
-      - How the result is going to be proved. V(records) needs what O(spark) says, and what is missing is a problem.
+      - How the offsets are going to be verified. V(records) needs what O(spark) says, and what is missing is a problem.
     type: str
     choices: [records, anchors, none]
     default: none
@@ -57,6 +58,13 @@ options:
     type: str
     choices: [warn, skip_group, fail]
     default: warn
+  on_blocked:
+    description:
+      - What to do with a group in O(groups) that holds no committed offsets, such as a share group.
+      - V(fail) makes it a problem, V(skip_group) and V(skip_partition) leave it out, as long as others are selected.
+    type: str
+    choices: [fail, skip_group, skip_partition]
+    default: fail
 seealso:
   - module: streamshift.kafka.kafka_group_offsets
 """
@@ -94,11 +102,14 @@ problems:
 notes:
   description:
     - A line for each thing that does not stand in the way, and should be known before the migration begins, such as an ACL
-      that only a rollback needs.
+      that only a rollback needs, or a topic that would block entries of the plan because it is missing or has another number of
+      partitions at the destination.
+    - Topics are not looked at where O(copy) makes them, and where there are RV(problems).
   returned: success
   type: list
   elements: str
-  sample: []
+  sample:
+    - "topic orders does not exist at the destination: fill it, map it, or exclude it."
 """
 
 import typing as t
@@ -131,6 +142,7 @@ def look(module: Module) -> dict[str, t.Any]:
         params["on_active_group"],
         params["copy"] is not None,
         written,
+        params["on_blocked"],
     )
     foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
     problems = dict.fromkeys([*damaged, *damaged_too, *damaged_as_well, *foreign, *lacking, *found.problems])
@@ -169,6 +181,7 @@ def main() -> None:
             "copy": {"type": "path"},
             "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
             "on_active_group": {"type": "str", "choices": ["warn", "skip_group", "fail"], "default": "warn"},
+            "on_blocked": {"type": "str", "choices": ["fail", "skip_group", "skip_partition"], "default": "fail"},
         },
         supports_check_mode=True,
     )

@@ -24,7 +24,16 @@ extends_documentation_fragment:
   - streamshift.kafka._cluster
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
+  - streamshift.kafka._cluster.source
 options:
+  source:
+    description:
+      - The Kafka cluster that the groups come from. Where it is given, the groups that will be written are read there twice
+        more - before the first write, together with the second reading of the destination, and after the last write. Groups
+        that have members, or whose offsets are not those that the plan was made from, are treated as O(on_active_source) says.
+      - The first of the readings is the snapshot that the plan was made from. A consumer that commits at the source is seen
+        when it has done so between the snapshot and the last write.
+      - Not used with O(state=rolled_back).
   state:
     description:
       - V(committed) - the groups stand where O(plan) says.
@@ -40,11 +49,26 @@ options:
         written. A user without the ACL CLUSTER DESCRIBE_CONFIGS may not read that limit, and has 4096, Kafka's default.
       - Required for O(state=committed).
     type: path
+  plan_digest:
+    description:
+      - The SHA-256 digest of the plan file's bytes, as M(streamshift.kafka.kafka_offset_translate) returns it and
+        C(sha256sum) prints it. Nothing is written when the file has another one, so exactly the plan that was reviewed is
+        committed.
+    type: str
   snapshot:
     description:
       - Path of a snapshot file. Nothing is written unless the plan was made from exactly this snapshot, so a plan that
         was reviewed is applied only while the source stands where it stood.
+      - The plan must also cover the snapshot, see O(on_missing_entry).
     type: path
+  on_missing_entry:
+    description:
+      - What to do when O(plan) has no entry for something in O(snapshot), because somebody has removed its line.
+      - V(fail) writes nothing at all, V(skip) leaves such partitions out. Their consumers then start by their
+        C(auto.offset.reset).
+    type: str
+    choices: [fail, skip]
+    default: fail
   receipt:
     description:
       - Path of the receipt file. Its directory must exist. Keep it - it is the only way back.
@@ -65,9 +89,15 @@ options:
       - With O(state=rolled_back), roll back all that the receipt holds, also what other runs in the same directory have set.
     type: bool
     default: false
+  report:
+    description:
+      - Path of the report file that M(streamshift.kafka.kafka_offset_verify) has written of O(plan). An entry to which it
+        objects counts as blocked, with the reason C(verification_failed), under O(on_blocked).
+      - A report of another plan is refused. So is a report of an earlier state of the plan file.
+    type: path
   on_blocked:
     description:
-      - What to do when entries of the plan are blocked.
+      - What to do when entries of the plan are blocked, or when O(report) objects to them.
       - V(fail) writes nothing at all, V(skip_group) leaves out the groups concerned, V(skip_partition) only the entries.
     type: str
     choices: [fail, skip_group, skip_partition]
@@ -95,6 +125,15 @@ options:
     type: str
     choices: [fail, skip_group]
     default: fail
+  on_active_source:
+    description:
+      - What to do for a group that somebody uses at O(source).
+      - V(fail) writes nothing at all, V(skip_group) leaves it out, V(warn) commits what the plan says, and returns a note.
+      - When it is seen only after the last write, V(fail) and V(skip_group) fail. Nothing is undone by itself then; the
+        message says what would be missed or repeated at the destination, and how to go on.
+    type: str
+    choices: [fail, skip_group, warn]
+    default: fail
   idle_wait:
     description:
       - How many seconds lie between two readings of the commits, once for all groups together. Consumers that use
@@ -104,6 +143,7 @@ options:
     default: 5
 seealso:
   - module: streamshift.kafka.kafka_offset_translate
+  - module: streamshift.kafka.kafka_offset_verify
 """
 
 EXAMPLES = r"""
@@ -112,6 +152,22 @@ EXAMPLES = r"""
     cluster: "{{ kafka_cluster }}"
     plan: "{{ inventory_dir }}/plan.json"
     receipt: "{{ inventory_dir }}/receipt.json"
+
+- name: Commit exactly the plan that was reviewed, and only while nobody uses the groups at the source
+  streamshift.kafka.kafka_offset_commit:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    cluster: "{{ hostvars.cloud.kafka_cluster }}"
+    plan: "{{ inventory_dir }}/plan.json"
+    plan_digest: "{{ reviewed_digest }}"
+    receipt: "{{ inventory_dir }}/receipt.json"
+
+- name: Set the groups, but for what the verification objects to
+  streamshift.kafka.kafka_offset_commit:
+    cluster: "{{ kafka_cluster }}"
+    plan: "{{ inventory_dir }}/plan.json"
+    receipt: "{{ inventory_dir }}/receipt.json"
+    report: "{{ inventory_dir }}/report.json"
+    on_blocked: skip_group
 
 - name: Roll back one group
   streamshift.kafka.kafka_offset_commit:
@@ -170,6 +226,12 @@ left_out:
   type: list
   elements: str
   sample: []
+notes:
+  description: A line for each group that is still in use at O(source), where O(on_active_source=warn) allows it.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 summary:
   description: A table for people, as lines. That of a rollback begins with how many groups go back.
   returned: success
@@ -183,8 +245,9 @@ summary:
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
@@ -198,8 +261,11 @@ def commit(module: Module) -> dict[str, t.Any]:
         files.check_there(path, "receipt", "a migration: without one there is nothing to roll back")
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
+    source = options.connection(params, "source") if params["source"] else None
     policies = use_case.Options(
-        **{key: params[key] for key in ("on_blocked", "on_rewind", "on_advance", "on_active_group", "idle_wait")}
+        **{key: params[key] for key in ("on_blocked", "on_rewind", "on_advance", "on_active_group", "idle_wait")},
+        on_active_source=params["on_active_source"],
+        on_missing_entry=params["on_missing_entry"],
     )
 
     def save(done: receipt.Receipt) -> None:
@@ -210,6 +276,8 @@ def commit(module: Module) -> dict[str, t.Any]:
     with files.locked(path):
         if params["state"] == "committed":
             text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
+            if params["plan_digest"] is not None:
+                digests.check(text, params["plan_digest"], params["plan"])
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             earlier = files.read(path)
             outcome = use_case.commit(
@@ -219,6 +287,8 @@ def commit(module: Module) -> dict[str, t.Any]:
                 policies,
                 writer,
                 snapshot.read(taken, params["snapshot"]) if taken else None,
+                source,
+                _objections(params),
             )
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", "a migration"), path)
@@ -241,6 +311,7 @@ def commit(module: Module) -> dict[str, t.Any]:
         ],
         "written": len(outcome.set),
         "left_out": outcome.left_out,
+        "notes": outcome.notes,
         "summary": head + results.commit_summary(outcome.before, outcome.set, outcome.left_out),
         "diff": results.diff(
             results.commit_lines(outcome.before),
@@ -251,20 +322,42 @@ def commit(module: Module) -> dict[str, t.Any]:
     }
 
 
+def _objections(params: dict[str, t.Any]) -> dict[receipt.Key, str]:
+    """What the report objects to. Raises Refused when it is about another plan."""
+    path = params["report"]
+    if path is None:
+        return {}
+    found = report.objections(files.read_required(path, "report", "kafka_offset_verify"), path)
+    digest = files.file_digest(params["plan"])
+    if found.plan != digest:
+        about = "no plan" if found.plan is None else f"a plan with the digest {found.plan}"
+        raise Refused(
+            f"the report {path} is about {about}, and {params['plan']} has the digest {digest}",
+            why="the plan has changed since it was verified, or another one was verified",
+            remedy="verify this plan with kafka_offset_verify",
+        )
+    return found.lines
+
+
 def main() -> None:
     module = Module(
         argument_spec={
             **options.cluster_spec("cluster"),
             **options.selection_spec(),
+            "source": {**options.cluster_spec("source")["source"], "required": False},
             "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
             "plan": {"type": "path"},
+            "plan_digest": {"type": "str"},
             "snapshot": {"type": "path"},
+            "on_missing_entry": {"type": "str", "choices": ["fail", "skip"], "default": "fail"},
             "receipt": {"type": "path", "required": True},
             "everything": {"type": "bool", "default": False},
+            "report": {"type": "path"},
             "on_blocked": {"type": "str", "choices": ["fail", "skip_group", "skip_partition"], "default": "fail"},
             "on_rewind": {"type": "str", "choices": ["fail", "keep", "rewind"], "default": "fail"},
             "on_advance": {"type": "str", "choices": ["advance", "keep", "fail"], "default": "advance"},
             "on_active_group": {"type": "str", "choices": ["fail", "skip_group"], "default": "fail"},
+            "on_active_source": {"type": "str", "choices": ["fail", "skip_group", "warn"], "default": "fail"},
             "idle_wait": {"type": "float", "default": 5},
         },
         required_if=[("state", "committed", ["plan"])],

@@ -249,6 +249,11 @@ entries:
       type: str
       returned: success
       sample: ""
+digest:
+  description: The SHA-256 digest of the plan file's bytes, for O(streamshift.kafka.kafka_offset_commit#module:plan_digest).
+  returned: success
+  type: str
+  sample: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 kept:
   description: How many entries were kept from the plan that was there, with O(strategy=mirror_maker).
   returned: success
@@ -296,7 +301,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import pl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
@@ -319,6 +324,7 @@ def translate(module: Module) -> dict[str, t.Any]:
     return {
         "changed": text != before,
         "plan": path,
+        "digest": digests.digest(text),
         "kept": made.kept,
         "records_read": made.records_read,
         "index": made.index,

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kafka_offset_verify
-short_description: Prove that groups go on with the records that they have not consumed
+short_description: Verify that groups go on with the records that they have not consumed
 version_added: 0.1.0
 description:
-  - Reads what follows a group's offset at the destination, and what follows its offset at the source, and compares them
-    record by record on Spark.
-  - Fails when a record would be lost, and when more would be repeated than the plan says. Changes nothing.
-  - With O(plan), what that plan says, before any group is set. With O(receipt) as well, what it says of the offsets that
-    were committed. With O(groups) or O(group_patterns), whatever the groups have committed on both clusters now, by
+  - Reads the records around a group's offset at the destination, and around its offset at the source, and counts them by
+    content. It does not search for an offset, and shares nothing with the search of
+    M(streamshift.kafka.kafka_offset_translate).
+  - Few records, up to 500,000 offsets of both clusters together, take seconds; more are counted on Spark.
+  - Fails when an unconsumed record would be skipped or is absent, and when more consumed records would be repeated than
+    the plan says. Changes nothing.
+  - With O(plan), it verifies the offsets of a plan before any group is set; with O(receipt) as well, the offsets that were
+    committed. With O(groups) or O(group_patterns), it verifies whatever the groups have committed on both clusters now, by
     whichever tool, before a cut-over or after it.
 author:
   - The streamshift.kafka authors (@streamshift)
@@ -31,67 +34,155 @@ extends_documentation_fragment:
 options:
   plan:
     description:
-      - Path of the plan file. Not together with a selection, a mapping or O(match_on).
-      - Without O(receipt), every offset that it holds is proved, whether it was committed or not, and wherever the groups
-        stand at the destination.
-    type: path
+      - Path of the plan file, or of several, which one Spark session then serves. Not together with a selection, a mapping
+        or O(match_on).
+    type: list
+    elements: path
   receipt:
     description:
-      - Path of the receipt file, which goes together with O(plan). Then the offsets that were committed are proved, and
-        that the groups stand there or have consumed since.
-      - Where there is no such file, nothing had to be written.
+      - Path of the receipt file. One receipt serves all plans; otherwise name one for each plan, in the same order.
+      - Where there is no such file, nothing was written.
+    type: list
+    elements: path
+  copy:
+    description:
+      - Path of the copy file of M(streamshift.kafka.kafka_backlog_copy), which goes together with O(plan) and
+        O(method=records). Then everything that was copied is compared with the source, too, from where the copy began.
+      - A record that is missing, is there more than once, or stands in another order fails the task. Records that others
+        have written to the same partitions do not.
     type: path
+  scope:
+    description:
+      - Which offsets of O(plan) to verify.
+      - V(plan) verifies every offset, committed or not, wherever the groups stand at the destination. The default without
+        O(receipt).
+      - V(to_commit) verifies only the offsets that M(streamshift.kafka.kafka_offset_commit) would write now. When there are
+        none, Spark does not start. O(on_blocked), O(on_rewind), O(on_advance) and O(on_active_group) say which offsets the
+        commit leaves alone; O(receipt) tells which groups were migrated earlier and have consumed since.
+      - V(committed) verifies the offsets that were committed according to O(receipt), or that were right already, and that
+        the groups stand there or have consumed since. The default with O(receipt).
+    type: str
+    choices: [plan, to_commit, committed]
   method:
     description:
-      - V(records) compares the records that follow every offset.
+      - V(records) counts the records around every offset.
       - V(anchors) compares only the two records beside every offset with those of O(plan). It needs neither Spark nor Java.
     type: str
     choices: [records, anchors]
     default: records
   limit:
     description:
-      - After how many offsets of a partition the comparison may stop. V(0) compares everything to the end.
-      - A record that is missing within that is looked for before the offset as far back as its timestamp allows. Where
-        the destination has timestamps of its own, as far back as this limit.
+      - How many offsets to read before and after each offset, on both clusters. V(0) reads whole logs.
+      - What lies outside is not verified, and the entry's C(complete) is false in O(report). Where more consumed records may
+        come again, according to O(plan), as many offsets are read in addition, at most as many again.
     type: int
     default: 10000
   match_on:
     description:
       - Without O(plan), which parts of a record make it the same record. By default everything, then everything but the
-        headers, then the same without the timestamp. A plan says by itself what it has matched.
+        headers. A timestamp only separates what the rest cannot. A plan says by itself what it has matched.
     type: list
     elements: str
     choices: [key, value, headers, timestamp]
+  on_problem:
+    description:
+      - What to do when something is wrong.
+      - V(fail) fails the task, after O(report) is written.
+      - V(report) succeeds and returns the problems. M(streamshift.kafka.kafka_offset_commit) with the same O(report) leaves
+        these offsets out.
+    type: str
+    choices: [fail, report]
+    default: fail
+  on_absent:
+    description:
+      - What to do when an unconsumed record is absent at the destination though later records are there. The replication tool
+        has left it out or lost it, and no offset brings it back.
+      - V(fail) counts it as a problem, because the group will never get this record.
+      - V(warn) reports it as a note. Choose it where the replication tool leaves records out on purpose; everything else is
+        verified as before. A record that was lost by accident is then only a note, too.
+    type: str
+    choices: [fail, warn]
+    default: fail
+  on_blocked:
+    description:
+      - With O(scope=to_commit), what the commit does when entries of the plan are blocked. V(skip_group) leaves out the
+        groups concerned.
+    type: str
+    choices: [fail, skip_group, skip_partition]
+    default: fail
+  on_rewind:
+    description:
+      - With O(scope=to_commit), what the commit does for an entry whose group has already committed a later offset at the
+        destination. V(keep) leaves it out.
+    type: str
+    choices: [fail, keep, rewind]
+    default: fail
+  on_advance:
+    description:
+      - The same for a group that has committed an earlier offset at the destination.
+    type: str
+    choices: [advance, keep, fail]
+    default: advance
+  on_active_group:
+    description:
+      - With O(scope=to_commit), what the commit does for a group that has members at the destination. V(skip_group) leaves
+        it out.
+    type: str
+    choices: [fail, skip_group]
+    default: fail
   report:
     description:
-      - Path of a file for everything that was found, as JSON. It is written also when something is wrong, and not in check
-        mode. It holds offsets and names, and nothing of the records.
-    type: path
+      - Path of a file for everything that was found, as JSON. With several plans, one for each of them, in the same order.
+      - It is written also when something is wrong, and not in check mode. It holds offsets and names, and nothing of the
+        records. It names the SHA-256 digest of the plan file that it is about.
+      - With O(scope=to_commit), a report of this very plan stays when there is nothing left to commit.
+    type: list
+    elements: path
 notes:
-  - A record that is missing at the destination while later ones are there counts as lost. Where a copier leaves records
-    out on purpose, use O(method=anchors).
-  - Where the destination's topic is compacted, such a record may have been there. This is said, and no failure.
-  - What the copier has still to write is said, and no failure.
+  - Where the destination's topic is compacted, a record that is absent may have been there. Reported as a note; does not
+    fail the task.
+  - What the replication tool has still to write is reported as a note; does not fail the task.
 seealso:
   - module: streamshift.kafka.kafka_offset_commit
 """
 
 EXAMPLES = r"""
-- name: Prove a plan before a group is set
+- name: Verify a plan before a group is set
   streamshift.kafka.kafka_offset_verify:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
     plan: "{{ inventory_dir }}/plan.json"
 
-- name: Prove what was committed
+- name: Verify the plans of several waves in one Spark session
+  streamshift.kafka.kafka_offset_verify:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    plan:
+      - "{{ inventory_dir }}/wave1/plan.json"
+      - "{{ inventory_dir }}/wave2/plan.json"
+    report:
+      - "{{ inventory_dir }}/wave1/report.json"
+      - "{{ inventory_dir }}/wave2/report.json"
+
+- name: Verify what would be committed, and leave it to the commit to refuse what is wrong
   streamshift.kafka.kafka_offset_verify:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
     plan: "{{ inventory_dir }}/plan.json"
     receipt: "{{ inventory_dir }}/receipt.json"
+    scope: to_commit
     report: "{{ inventory_dir }}/report.json"
+    on_problem: report
 
-- name: See what a cut-over would lose or repeat with the offsets that MirrorMaker 2 has committed
+- name: Verify what was committed, with the two records beside every offset
+  streamshift.kafka.kafka_offset_verify:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    plan: "{{ inventory_dir }}/plan.json"
+    receipt: "{{ inventory_dir }}/receipt.json"
+    method: anchors
+
+- name: See what a cut-over would skip or repeat with the offsets that MirrorMaker 2 has committed
   streamshift.kafka.kafka_offset_verify:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
@@ -104,13 +195,13 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-proved:
-  description: How many entries have records that were compared and are right, or have none on either side.
+verified:
+  description: How many group-partitions have records that were compared and are right, or have none on either side.
   returned: always
   type: int
   sample: 12
 without_records:
-  description: How many entries have nothing that could be compared.
+  description: How many group-partitions have nothing that could be compared.
   returned: always
   type: int
   sample: 0
@@ -120,12 +211,79 @@ compared:
   type: int
   sample: 118734
 problems:
-  description: A line for each thing that is wrong.
+  description: A line for each thing that is wrong, the gravest first.
   returned: always
   type: list
   elements: str
   sample:
-    - "billing orders-0: 1 unconsumed record is left behind: before the offset 51, first source offset 50, destination offset 50"
+    - "billing orders-0: 1 unconsumed record is skipped: before the offset 51, first source offset 50, destination offset 50"
+findings:
+  description: The same problems in the same order, as data.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    kind:
+      description:
+        - V(skipped) - unconsumed records lie before the offset. V(beyond_end) - the offset lies after the end of the log.
+          V(repeated) - more consumed records come again than the plan says. V(absent) - unconsumed records are not at the
+          destination, though later ones are.
+        - V(moved) - what was committed is not there any more. V(record_differs) - a record beside the offset is not the one
+          that was matched. V(not_committed), V(not_comparable) - a group, or a topic, has nothing to compare with.
+          V(not_examined) - too many records differ.
+      type: str
+      returned: always
+      sample: skipped
+    group:
+      description: The group at the destination.
+      type: str
+      returned: always
+      sample: billing
+    topic:
+      description: The topic at the destination.
+      type: str
+      returned: always
+      sample: orders
+    partition:
+      description: The partition; null where several partitions of a repartitioned or merged topic are verified as one.
+      type: int
+      returned: always
+      sample: 0
+    count:
+      description: How many records are concerned; null where the problem is not about a number of records.
+      type: int
+      returned: always
+      sample: 1
+    source:
+      description: Where the group stands at the source, each with C(topic), C(partition) and C(offset).
+      type: list
+      elements: dict
+      returned: always
+      sample:
+        - topic: orders
+          partition: 0
+          offset: 50
+    destination:
+      description: The offsets that were verified, each with C(topic), C(partition) and C(offset).
+      type: list
+      elements: dict
+      returned: always
+      sample:
+        - topic: orders
+          partition: 0
+          offset: 51
+    detail:
+      description: What is wrong, in words.
+      type: str
+      returned: always
+      sample: "1 unconsumed record is skipped: before the offset 51, first source offset 50, destination offset 50"
+kinds:
+  description: How many problems there are of each kind that occurs, the gravest kind first.
+  returned: always
+  type: dict
+  sample:
+    skipped: 1
+    absent: 4
 notes:
   description: A line for each thing that is worth a word and not wrong.
   returned: always
@@ -133,86 +291,155 @@ notes:
   elements: str
   sample:
     - "billing orders-1: 3 unconsumed records are still to be copied"
+plan_digests:
+  description: The SHA-256 digests of the plan files, in the order of O(plan).
+  returned: always
+  type: list
+  elements: str
+  sample:
+    - 0f343b0931126a20f133d67c2b018a3b5d0d9d0b3a5c7b7a6c2d3f4e5a6b7c8d
 """
 
+import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit, pending
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import verifying
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import verify as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import of_copy
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, verify_results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 # A plan says all of this by itself.
 _WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")
+_POLICIES = {
+    "on_blocked": ["fail", "skip_group", "skip_partition"],
+    "on_rewind": ["fail", "keep", "rewind"],
+    "on_advance": ["advance", "keep", "fail"],
+    "on_active_group": ["fail", "skip_group"],
+}
+
+
+class _Planned(t.NamedTuple):
+    """A plan file. receipt: of its commit, None where the whole plan is verified. chosen: the entries to verify, None for all."""
+
+    plan: plan.Plan
+    digest: str
+    receipt: receipt.Receipt | None
+    chosen: list[plan.PlanEntry] | None
 
 
 def verify(module: Module) -> dict[str, t.Any]:
     params = module.params
     options.check_not_negative(params, "limit")
-    if params["report"]:
-        files.check_writable(params["report"])
-    found = _anchors(params) if params["method"] == "anchors" else _records(module)
-    if found.problems:
-        count = len(found.problems)
-        wrong = "One thing is wrong" if count == 1 else f"{count} things are wrong, the first of them"
-        module.fail_json(
-            msg=f"{wrong}: {found.problems[0]}. {_remedy(params)}.",
-            **found._asdict(),
-        )
-    return {"changed": False, **found._asdict()}
-
-
-def _remedy(params: dict[str, t.Any]) -> str:
-    if params["receipt"]:
-        return "Keep consumers stopped, and roll back with the receipt"
-    if params["plan"]:
-        return (
-            "Do not commit this plan, but make it again and prove that; "
-            "where it is committed, keep consumers stopped, and roll back with the receipt"
-        )
-    return "Keep consumers stopped, and correct what is committed"
-
-
-def _records(module: Module) -> use_case.Verified:
-    params = module.params
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
-    spark = options.spark_options(params)
     if not (params["plan"] or params["groups"] or params["group_patterns"]):
-        raise InvalidInput("nothing is to be proved", remedy="set plan, or groups or group_patterns")
-    if params["plan"]:
-        claimed = claims.of_plan(*_files(params), source, destination)
+        raise InvalidInput("nothing is to be verified", remedy="set plan, or groups or group_patterns")
+    _check_paths(params)
+    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    planned = _planned(params, source, destination)
+    compare = _anchors if params["method"] == "anchors" else _records
+    found, reports = compare(module, planned, source, destination)
+    if not module.check_mode:
+        for path, each in zip(params["report"] or (), reports, strict=False):
+            if not (params["scope"] == "to_commit" and _is_settled(each, path)):
+                files.write(path, report.to_json(each))
+    result = verify_results.result(found, [each.digest for each in planned])
+    if found.problems and params["on_problem"] == "fail":
+        module.fail_json(msg=verify_results.failure(found.problems, _scope(params)), **result)
+    return {"changed": False, **result}
+
+
+def _check_paths(params: dict[str, t.Any]) -> None:
+    plans = len(params["plan"] or ())
+    if len(params["receipt"] or ()) not in (0, 1, plans):
+        raise InvalidInput(f"there are {plans} plans", remedy="name one receipt, or one for each plan, in receipt")
+    reports = params["report"] or []
+    if len(reports) not in (0, plans or 1) or len(set(reports)) < len(reports):
+        raise InvalidInput(f"there are {plans} plans", remedy="name another report for each of them in report")
+    for path in reports:
+        files.check_writable(path)
+
+
+def _scope(params: dict[str, t.Any]) -> str | None:
+    if not params["plan"]:
+        return None
+    return params["scope"] or ("committed" if params["receipt"] else "plan")
+
+
+def _planned(params: dict[str, t.Any], source: Connection, destination: Connection) -> list[_Planned]:
+    paths, receipts = params["plan"] or [], params["receipt"] or [None]
+    if len(receipts) == 1:
+        receipts = receipts * len(paths)
+    scope = _scope(params)
+    policies = commit.Options(**{name: params[name] for name in _POLICIES})
+    planned = []
+    for path, receipt_path in zip(paths, receipts, strict=True):
+        made = plan.from_json(files.read_required(path, "plan", "kafka_offset_translate"), path)
+        written = _receipt(made, receipt_path)
+        chosen = None
+        if scope == "to_commit":
+            claims.check_clusters(made, source, destination)
+            chosen = pending.entries_to_commit(made, written, destination, policies)
+        planned.append(_Planned(made, files.file_digest(path), written if scope == "committed" else None, chosen))
+    return planned
+
+
+def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:
+    """The receipt of a plan's commit: empty where nothing had to be written, None where no file is named."""
+    if path is None:
+        return None
+    text = files.read(path)
+    return receipt.Receipt(made.destination_id) if text is None else receipt.from_json(text, path)
+
+
+def _records(
+    module: Module, planned: list[_Planned], source: Connection, destination: Connection
+) -> tuple[use_case.Verified, list[report.Report]]:
+    params = module.params
+    spark = options.spark_options(params)
+    if planned:
+        claimed = [claims.of_plan(each.plan, each.receipt, source, destination, each.chosen) for each in planned]
     else:
         match_on = tuple(params["match_on"] or ())
-        claimed = claims.of_commits(source, destination, options.selection(params), options.mapping(params), match_on)
-    for line in claimed.warnings:
-        module.warn(line)
+        claimed = [claims.of_commits(source, destination, options.selection(params), options.mapping(params), match_on)]
+    for each in claimed:
+        for line in each.warnings:
+            module.warn(line)
     say = reporter(params["progress_file"])
-    found, told = use_case.records(claimed, source, destination, params["limit"] or None, spark, say)
-    if params["report"] and not module.check_mode:
-        files.write(params["report"], report.to_json(told))
-    return found
+    found, reports = use_case.records(
+        claimed, source, destination, params["limit"] or None, spark, say, params["on_absent"]
+    )
+    if params["copy"]:
+        copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
+        found.problems[:0] = of_copy(verifying.differences(copied, source, destination, spark, say))
+    digests = [each.digest for each in planned] if planned else [None]
+    return found, [dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)]
 
 
-def _anchors(params: dict[str, t.Any]) -> use_case.Verified:
-    if params["report"]:
-        raise InvalidInput("method anchors makes no report", remedy="remove report, or use method records")
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
-    return use_case.anchors(*_files(params), source, destination)
+def _anchors(
+    _module: Module, planned: list[_Planned], source: Connection, destination: Connection
+) -> tuple[use_case.Verified, list[report.Report]]:
+    found, reports = [], []
+    for each in planned:
+        verified, written = use_case.anchors(each.plan, each.receipt, source, destination, each.chosen)
+        found.append(verified)
+        reports.append(dataclasses.replace(written, plan=each.digest))
+    return use_case.together(found), reports
 
 
-def _files(params: dict[str, t.Any]) -> tuple[plan.Plan, receipt.Receipt | None]:
-    """The plan, and the receipt of its commit: empty where nothing had to be written, None where no file is named."""
-    made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
-    if not params["receipt"]:
-        return made, None
-    written = files.read(params["receipt"])
-    if written is None:
-        return made, receipt.Receipt(made.destination_id)
-    return made, receipt.from_json(written, params["receipt"])
+def _is_settled(made: report.Report, path: str) -> bool:
+    """Is there nothing new to report of a plan whose report is there?"""
+    text = None if made.findings else files.read(path)
+    try:
+        return text is not None and report.objections(text, path).plan == made.plan
+    except InvalidFile:  # it is replaced
+        return False
 
 
 def main() -> None:
@@ -223,15 +450,23 @@ def main() -> None:
             **options.mapping_spec(),
             **options.spark_spec(),
             **progress_spec(),
-            "plan": {"type": "path"},
-            "receipt": {"type": "path"},
+            "plan": {"type": "list", "elements": "path"},
+            "receipt": {"type": "list", "elements": "path"},
+            "copy": {"type": "path"},
+            "scope": {"type": "str", "choices": ["plan", "to_commit", "committed"]},
             "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},
             "limit": {"type": "int", "default": 10_000},
             "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
-            "report": {"type": "path"},
+            "on_problem": {"type": "str", "choices": ["fail", "report"], "default": "fail"},
+            "on_absent": {"type": "str", "choices": ["fail", "warn"], "default": "fail"},
+            **{
+                name: {"type": "str", "choices": choices, "default": "advance" if name == "on_advance" else "fail"}
+                for name, choices in _POLICIES.items()
+            },
+            "report": {"type": "list", "elements": "path"},
         },
-        required_by={"receipt": ("plan",)},
-        required_if=[("method", "anchors", ("plan",))],
+        required_by={"receipt": ("plan",), "scope": ("plan",), "copy": ("plan",)},
+        required_if=[("method", "anchors", ("plan",)), ("scope", "committed", ("receipt",))],
         mutually_exclusive=[("plan", name) for name in _WITHOUT_PLAN],
         supports_check_mode=True,
     )

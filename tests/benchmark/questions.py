@@ -105,7 +105,7 @@ def proof(bed: Bed) -> None:
             groups=list(load.commits()),
             limit=0,
         )
-        assert (run.result["proved"], run.result["compared"]) == (load.partitions, records), run.result
+        assert (run.result["verified"], run.result["compared"]) == (load.partitions, records), run.result
         row(f"{records:,} records (kafka_offset_verify)", [run], "target: 2000 MB")
     print(f"  {2 * records / run.seconds:,.0f} records/s of both sides together")
 

@@ -17,18 +17,24 @@ import os
 import sys
 import time
 import typing as t
+import uuid
 
 from pyspark.sql import SparkSession, functions
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import progress_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    Run,
+    progress_groups,
+    transactional_number,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.copying import Job
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copying import copy
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, parallel_tasks, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 from tests.benchmark.loads import LARGEST
 
@@ -93,25 +99,25 @@ def copied(spark: SparkSession, asked: dict[str, t.Any]) -> tuple[float, int]:
     source = connection_from({"bootstrap_servers": asked["source"]})
     destination = connection_from({"bootstrap_servers": asked["destination"], "client_config": asked["client_config"]})
     begin = time.perf_counter()
-    jobs = _jobs(parallel_tasks(spark), asked)
+    jobs = _jobs(destination, asked)
     records, _bytes = copy(spark, source, destination, jobs)
     return time.perf_counter() - begin, records
 
 
-def _jobs(cores: int, asked: dict[str, t.Any]) -> list[Job]:
+def _jobs(destination: Connection, asked: dict[str, t.Any]) -> list[Job]:
+    """A run that has claimed the copy, as the module makes it."""
     topic, to, records = asked["topic"], asked["to"], asked["records"]
-    ranges = [Range(TopicPartition(topic, part), 0, records) for part in asked["partitions"]]
     boundaries = tuple(range(0, records, max(1, records // GROUPS)))
-    found = []
-    for number, pieces in enumerate(bins(ranges, cores, split=False)):
-        its = tuple(
-            BacklogRange(
-                each.partition, 0, records, TopicPartition(to, each.partition.partition), 0, number, boundaries
-            )
-            for each in pieces
-        )
-        found.append(Job(to, number, its, tuple(progress_groups(to, its)), {}, {to: LARGEST}))
-    return found
+    ranges = [
+        BacklogRange(TopicPartition(topic, part), 0, records, TopicPartition(to, part), 0, boundaries)
+        for part in asked["partitions"]
+    ]
+    run, groups = Run(uuid.uuid4().hex[:12], "here", os.getpid(), 0), tuple(progress_groups(to, ranges))
+    claim(destination, to, groups, ranges, run, lambda kept: {where: Progress(0) for where in kept})
+    numbered: dict[int, list[BacklogRange]] = {}
+    for each in ranges:
+        numbered.setdefault(transactional_number(each.destination), []).append(each)
+    return [Job(to, number, tuple(its), run, groups, {}, {to: LARGEST}) for number, its in numbered.items()]
 
 
 def main(kind: str, *words: str) -> None:

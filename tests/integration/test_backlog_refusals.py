@@ -88,8 +88,8 @@ def state(migration, destination, topic):
 def planned(migration, **changes):
     """Have the copy file say that nothing is copied yet, and change what else is wanted of its ranges."""
     known = json.loads(migration.copy_file.read_text())
-    for number, entry in enumerate(known["entries"]):
-        entry.update({"done": None, "bin": number, **changes})
+    for entry in known["entries"]:
+        entry.update({"done": None, **changes})
     migration.copy_file.write_text(json.dumps(known))
 
 

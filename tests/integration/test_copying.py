@@ -21,11 +21,15 @@ from confluent_kafka import Producer
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import progress_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Run,
+    progress_groups,
+    transactional_number,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import read as read_progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.copying import Job
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from demo.clients import Message, Stored, change_topic, committed, create_topic, produce, produce_in_transactions, read
 from tests.support.killing import Attempt, Step
 
@@ -70,6 +74,10 @@ def compacted_log(cluster, topic, messages):
     change_topic(cluster, topic, cleanup_policy="delete", retention_ms=-1)  # what is left now stays
 
 
+def number_of(each: BacklogRange) -> int:
+    return transactional_number(each.destination)
+
+
 class Copied:
     """What is copied: a plain partition, two transactional ones and a compacted one, with boundaries everywhere."""
 
@@ -91,9 +99,12 @@ class Copied:
             self.some_of(where, its, boundaries=250 if where.partition == 1 else 60)
             for where, its in sorted(self.all_of(source).items())
         ]
-        self.job = Job(
-            topic, 0, tuple(ranges), tuple(progress_groups(topic, ranges)), {}, dict.fromkeys(self.topics, 1_000_000)
-        )
+        self.ranges, self.groups = ranges, tuple(progress_groups(topic, ranges))
+        nobody = Run("", "", 0, 0)
+        self.jobs = [
+            Job(topic, number, tuple(its), nobody, self.groups, {}, dict.fromkeys(self.topics, 1_000_000))
+            for number, its in itertools.groupby(sorted(ranges, key=number_of), number_of)
+        ]
         self.bytes = sum(len(each.key or b"") + len(each.value or b"") for its in self.wanted.values() for each in its)
 
     def all_of(self, cluster) -> dict[TopicPartition, list[Stored]]:
@@ -112,17 +123,17 @@ class Copied:
         chosen = {start, end - 1, *self.random.sample(edges, min(len(edges), boundaries // 2))}
         while len(chosen) < min(boundaries, end - start):
             chosen.add(self.random.randrange(start, end))
-        return BacklogRange(where, start, end, where, 0, 0, tuple(sorted(chosen)))
+        return BacklogRange(where, start, end, where, 0, tuple(sorted(chosen)))
 
     def attempt(self, step: Step | None = None, seconds: float | None = None) -> Attempt:
         """seconds: how long it would take to copy everything; None for as fast as it goes."""
         limit = seconds and self.bytes / seconds
-        return Attempt(self.source, self.destination, self.job._replace(bytes_per_second=limit), step)
+        return Attempt(self.source, self.destination, [job._replace(bytes_per_second=limit) for job in self.jobs], step)
 
     def places(self, each: BacklogRange) -> dict[int, int]:
         """Where each boundary came to lie, as the progress groups tell."""
         commits = []
-        for group in self.job.groups:
+        for group in self.groups:
             found = committed(self.servers, group).get(tuple(each.destination))
             commits.append(CommittedOffset(*found) if found else None)
         done = dataclasses.replace(each, done=read_progress(each.start, commits).done())
@@ -133,7 +144,7 @@ class Copied:
         for where in self.wanted:
             produce(self.servers, where.topic, [Message(FOREIGN, b"last", partition=where.partition)])
         found = self.all_of(self.servers)
-        for each in self.job.ranges:
+        for each in self.ranges:
             its, wanted = found[each.destination], self.wanted[each.source]
             assert its[-1].key == b"last"
             copies = [copy for copy in its if copy.value != FOREIGN]
@@ -183,7 +194,7 @@ def killed_at_random(copied: Copied, kills: int) -> None:
 
 def test_killed_at_random_moments(source, destination, topic):
     copied = Copied(source, destination, topic, seed=1, records=2500)
-    assert len(copied.job.groups) == 3
+    assert len(copied.groups) == 3
     with foreign_writer(copied):
         killed_at_random(copied, KILLS)
         before = sum(len(its) for its in copied.wanted.values())

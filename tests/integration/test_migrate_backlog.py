@@ -68,7 +68,8 @@ def test_the_main_job(source, destination, orders, controller):
 
     real = done(controller.migrate_backlog("--diff", groups=[orders]))
     assert ranges(real.output) == ranges(dry.output)
-    assert "2 proved, 0 without records, 15 records compared, each for every group" in real.output
+    assert "2 verified, 0 without records, 15 records compared, each for every group" in real.output
+    assert "2 committed offsets read back." in real.output
     assert f"Settings are held back of {orders}." in real.output and DRY_RUN not in real.output
     assert sorted(file.name for file in home(controller).iterdir()) == FILES
     assert {file.stat().st_mode & 0o777 for file in home(controller).iterdir()} == {0o600}
@@ -127,10 +128,10 @@ def test_a_rollback_leaves_what_is_copied_which_is_proved_before_groups_are_set_
     kept = file.read_text()
     file.write_text(kept.replace('"places": [[5, 0]]', '"places": [[5, 2]]'))
     said = failed(controller.migrate_backlog(groups=[orders]))
-    assert "2 unconsumed records are left behind" in said and "No group was set by this run." in said
+    assert "2 unconsumed records are skipped" in said and "No group was set by this run." in said
     assert committed(destination, orders) == commit_before
     report = json.loads((home(controller) / "report.json").read_text())
-    assert [entry["left_behind"] for entry in report["entries"]] == [2, 0]
+    assert [entry["skipped"] for entry in report["entries"]] == [2, 0]
 
     file.write_text(kept)
     again = done(controller.migrate_backlog(groups=[orders]))

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -51,6 +52,7 @@ def test_the_main_job(source, destination, orders, controller):
     assert f"+{orders} {orders}-0: 5 -> 7, exact" in dry.output
     assert dry.changed > 0
     assert DRY_RUN in dry.output
+    assert "2 verified, 0 without records" in dry.output
     assert controller.files() == {}
     assert orders not in list_groups(destination)
 
@@ -60,11 +62,15 @@ def test_the_main_job(source, destination, orders, controller):
     assert unconsumed(destination, orders, orders) == unconsumed(source, orders, orders)
     home = controller.directory / "kafka-migrations/onprem-to-cloud"
     assert sorted(file.name for file in home.iterdir()) == sorted([*FILES, "receipt.json", "report.json"])
-    assert "2 proved, 0 without records, 15 records compared." in real.output
+    assert "2 verified, 0 without records, 15 records compared." in real.output
+    assert "2 committed offsets read back, 3 records beside them compared." in real.output
     assert {file.stat().st_mode & 0o777 for file in home.iterdir()} == {0o600}
 
     files = controller.files()
-    assert done(controller.migrate_groups(**selection)).changed == 0
+    again = done(controller.migrate_groups(verify="records", **selection))
+    assert again.changed == 0
+    assert "Spark is starting" in real.output and "Spark is starting" not in again.output
+    assert "2 committed offsets read back" in again.output
     # The application goes on at the destination: that is no conflict.
     assert consume(destination, orders, [orders], 5) == 5
     moved = committed(destination, orders)
@@ -120,7 +126,7 @@ def test_a_reviewed_plan_is_applied_only_while_the_source_stands(source, destina
     assert controller.files() == {}
     done(controller.migrate_groups(phase="plan", **selection))
     planned = controller.files()
-    assert [name.rpartition("/")[2] for name in planned if name.endswith("json")] == FILES
+    assert [name.rpartition("/")[2] for name in planned if name.endswith("json")] == [FILES[0], "report.json", FILES[1]]
     assert orders not in list_groups(destination)
 
     commit(source, orders, {(orders, 0): 6, (orders, 1): 20})
@@ -163,10 +169,12 @@ def test_patterns_and_maps(source, destination, topic, controller):
     assert (controller.directory / "elsewhere/receipt.json").exists()
 
 
-def test_without_java_the_other_way_to_prove_is_named_before_anything_is_read(source, orders, controller, destination):
-    said = failed(controller.migrate_groups(groups=[orders], verify="records", spark={"java_home": "/nowhere"}))
-    assert "Spark needs Java 17 or newer" in said and "group_migration_verify: anchors" in said
-    assert controller.files() == {}
+def test_without_java_the_other_way_to_verify_is_named_before_anything_is_read(source, orders, controller, destination):
+    for words, phase in (((), "migrate"), ((), "plan"), (("--check",), "migrate")):
+        its = {"phase": phase, "groups": [orders], "spark": {"java_home": "/nowhere"}}
+        said = failed(controller.migrate_groups(*words, verify="records", **its))
+        assert "Spark needs Java 17 or newer" in said and "group_migration_verify: anchors" in said
+        assert controller.files() == {}
     assert orders not in list_groups(destination)
     done(controller.migrate_groups(groups=[orders], verify="anchors", spark={"java_home": "/nowhere"}))
 
@@ -200,17 +208,59 @@ def test_a_directory_that_cannot_be_made_is_told(destination, orders, controller
     assert orders not in list_groups(destination)
 
 
-def test_a_proof_that_fails_says_how_to_go_on(destination, orders, controller):
+def test_a_wrong_plan_is_never_written(destination, orders, controller):
     done(controller.migrate_groups(phase="plan", groups=[orders]))
+    home = controller.directory / "kafka-migrations/onprem-to-cloud"
+    plan = json.loads((home / "plan.json").read_text())
+    plan["entries"][0]["offset"] += 5  # by somebody who knows better
+    (home / "plan.json").write_text(json.dumps(plan))
+    before = controller.files()
+    its = {"phase": "apply", "groups": [orders]}
+    for words in (["--check"], []):
+        assert controller.files() == before
+        said = failed(controller.migrate_groups(*words, **its))
+        assert "1 problem of 1 kind: skipped 1. The gravest: " in said and "is before the offset 12" in said
+        assert "None of these offsets is committed." in said
+    assert orders not in list_groups(destination)
+    assert not (home / "receipt.json").exists()
+    report = json.loads((home / "report.json").read_text())
+    assert report["plan"] == hashlib.sha256((home / "plan.json").read_bytes()).hexdigest()
+    assert [len(entry["problems"]) for entry in report["entries"]] == [1, 0]
+
+    left_out = done(controller.migrate_groups(**its, on_blocked="skip_partition"))
+    assert f"{orders} {orders}-0: blocked, verification_failed (" in left_out.output
+    assert committed(destination, orders) == {(orders, 1): (22, "")}
+    # A report of another plan does not stay beside a new one.
+    done(controller.migrate_groups(phase="plan", groups=[orders], verify="none"))
+    assert not (home / "report.json").exists()
+
+
+def test_what_reads_back_otherwise_says_how_to_go_on(destination, orders, controller):
+    done(controller.migrate_groups(groups=[orders]))
     file = controller.directory / "kafka-migrations/onprem-to-cloud/plan.json"
     plan = json.loads(file.read_text())
-    plan["entries"][0]["offset"] += 1  # by somebody who knows better
+    plan["entries"][0]["evidence"]["before"]["fingerprint"] = "0" * 32
     file.write_text(json.dumps(plan))
     output = failed(controller.migrate_groups(phase="apply", groups=[orders]))
     assert "Keep consumers stopped, and roll back with the receipt." in output
-    assert "run again, proves them again" in output
+    assert "run again, verifies it again" in output
     done(controller.rollback(groups=[orders]))
     assert orders not in list_groups(destination)
+
+
+def test_records_that_the_replication_tool_left_out(source, destination, topic, controller):
+    for cluster in (source, destination):
+        create_topic(cluster, topic, partitions=1, retention_ms=-1)
+    produce(source, topic, [Message(b"%d" % number) for number in range(40)])
+    copy(source, destination, topic, keep=lambda record: record.offset != 30)
+    commit(source, topic, {(topic, 0): 10})
+    its = {"groups": [topic], "verify": "records"}
+    said = failed(controller.migrate_groups("--check", **its))
+    assert "1 problem of 1 kind: absent 1" in said and "set on_absent to warn" in said
+    assert controller.files() == {} and topic not in list_groups(destination)
+    said = done(controller.migrate_groups(**its, on_absent="warn")).output
+    assert "1 unconsumed record is not at the destination" in said and "(on_absent: warn)" in said
+    assert committed(destination, topic) == {(topic, 0): (10, "")}
 
 
 def test_a_receipt_of_another_cluster_ends_the_run_before_anything_is_written(destination, orders, controller):

@@ -31,7 +31,7 @@ def test_a_playbook_shows_what_a_proof_is_doing(source, destination, topic, tmp_
     commit(source, topic, {(topic, 0): 5, (topic, 1): 20})
     controller = Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
     said = done(controller.migrate_groups(groups=[topic], verify="records")).output
-    lines = ["[cloud] Spark is starting\n", "[cloud] comparing up to 15 records a side of 1 partition\n", "2 proved"]
+    lines = ["[cloud] comparing up to ", "2 verified"]
     places = [said.index(line) for line in lines]
     assert places == sorted(places)
     assert "[cloud] reading up to " in said[: places[0]]

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.scanning import Program
-from tests.support.spark import standalone
 
 RANGES = 5_000  # with such names the function for the workers would be larger than 1 MiB, and pyspark would write it to a file
 SECRET = b"s3cret-of-kafka"
@@ -45,8 +44,7 @@ def processes_that_tell(program):
     return found
 
 
-@pytest.mark.parametrize("where", ["local", "standalone"])
-def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkeypatch, where):
+def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkeypatch):
     work, events, temporary = (tmp_path / name for name in ("work", "events", "temporary"))
     for folder in (work, events, temporary):
         folder.mkdir()
@@ -60,23 +58,18 @@ def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkey
     }
     ranges = {(f"{number:0240}", 0): (0, 100) for number in range(RANGES)}
     conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()}
-    with contextlib.ExitStack() as stack:
-        options = {"conf": conf, "work_directory": str(work), "master": "local[2,1]"}
-        if where == "standalone":
-            options["master"] = stack.enter_context(standalone(tmp_path / "cluster", workers=1)).url
-        program = Program(connection, ranges, **options)
-        try:
-            program.opened()
-            reader, _address = silent_broker.accept()  # a worker has the password, and uses it
-            with reader:
-                time.sleep(0.5)
-                telling, count = tellers(tmp_path)
-                assert telling == [] and count > 5
-                assert list(events.iterdir())
-                assert program.processes("pyspark.daemon") or where == "standalone"
-                assert processes_that_tell(program) == []
-        finally:
-            program.kill()
-        telling, count = tellers(tmp_path)
-        assert telling == [] and count > 5
-        program.gone()
+    program = Program(connection, ranges, conf=conf, work_directory=str(work), master="local[2,1]")
+    try:
+        program.opened()
+        reader, _address = silent_broker.accept()  # a worker has the password, and uses it
+        with reader:
+            time.sleep(0.5)
+            telling, count = tellers(tmp_path)
+            assert telling == [] and count > 5
+            assert list(events.iterdir()) and program.processes("pyspark.daemon")
+            assert processes_that_tell(program) == []
+    finally:
+        program.kill()
+    telling, count = tellers(tmp_path)
+    assert telling == [] and count > 5
+    program.gone(SECONDS)

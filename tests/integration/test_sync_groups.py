@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import re
 import time
 import typing as t
@@ -135,7 +136,8 @@ def test_round_by_round_while_a_group_moves_on(mirrored, orders, controller):
         output = done(played.result()).output
     rounds = [int(number) for number in re.findall(r"Round (\d+): ", output)]
     assert rounds == list(range(1, len(rounds) + 1)) and len(rounds) >= 2
-    assert "3 proved, 0 without records" in output.partition(f"Round {rounds[-1]}: ")[2]
+    assert "3 verified, 0 without records" in output.partition("Round 1: ")[0]
+    assert "3 committed offsets read back" in output.partition(f"Round {rounds[-1]}: ")[2]
     assert committed(destination, orders)[copy, 0][1] == "moved"
     assert mirrored.is_exact(orders, orders) and mirrored.is_exact(excluded, orders)
     files = controller.files()
@@ -164,6 +166,22 @@ def test_a_later_offset_at_the_destination_is_never_kept_in_silence(mirrored, or
     followed = done(controller.sync_mirror_maker_groups(on_rewind="rewind", **groups)).output
     says(followed, f'{orders} {copy}-1: taken back from 90 to 50"', f'"{third} {copy}-1: taken back from 80 to 55"')
     assert mirrored.is_exact(orders, orders)
+
+
+def test_an_offset_that_fails_verification_is_left_out_of_the_round(mirrored, orders, controller):
+    source, destination, copy = mirrored.source, mirrored.destination, mirrored.copy_of(orders)
+    groups = {"groups": [orders], "replication_policy": mirrored.policy}
+    commit(source, orders, {(orders, 0): 100, (orders, 1): 250})
+    done(controller.sync_mirror_maker_groups(**groups))
+    done(controller.sync_mirror_maker_groups(phase="rollback", **groups))
+    file = controller.directory / "kafka-syncs/onprem-to-cloud/plan.json"
+    plan = json.loads(file.read_text())
+    plan["entries"][1]["offset"] += 5  # a round keeps what an earlier one has decided
+    file.write_text(json.dumps(plan))
+    for words in (["--check"], []):
+        output = done(controller.sync_mirror_maker_groups(*words, verify="anchors", **groups)).output
+        says(output, f"{orders} {copy}-1: blocked, verification_failed (offset 250, the copy of the first unconsumed")
+    assert committed(destination, orders).keys() == {(copy, 0)}
 
 
 def test_what_cannot_be_synced_is_left_out_and_named(mirrored, orders, controller):

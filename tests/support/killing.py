@@ -21,13 +21,17 @@ import sys
 import threading
 import time
 import typing as t
+import uuid
 from multiprocessing import forkserver
 from pathlib import Path
 from unittest import mock
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, Run
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import copying, transactions
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import Producer
 from tests.support.spark import java_processes
 
@@ -57,22 +61,23 @@ class Step(t.NamedTuple):
 
 
 class Attempt:
-    """A begun attempt to copy a bin in small transactions."""
+    """A run that has claimed a copy, and a begun attempt to copy it in small transactions."""
 
-    def __init__(self, source: Connection, destination: Connection, job: copying.Job, step: Step | None = None) -> None:
+    def __init__(self, source: Connection, destination: Connection, jobs: list[Job], step: Step | None = None) -> None:
         context = multiprocessing.get_context("forkserver")
         if not _is_prepared():
             context.set_forkserver_preload([__name__])
             with mock.patch.dict(os.environ, PYTHONPATH=f"{ROOT / '.ansible/collections'}:{ROOT}"):
                 forkserver.ensure_running()  # once: what attempts import is the slow part of their start
         self._said, answers = context.Pipe(duplex=False)
-        self.process = context.Process(target=_copy, args=(source, destination, job, step, answers), daemon=True)
+        self.process = context.Process(target=_copy, args=(source, destination, jobs, step, answers), daemon=True)
         self.process.start()
         answers.close()
 
     def begun(self) -> None:
         """Wait until it has begun its first transaction."""
-        assert self._said.recv() == _BEGUN
+        said = self._said.recv()
+        assert said == _BEGUN, said
 
     def kill(self) -> bool:
         """Kill it; False when it has ended before."""
@@ -158,7 +163,7 @@ def _is_prepared() -> bool:
     return forkserver._forkserver._forkserver_pid is not None  # type: ignore[attr-defined]
 
 
-def _copy(source: Connection, destination: Connection, job: copying.Job, step: Step | None, answers: t.Any) -> None:
+def _copy(source: Connection, destination: Connection, jobs: list[Job], step: Step | None, answers: t.Any) -> None:
     calls = collections.Counter[str]()
 
     def stumbling(name: str) -> t.Callable[..., t.Any]:
@@ -181,10 +186,18 @@ def _copy(source: Connection, destination: Connection, job: copying.Job, step: S
 
         return called
 
+    run = Run(uuid.uuid4().hex, "here", os.getpid(), int(time.time()))
+    mine = [job._replace(run=run) for job in jobs]
+    ranges = [each for job in jobs for each in job.ranges]
+    starts = {each.destination: each.start for each in ranges}
+    claim(
+        destination, jobs[0].name, jobs[0].groups, ranges, run,
+        lambda kept: {where: progress or Progress(starts[where]) for where, progress in kept.items()},
+    )  # fmt: skip
     stumbler = type("Stumbler", (Producer,), {name: stumbling(name) for name in CALLS})
     with mock.patch.multiple(copying, **SMALL), mock.patch.object(transactions, "Producer", stumbler):
         try:
-            records, _bytes = copying.copy_bin(source, destination, job)
+            records, _bytes = copying.copy_jobs(source, destination, mine)
         except MigrationError as exc:
             answers.send(str(exc))
         else:

@@ -78,10 +78,12 @@ def refuses(module: str, **options: t.Any) -> str:
     return str(result["msg"])
 
 
-def spawn(module: str, *, check: bool = False, **options: t.Any) -> subprocess.Popen[str]:
+def spawn(
+    module: str, *, check: bool = False, program: str = "tests.support.modules", **options: t.Any
+) -> subprocess.Popen[str]:
     """The module in a process of its own, which has just begun its work; outcome() waits for its result."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.modules", module],
+        [sys.executable, "-m", program, module],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT / '.ansible/collections'}:{ROOT}", "PYTHONWARNINGS": "ignore"},
         stdin=subprocess.PIPE,

@@ -16,9 +16,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.client 
     error_name,
     exchange,
     is_retriable,
+    raise_if_retriable,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
     CreateTopicsRequest,
+    DescribeConfigsRequest,
     IncrementalAlterConfigsRequest,
     KafkaAdminClient,
     errors,
@@ -33,6 +35,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 
+_BROKER_RESOURCE = 4  # the resource type of DescribeConfigs
 OWN = 1  # DYNAMIC_TOPIC_CONFIG: the source of a setting that was made on the topic itself
 SET, DELETE = 0, 1  # operations of IncrementalAlterConfigs
 # A KRaft controller takes at most 10,000 records in one go, one for each setting and partition. Fewer at once let the
@@ -78,6 +81,29 @@ def topic_configs(connection: Connection, topics: t.Collection[str]) -> dict[str
         return {name: _configs(rows) for name, rows in describe_configs(client, connection, names).items()}
 
     return attempt(connection, read) if names else {}
+
+
+def broker_number(connection: Connection, name: str) -> int | None:
+    """A broker's setting that is a number, the smallest of all brokers that are up.
+
+    None where the user lacks ACL CLUSTER DESCRIBE_CONFIGS, or where the brokers do not have it.
+    """
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+
+    def read(client: KafkaAdminClient) -> int | None:
+        nodes = broker_ids(client)
+        asked = [
+            resource(resource_type=_BROKER_RESOURCE, resource_name=str(node), configuration_keys=[name])
+            for node in nodes
+        ]
+        requests = [(DescribeConfigsRequest(resources=[its]), node) for its, node in zip(asked, nodes, strict=True)]
+        rows = [row for answer in exchange(client, requests) for row in answer.results]
+        for row in rows:
+            raise_if_retriable(errors.for_code(row.error_code))
+        values = [each.value for row in rows if not row.error_code for each in row.configs if each.name == name]
+        return min(map(int, values)) if len(values) == len(nodes) and all(values) else None
+
+    return attempt(connection, read)
 
 
 def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> None:

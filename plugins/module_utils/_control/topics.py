@@ -91,6 +91,25 @@ def partition_counts(connection: Connection, names: t.Collection[str]) -> dict[s
     return {name: each.partitions for name, each in described.items() if each.error is None}
 
 
+def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str | None]:
+    """The id that each topic was given when it was made; None where brokers give none. Those that do not exist are left out.
+
+    Source: https://cwiki.apache.org/confluence/display/KAFKA/KIP-516%3A+Topic+Identifiers (Metadata version 10 and later).
+    """
+
+    def read(client: KafkaAdminClient) -> dict[str, str | None]:
+        found: dict[str, str | None] = {}
+        for topic in metadata(client, sorted(set(names))).topics:
+            error = errors.for_code(topic.error_code)
+            raise_if_retriable(_unless_unknown(error))
+            if error is errors.NoError:
+                its = getattr(topic, "topic_id", None)
+                found[topic.name] = str(its) if its is not None and its.int else None
+        return found
+
+    return attempt(connection, read) if names else {}
+
+
 def topic_settings(connection: Connection, topics: t.Collection[str]) -> dict[str, TopicSettings]:
     """message.timestamp.type, cleanup.policy and retention.ms of each topic, the brokers' defaults included.
 
@@ -175,6 +194,11 @@ def raise_for_topics(connection: Connection, codes: t.Mapping[str, int], operati
         raise NotFound(
             f"no such topic: {', '.join(sorted(missing))}", cluster=str(connection), remedy="create it, or leave it out"
         )
+
+
+def _unless_unknown(error: type[errors.KafkaError]) -> type[errors.KafkaError]:
+    """A topic that does not exist is no reason to ask again, though the library takes it for one that passes."""
+    return errors.NoError if error is errors.UnknownTopicOrPartitionError else error
 
 
 def _settings(values: t.Mapping[str, str | None]) -> TopicSettings:

@@ -71,6 +71,10 @@ class Tally(t.NamedTuple):
         following = _from_on(self.copies, offset)
         return min(following, max(0, following + missing - self.wanted))
 
+    def surely_repeated(self, offset: int) -> int:
+        """How many consumed records it reads again, whichever copies are missing."""
+        return max(0, _from_on(self.copies, offset) - self.wanted) if self.consumed else 0
+
     @property
     def absent(self) -> int:
         """How many unconsumed records have no copy."""
@@ -148,6 +152,13 @@ class Mixed:
 
     def repeated(self, offset: int) -> int:
         """As Tally.repeated."""
+        return self._repeated(offset, max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0)
+
+    def surely_repeated(self, offset: int) -> int:
+        """As Tally.surely_repeated."""
+        return self._repeated(offset, 0)
+
+    def _repeated(self, offset: int, missing: int) -> int:
         if not self.consumed:
             return 0
         own = sum(
@@ -157,7 +168,6 @@ class Mixed:
         )
         stamped = max(0, _from_on(self._stamped, offset) - self._lacking(self._unconsumed, offset))
         other = max(0, _from_on(self._other, offset) - self._wanted_missing)
-        missing = max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0
         following = _from_on(self._offsets, offset)
         return min(following, max(own + stamped + other + missing, following - self.wanted))
 

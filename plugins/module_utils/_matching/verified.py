@@ -3,103 +3,105 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
 
-"""What the counts of a comparison mean for the group whose offsets they are about: wrong, or worth a word. Pure."""
+"""What the counts of a verification mean for the group whose offsets they are about: wrong, or worth a word. Pure."""
 
 from __future__ import annotations
 
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.comparing import Comparison
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.fates import Counts, Spot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Position
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Claim, Windows
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts, Place, Spot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 
 
-class Claim(t.NamedTuple):
-    """What is said of a group's offsets. repeats: how many consumed records may come again, None for any number."""
-
-    group: str
-    source: tuple[Position, ...]
-    destination: tuple[Position, ...]
-    repeats: int | None
-
-
-def finding(claim: Claim, comparison: Comparison, counts: Counts, is_complete: bool, is_compacted: bool) -> Finding:
-    """is_compacted: the destination drops records whose key came again, so one that is absent may have been there."""
+def finding(claim: Claim, counts: Counts, windows: Windows, matched_by: tuple[str, ...], is_compacted: bool) -> Finding:
+    """windows: what was read. is_compacted: the destination drops records whose key came again, so one that is absent may
+    have been there.
+    """
     found = Finding(
         claim.group,
         claim.source,
         claim.destination,
-        comparison.compared,
-        is_complete,
-        counts.left_behind,
+        counts.compared,
+        windows.is_complete,
+        counts.skipped,
         counts.absent,
         counts.to_come,
-        counts.repeated,
+        counts.repeated + counts.pending,
         counts.copied_again,
         counts.foreign,
-        comparison.in_order,
-        comparison.first_difference if _differs(comparison, counts) else None,
-        comparison.how.parts,
+        _first_difference(counts),
+        matched_by,
     )
     return dataclasses.replace(
         found,
-        problems=tuple(_problems(claim, comparison, counts, is_compacted)),
-        notes=tuple(_notes(claim, comparison, counts, is_compacted)),
+        problems=tuple(_problems(claim, counts, windows, is_compacted)),
+        notes=tuple(_notes(claim, counts, is_compacted)),
     )
 
 
-def _differs(comparison: Comparison, counts: Counts) -> bool:
-    """Is anything different but that the copier has still to write?"""
-    wrong = (counts.left_behind, counts.absent, counts.repeated, counts.copied_again, counts.foreign)
-    unexamined = comparison.unexamined or comparison.unexamined_copies
-    return any(wrong) or bool(unexamined) or comparison.in_order is False
+def _first_difference(counts: Counts) -> tuple[int | None, int | None] | None:
+    spot = counts.first_skipped or counts.first_repeated or counts.first_absent
+    return spot and (_offset(spot.source), _offset(spot.destination))
 
 
-def _problems(claim: Claim, comparison: Comparison, counts: Counts, is_compacted: bool) -> t.Iterator[str]:
-    if counts.left_behind:
+def _offset(place: Place | None) -> int | None:
+    return None if place is None else place[1]
+
+
+def _problems(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -> t.Iterator[str]:
+    if counts.skipped:
         yield (
-            f"{_records(counts.left_behind, 'unconsumed')} left behind: before {_offsets(claim)}, "
-            f"first {_spot(claim, counts.first_left_behind)}"
+            f"{_records(counts.skipped, 'unconsumed')} skipped: before {_offsets(claim)}, "
+            f"first {_spot(claim, counts.first_skipped)}{_or_to_come(counts)}"
         )
     if counts.absent and not is_compacted:
         yield (
             f"{_records(counts.absent, 'unconsumed')} not at the destination, though later ones are: "
-            f"first {_spot(claim, counts.first_absent)}; the copier has filtered or lost what is missing"
+            f"first {_spot(claim, counts.first_absent)}; the replication tool has filtered or lost what is missing"
         )
-    if claim.repeats is not None and counts.repeated > claim.repeats:
-        said = f"at most {claim.repeats} were to" if claim.repeats else "none was to"
+    repeated = counts.repeated + counts.pending
+    if claim.repeats is not None and repeated > claim.repeats:
+        said = f"at most {claim.repeats}" if claim.repeats else "none"
+        where = f"from {_offsets(claim)} on, first {_spot(claim, counts.first_repeated)}" if counts.repeated else ""
+        late = f"{counts.pending} still to be copied, because the replication tool has not come as far as the group"
+        what = "; ".join(each for each in (where, late if counts.pending else "") if each)
+        yield f"{_records(repeated, 'consumed')} repeated: {what}; the plan says {said}"
+    if _is_elsewhere(claim, counts, windows):
         yield (
-            f"{_records(counts.repeated, 'consumed')} repeated: behind {_offsets(claim)}, "
-            f"first {_spot(claim, counts.first_repeated)}; {said} be"
-        )
-    if comparison.unexamined:
-        yield (
-            "the two sides differ in so many records that "
-            f"{comparison.unexamined} were not examined; compare fewer (limit), or see which topics these are"
-        )
-    if claim.repeats is not None and counts.repeated <= claim.repeats < counts.repeated + comparison.unexamined_copies:
-        yield (
-            f"{comparison.unexamined_copies} records behind {_offsets(claim)} were not examined, and may be consumed ones; "
-            "compare fewer (limit)"
+            f"none of the records that follow {_offsets(claim)} has an equal one within the limit at the source, although "
+            "both logs go on; raise the limit (0 for the whole logs)"
         )
 
 
-def _notes(claim: Claim, comparison: Comparison, counts: Counts, is_compacted: bool) -> t.Iterator[str]:
+def _or_to_come(counts: Counts) -> str:
+    """Equal records of which the replication tool still brings some cannot be told apart from skipped ones."""
+    return "; or equal ones are still to be copied: verify again when they are" if counts.to_come else ""
+
+
+def _is_elsewhere(claim: Claim, counts: Counts, windows: Windows) -> bool:
+    """Is nothing in common where both logs have records, and more of them than the plan lets come again?"""
+    here = sum(max(0, window.high - window.at) for window in windows.source)
+    there = sum(max(0, window.high - window.at) for window in windows.destination)
+    nothing = not any(
+        (counts.compared, counts.skipped, counts.repeated, counts.pending, counts.absent, counts.copied_again)
+    )
+    return windows.is_cut_above and nothing and here > 0 and there > (claim.repeats or 0)
+
+
+def _notes(claim: Claim, counts: Counts, is_compacted: bool) -> t.Iterator[str]:
     if counts.to_come:
         yield f"{_records(counts.to_come, 'unconsumed')} still to be copied"
     if counts.absent and is_compacted:
         yield f"{_records(counts.absent, 'unconsumed')} not at the destination, which is compacted"
-    if counts.repeated and (claim.repeats is None or counts.repeated <= claim.repeats):
-        yield f"{_records(counts.repeated, 'consumed')} repeated"
-    if comparison.unexamined_copies:
-        yield f"{comparison.unexamined_copies} records of the destination were not examined"
+    repeated = counts.repeated + counts.pending
+    if repeated and (claim.repeats is None or repeated <= claim.repeats):
+        yield f"{_records(repeated, 'consumed')} repeated"
     if counts.copied_again:
         yield f"{_records(counts.copied_again, 'unconsumed')} there more often than at the source"
     if counts.foreign:
         yield f"{_records(counts.foreign, '')} only at the destination"
-    if comparison.in_order is False:
-        yield "the records are in another order than at the source"
 
 
 def _records(number: int, kind: str) -> str:

@@ -12,8 +12,14 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, permissions, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import conflicts, limits, rollback
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import (
+    conflicts,
+    coverage,
+    limits,
+    rollback,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import Target, Writes
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.source_watch import SourceWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
@@ -44,6 +50,8 @@ class Options:
     on_rewind: str = "fail"
     on_advance: str = "advance"
     on_active_group: str = "fail"
+    on_active_source: str = "fail"
+    on_missing_entry: str = "fail"
     idle_wait: float = 5.0
 
 
@@ -53,7 +61,8 @@ class Outcome:
 
     before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
     left_out: one line for each entry or group that a policy or an earlier migration leaves alone.
-    receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides.
+    receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
+    source groups that are still in use where a policy allows it.
     """
 
     before: dict[Key, Target]
@@ -71,28 +80,26 @@ def commit(
     options: Options,
     save: Save | None,
     snapshot: Snapshot | None = None,
+    source: Connection | None = None,
+    objections: t.Mapping[Key, str] | None = None,
 ) -> Outcome:
     """Commit the plan's offsets and read them back.
 
     :param save: writes the receipt; called before the first write and after the last. None predicts only.
-    :param snapshot: what the source has committed now; the plan must have been made from exactly this.
+    :param snapshot: what the source has committed now; the plan must have been made from exactly this, and cover it.
+    :param source: where to look once more, before the first write and after the last, whether the groups are in use.
+    :param objections: entries that a verification of the plan objects to, and why; they count as blocked.
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
-    if snapshot is not None and snapshot.cluster_id not in (None, plan.source_id):
-        raise Refused(
-            f"the plan was made for source cluster {plan.source_id}, and the snapshot is of {snapshot.cluster_id}",
-            remedy="plan again",
-        )
-    if snapshot is not None and snapshot.digest() != plan.snapshot:
-        raise Refused(
-            "the source's groups have moved since the plan was made, or other groups or topics are selected now",
-            why=f"the plan was made from snapshot {plan.snapshot}, and this one is {snapshot.digest()}",
-            remedy="select what the plan was made for, or plan again",
-        )
+    missing = [] if snapshot is None else coverage.check_covers(plan, snapshot, options.on_missing_entry)
     _check_certificates(plan, cluster)
+    watch = SourceWatch(source, plan, options.on_active_source)
+    watch.check_cluster()
     known = _receipt_of(receipt, _same_cluster(plan.destination_id, "plan", destination))
-    entries, left_out = conflicts.without_blocked(plan.entries, options.on_blocked, cluster)
+    entries, left_out = conflicts.without_blocked(
+        conflicts.objected(plan.entries, objections or {}), options.on_blocked, cluster
+    )
     entries = [entry for entry in entries if entry.target is not None]
     readings = _read(destination, {entry.group for entry in entries})
     current = commits_of(readings)
@@ -103,7 +110,9 @@ def commit(
     _check_bounds(destination, writes.set)
     limits.check_metadata(destination, writes.set)
     writes, moving = _idle(destination, writes, readings, options)
-    outcome = _outcome(concerned, current, writes, [*left_out, *writes.kept, *busy, *moving], receipt)
+    writes, in_use, notes = watch.before(writes)
+    left_out = [*missing, *left_out, *writes.kept, *busy, *moving, *in_use]
+    outcome = dataclasses.replace(_outcome(concerned, current, writes, left_out, receipt), notes=notes)
     if save is None:
         return outcome
     if not writes.set:
@@ -120,7 +129,7 @@ def commit(
     )
     save(finished)
     _raise_if(wrong, cluster, "the commit", "run the same again: what is right is left alone, the rest is written")
-    return dataclasses.replace(outcome, receipt=finished)
+    return dataclasses.replace(outcome, receipt=finished, notes=watch.after(writes.set) or notes)
 
 
 def _check_certificates(plan: Plan, cluster: str) -> None:

@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 Target: t.TypeAlias = "CommittedOffset | None"
 Commits = t.Mapping[Key, CommittedOffset]
@@ -23,6 +24,23 @@ class Writes(t.NamedTuple):
 
     set: dict[Key, Target]
     kept: list[str]
+
+
+def objected(entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str]) -> list[PlanEntry]:
+    """The entries, blocked where a verification of the plan objects to the offset; objections: why, by key."""
+    return [
+        dataclasses.replace(
+            entry,
+            offset=None,
+            verdict=Verdict.BLOCKED,
+            reason=Reason.VERIFICATION_FAILED,
+            repeats=None,
+            detail=objections[entry.key],
+        )
+        if entry.offset is not None and entry.key in objections
+        else entry
+        for entry in entries
+    ]
 
 
 def without_blocked(entries: t.Iterable[PlanEntry], on_blocked: str, cluster: str) -> tuple[list[PlanEntry], list[str]]:
@@ -41,7 +59,7 @@ def without_blocked(entries: t.Iterable[PlanEntry], on_blocked: str, cluster: st
             remedy="remove the cause and translate again, or leave them out by on_blocked: skip_group or skip_partition",
         )
     groups = {entry.group for entry in blocked} if on_blocked == "skip_group" else set()
-    skipped = [f"{_name(entry)}: blocked, {entry.reason and entry.reason.value}: left out" for entry in blocked]
+    skipped = [f"{_name(entry)}: blocked, {_reason(entry)}: left out" for entry in blocked]
     skipped += [f"{group}: left out as a whole (on_blocked: skip_group)" for group in sorted(groups)]
     return [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED], skipped
 
@@ -97,6 +115,22 @@ def commit_writes(
         if allowed(entry.key, found, target, on_rewind, on_advance, cluster, writes.kept):
             writes.set[entry.key] = target
     return writes
+
+
+def would_write(
+    entry: PlanEntry, found: CommittedOffset | None, earlier: ReceiptEntry | None, on_rewind: str, on_advance: str
+) -> bool:
+    """Would commit_writes() write this entry, or refuse to?"""
+    target = entry.target
+    if target is None or same(found, target):
+        return False
+    if earlier is not None and earlier.written == target and earlier.explains(found):
+        return False
+    if found is None:
+        return True
+    if earlier is not None and _moved_back(earlier, found, target):
+        return on_advance != "keep"
+    return (on_rewind if target.offset < found.offset else on_advance) != "keep"
 
 
 def receipt_entries(
@@ -180,6 +214,13 @@ def _moved_back(earlier: ReceiptEntry, found: Target, target: CommittedOffset) -
     if found is None or not earlier.is_confirmed or earlier.written != target:
         return False
     return found.offset < target.offset and not same(found, earlier.before)
+
+
+def _reason(entry: PlanEntry) -> str:
+    """Why an entry is blocked; in words, too, where the plan, which is shown before, does not say it."""
+    if entry.reason is Reason.VERIFICATION_FAILED:
+        return f"{entry.reason.value} ({entry.detail})"
+    return str(entry.reason and entry.reason.value)
 
 
 def _name(entry: PlanEntry) -> str:

@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     ConnectionFailed,
@@ -20,12 +21,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     InvalidInput,
     NotAuthorized,
     NotFound,
+    Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 
 _OTHERWISE = "Or choose verify: anchors (group_migration_verify: anchors), which compares no more than the records beside each offset"
@@ -34,7 +37,7 @@ _OTHERWISE = "Or choose verify: anchors (group_migration_verify: anchors), which
 class Found(t.NamedTuple):
     """cluster_ids: of the clusters that answered, by source and destination. problems, notes: one line for each.
 
-    notes: what does not stand in the migration's way, and had better be known before.
+    notes: what does not stand in the migration's way, and had better be known before, such as what the plan will block.
     """
 
     cluster_ids: dict[str, str]
@@ -51,13 +54,15 @@ def look(
     on_active_group: str = "warn",
     copies: bool = False,
     receipt: Receipt | None = None,
+    on_blocked: str = "fail",
 ) -> Found:
     """Connect to both clusters, and ask for every right that the migration needs.
 
     :param commits: whether the destination's groups will be written, and not only read.
     :param on_active_group: as for a snapshot; fail makes groups that have members a problem.
-    :param copies: whether the destination's topics will be written, too.
+    :param copies: whether the destination's topics will be written, too, and made where they are missing.
     :param receipt: what was written to the destination before.
+    :param on_blocked: as for a snapshot; other than fail, named groups that hold no committed offsets are left out.
     """
     selection.check()
     ids: dict[str, str] = {}
@@ -72,7 +77,11 @@ def look(
             problems.append(str(exc))
     if problems:
         return Found(ids, problems, [])
-    wanted, problems = _wanted(source, selection, mapping, on_active_group)
+    wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked)
+    try:
+        check_nothing_stays(wanted, ids["source"], ids["destination"], source, destination)
+    except Refused as exc:
+        problems.append(str(exc))
     # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
     topics = {draft.source_partition.topic for draft in wanted} | set(selection.topics)
     problems += _missing(source, reads_groups={draft.source_group for draft in wanted}, reads_topics=topics)
@@ -81,7 +90,23 @@ def look(
     needs = {"commits_groups": here, "commits_topics": there} if commits else {}
     needs |= {"writes_topics": there} if copies else {}
     problems += _missing(destination, reads_groups=here, reads_topics=there, **needs)
-    return Found(ids, problems, _missing_for_rollback(destination, wanted, receipt) if commits else [])
+    notes = [] if problems or copies else _topics_that_block(source, destination, wanted, mapping)
+    if commits:
+        notes += _missing_for_rollback(destination, wanted, receipt)
+    return Found(ids, problems, notes)
+
+
+def _topics_that_block(source: Connection, destination: Connection, wanted: list[Draft], mapping: Mapping) -> list[str]:
+    """A line for each topic that is missing, or whose partition counts differ and nobody has said that they may."""
+    here = partition_counts(source, {draft.source_partition.topic for draft in wanted})
+    there = partition_counts(destination, {draft.partition.topic for draft in wanted})
+    entries = [
+        entry
+        for draft in wanted
+        if (entry := drafts.without_records(draft, here, there)) is not None
+        if entry.reason is Reason.TOPIC_MISSING or not mapping.is_repartitioned(draft.source_partition.topic)
+    ]
+    return list(dict.fromkeys(f"{entry.detail}." for entry in entries))
 
 
 def lacking_for_proof(options: SparkOptions) -> list[str]:
@@ -105,14 +130,15 @@ def foreign_receipt(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str
 
 
 def _wanted(
-    source: Connection, selection: Selection, mapping: Mapping, on_active_group: str
+    source: Connection, selection: Selection, mapping: Mapping, on_active_group: str, on_blocked: str
 ) -> tuple[list[Draft], list[str]]:
     """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
     try:
-        taken = snapshot.take(source, selection, on_active_group, surely=False)  # the snapshot that follows looks twice
+        # The snapshot that follows looks twice.
+        taken = snapshot.take(source, selection, on_active_group, surely=False, on_blocked=on_blocked)
         return drafts.from_snapshot(taken.snapshot, mapping), []
     except GroupBusy as exc:
-        found, problems = _wanted(source, selection, mapping, "warn")
+        found, problems = _wanted(source, selection, mapping, "warn", on_blocked)
         return found, [str(exc), *problems]
     except (InvalidInput, NotAuthorized, NotFound) as exc:
         return [], [str(exc)]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
@@ -18,6 +19,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
@@ -32,8 +35,9 @@ class Taken(t.NamedTuple):
     """A snapshot and what the user should know of it; each list is sorted.
 
     left_out_groups, left_out_topics: matched by a pattern, and by an exclude pattern too.
-    not_consumer_groups: matched by a pattern, but share or Connect groups, which have no offsets to move.
-    active: groups with members, and their state. skipped: those of them that were left out for it.
+    not_consumer_groups: selected, but share or Connect groups, which have no offsets to move.
+    active: groups with members, and their state. moving: others whose commits have moved while they were watched.
+    skipped: those of both that were left out for it.
     """
 
     snapshot: Snapshot
@@ -41,6 +45,7 @@ class Taken(t.NamedTuple):
     left_out_topics: tuple[str, ...]
     not_consumer_groups: tuple[str, ...]
     active: dict[str, str]
+    moving: dict[str, list[Move]]
     skipped: tuple[str, ...]
 
     def warnings(self) -> list[str]:
@@ -50,13 +55,20 @@ class Taken(t.NamedTuple):
         if excluded:
             lines.append(f"Left out by an exclude pattern: {', '.join(excluded)}.")
         if self.not_consumer_groups:
-            lines.append(f"Left out, for they hold no committed offsets: {', '.join(self.not_consumer_groups)}.")
+            names = ", ".join(self.not_consumer_groups)
+            lines.append(f"Left out, because share and Connect groups hold no committed offsets: {names}.")
         if self.skipped:
-            lines.append(f"Left out, for they have members: {', '.join(self.skipped)}.")
+            lines.append(f"Left out, because they are in use: {', '.join(self.skipped)}.")
         staying = [name for name in self.active if name not in self.skipped]
         if staying:
             lines.append(
                 f"Groups still have members, and consume more than is written down: {', '.join(staying)}. "
+                "Stop them before their offsets are committed elsewhere."
+            )
+        moving = {name: moved for name, moved in self.moving.items() if name not in self.skipped}
+        if moving:
+            lines.append(
+                f"Groups without members go on committing: {_moving_text(moving)}. Consumers that use assign() do that. "
                 "Stop them before their offsets are committed elsewhere."
             )
         holding = {entry.group for entry in self.snapshot.entries}
@@ -72,11 +84,21 @@ class Taken(t.NamedTuple):
         return lines
 
 
-def take(connection: Connection, selection: Selection, on_active_group: str, surely: bool = True) -> Taken:
+def take(
+    connection: Connection,
+    selection: Selection,
+    on_active_group: str,
+    surely: bool = True,
+    on_blocked: str = "fail",
+    idle_wait: float = 0,
+) -> Taken:
     """Read the selected groups' commits.
 
-    :param on_active_group: fail, skip_group or warn, for groups that have members.
+    :param on_active_group: fail, skip_group or warn, for groups that have members, or whose commits move.
     :param surely: find groups by patterns also while their coordinator moves, which takes two seconds.
+    :param on_blocked: fail, or skip_group or skip_partition, which leave out named groups that hold no committed offsets.
+    :param idle_wait: seconds between two readings, once for all groups together; the second one is the snapshot. Consumers
+        that use assign() never show as members, only their commits move. 0 reads once.
     Raises NotFound for a group or topic that was asked for by name and is not there or has no commits, InvalidInput
     for patterns that match nothing, GroupBusy where on_active_group says so.
     """
@@ -92,14 +114,21 @@ def take(connection: Connection, selection: Selection, on_active_group: str, sur
         )
     readings = groups.read_groups(connection, selected.names)
     foreign = tuple(name for name in selected.names if not _has_offsets(readings[name]))
+    nothing_else = len(foreign) == len(selected.names)
     for name in selected.names:
-        if name in selection.groups:
+        if name in selection.groups and (name not in foreign or on_blocked == "fail" or nothing_else):
             _check_named(readings[name], connection)
     readings = {name: reading for name, reading in readings.items() if name not in foreign}
-    active = {name: reading.state for name, reading in sorted(readings.items()) if reading.state not in _IDLE_STATES}
-    if active and on_active_group == "fail":
-        raise _active(active, connection)
-    skipped = tuple(active) if on_active_group == "skip_group" else ()
+    moving: dict[str, list[Move]] = {}
+    if idle_wait and readings and not (on_active_group == "fail" and _with_members(readings)):
+        time.sleep(idle_wait)
+        first, readings = readings, groups.read_groups(connection, sorted(readings))
+        moving = _moving(first, readings, selection)
+    active = _with_members(readings)
+    moving = {name: moved for name, moved in moving.items() if name not in active}
+    if (active or moving) and on_active_group == "fail":
+        raise _in_use(active, moving, connection)
+    skipped = tuple(sorted({*active, *moving})) if on_active_group == "skip_group" else ()
     readings = {name: reading for name, reading in readings.items() if name not in skipped}
 
     topics = {partition.topic for reading in readings.values() for partition in reading.offsets}
@@ -129,7 +158,7 @@ def take(connection: Connection, selection: Selection, on_active_group: str, sur
             if partition.topic in selected_topics.names
         ),
     )
-    return Taken(snapshot, selected.left_out, selected_topics.left_out, foreign, active, skipped)
+    return Taken(snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped)
 
 
 def check_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
@@ -172,14 +201,44 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
         )
 
 
-def _active(active: dict[str, str], connection: Connection) -> GroupBusy:
-    named = ", ".join(f"{name} ({state})" for name, state in active.items())
+def _with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
+    """The state of each group that has members."""
+    return {name: each.state for name, each in sorted(readings.items()) if each.state not in _IDLE_STATES}
+
+
+def _moving(
+    first: t.Mapping[str, GroupReading], second: t.Mapping[str, GroupReading], selection: Selection
+) -> dict[str, list[Move]]:
+    """What has moved of the selected topics in each group between two readings; groups that stand still are left out."""
+    topics = {
+        partition.topic for readings in (first, second) for each in readings.values() for partition in each.offsets
+    }
+    selected = set(selection.select_topics(topics).names)
+
+    def offsets(reading: GroupReading) -> dict[TopicPartition, int | None]:
+        return {where: commit.offset for where, commit in reading.offsets.items() if where.topic in selected}
+
+    found = {name: moves(offsets(first[name]), offsets(second[name])) for name in sorted(first)}
+    return {name: moved for name, moved in found.items() if moved}
+
+
+def _in_use(active: dict[str, str], moving: dict[str, list[Move]], connection: Connection) -> GroupBusy:
+    members = [f"{name} ({state})" for name, state in active.items()]
+    clauses = [f"groups still have members: {', '.join(members)}"] if members else []
+    if moving:
+        clauses.append(
+            f"groups without members go on committing: {_moving_text(moving)}; consumers that use assign() do that"
+        )
     return GroupBusy(
-        f"groups still have members: {named}",
+        "; ".join(clauses),
         cluster=str(connection),
         why="what they consume from now on would be consumed again at the destination",
         remedy="stop their consumers and wait for the session timeout, or allow it by on_active_group (on_active_source of the roles)",
     )
+
+
+def _moving_text(moving: t.Mapping[str, list[Move]]) -> str:
+    return ", ".join(f"{name} ({moves_text(moved)})" for name, moved in moving.items())
 
 
 def _excluded(left_out: tuple[str, ...]) -> str:

@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.kept import kept_entries
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.mirror_index import MirrorIndex, read_index
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import (
     PAUSE,
     SAY_WAITING_EVERY,
@@ -102,6 +103,7 @@ def translate(
     wanted = drafts.from_snapshot(snapshot, mapping)
     source_id, destination_id = topics.cluster_id(source), topics.cluster_id(destination)
     check_cluster(snapshot, source_id, source)
+    check_nothing_stays(wanted, source_id, destination_id, source, destination)
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
     if merged and options.strategy == "identical":
         raise InvalidInput(

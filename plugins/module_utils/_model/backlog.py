@@ -4,8 +4,8 @@
 # PRIVATE to this collection: no other code may import it.
 """The copy file: which records are copied, by whom, and what is kept from happening to them meanwhile.
 
-It is on disk before anything else is written, and every later run follows it: the ends stay fixed, and the same bins work
-under the same transactional ids. See copy_progress.py for what the brokers keep.
+It is on disk before anything else is written, and every later run follows it: the ends stay fixed. See copy_progress.py for
+what the brokers keep.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class BacklogRange:
     """The records of a source partition at offsets [start, end), and the destination's partition they are copied to.
 
     boundaries: where groups stand within the range, sorted. begin: the destination partition's end when all was planned.
-    number: which bin copies it, None where there is nothing to copy. done is None until all is copied.
+    done is None until all is copied.
     """
 
     source: TopicPartition
@@ -49,9 +49,13 @@ class BacklogRange:
     end: int
     destination: TopicPartition
     begin: int
-    number: int | None
     boundaries: tuple[int, ...] = ()
     done: Done | None = None
+
+    @property
+    def copies(self) -> bool:
+        """Is there anything to copy?"""
+        return self.start < self.end
 
     def place(self, offset: int) -> int:
         """Where a group belongs at the destination that stands at a source offset from `start` on; all is copied."""
@@ -79,7 +83,9 @@ class HeldBack(t.NamedTuple):
 class BacklogTopic:
     """A topic of the destination, and the source's topic. created is None for one that was there.
 
-    held_back: by the names of the settings. restored: whether they are back.
+    held_back: by the names of the settings. restored: whether they are back. topic_id, source_topic_id: which Kafka gives a topic
+    when it is made, so that one of the same name that was made anew is another one; None where brokers have none (before
+    2.8), and topic_id until the topic is made.
     """
 
     name: str
@@ -87,6 +93,8 @@ class BacklogTopic:
     created: Created | None = None
     held_back: dict[str, HeldBack] = dataclasses.field(default_factory=dict)
     restored: bool = False
+    topic_id: str | None = None
+    source_topic_id: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -107,14 +115,6 @@ class Backlog:
     def is_done(self) -> bool:
         """Is every range copied?"""
         return all(each.done is not None for each in self.ranges)
-
-    def bins(self) -> dict[int, list[BacklogRange]]:
-        """The ranges that each bin copies, in order."""
-        found: dict[int, list[BacklogRange]] = {}
-        for each in self.ranges:
-            if each.number is not None:
-                found.setdefault(each.number, []).append(each)
-        return dict(sorted(found.items()))
 
 
 def to_json(backlog: Backlog) -> str:
@@ -155,6 +155,8 @@ def _topic_row(topic: BacklogTopic) -> documents.Json:
         "created": topic.created and {**topic.created._asdict(), "configs": _sorted(topic.created.configs)},
         "held_back": {name: held._asdict() for name, held in sorted(topic.held_back.items())},
         "restored": topic.restored,
+        "topic_id": topic.topic_id,
+        "source_topic_id": topic.source_topic_id,
     }
 
 
@@ -165,6 +167,8 @@ def _topic(row: t.Any) -> BacklogTopic:
         None if row["created"] is None else _created(row["created"]),
         {documents.text_of(name): _held_back(its) for name, its in row["held_back"].items()},
         documents.flag_of(row["restored"]),
+        _optional_text(row["topic_id"]),
+        _optional_text(row["source_topic_id"]),
     )
 
 
@@ -185,7 +189,6 @@ def _row(each: BacklogRange) -> documents.Json:
         "start": each.start,
         "end": each.end,
         "destination": {**each.destination._asdict(), "begin": each.begin},
-        "bin": each.number,
         "boundaries": list(each.boundaries),
         "done": done and {**done._asdict(), "places": [list(pair) for pair in sorted(done.places.items())]},
     }
@@ -199,7 +202,6 @@ def _range(row: t.Any) -> BacklogRange:
         documents.offset_of(row["end"]),
         _partition(there),
         documents.offset_of(there["begin"]),
-        _optional(row["bin"]),
         tuple(map(documents.offset_of, row["boundaries"])),
         None if row["done"] is None else _done(row["done"]),
     )
@@ -225,6 +227,10 @@ def _partition(row: t.Any) -> TopicPartition:
 
 def _optional(value: t.Any) -> int | None:
     return None if value is None else documents.offset_of(value)
+
+
+def _optional_text(value: t.Any) -> str | None:
+    return None if value is None else documents.text_of(value)
 
 
 def _sorted(values: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

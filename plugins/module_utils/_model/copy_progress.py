@@ -9,25 +9,57 @@ both or nothing. The broker takes any offset, but no partition that it lacks, he
 4096 bytes of metadata (offset.metadata.max.bytes), of which confluent-kafka takes one. So what does not fit goes to further
 groups, in the same transaction. Each commit replaces the metadata of the one before.
 
-    "<records> <bytes> <next or -> <without timestamp> <expired>|<C>:<D>,<C>:<D>..."    first group
-    "|<C>:<D>,..."                                                                    further groups
+    "<records> <bytes> <next or -> <without timestamp> <expired> <end> <run>|<C>:<D>,<C>:<D>..."    first group
+    "|<C>:<D>,..."                                                                                 further groups
+
+<run> is "<id> <started> <process> <host>" of the run that has the copy. A run claims every partition, in transactions without
+records, before it writes any: so the progress exists from the beginning on, and its absence means that somebody removed it.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import re
 import typing as t
+import zlib
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
-# Boundaries of one group's commit: two numbers of up to 19 digits each, beside five numbers in front.
+# What to do where a copy cannot go on.
+ANEW = (
+    "begin anew: delete the topics that were copied to (or empty those that were there before), delete the groups that begin with "
+    "the copy's name, remove copy.json and plan.json, and run again"
+)
+PREFIX = "streamshift-copy-"
+# Boundaries of one group's commit: two numbers of up to 19 digits each, beside at most 220 characters in front.
 BOUNDARIES = 95
+# Fixed, whatever machine copies: another number of them would let two releases write one partition under two ids.
+TRANSACTIONAL_IDS = 16
+_HOST = 63  # characters
+
+
+class Run(t.NamedTuple):
+    """One run of a copy. id: unique. process: its id on the host. started: seconds since the epoch."""
+
+    id: str
+    host: str
+    process: int
+    started: int
+
+    def __str__(self) -> str:
+        since = datetime.datetime.fromtimestamp(self.started, datetime.UTC)
+        return f"process {self.process} on host {self.host}, started at {since:%Y-%m-%d %H:%M:%S} UTC"
 
 
 @dataclasses.dataclass(slots=True)
 class Progress:
-    """How far one range is. position: the next source offset. The rest: see backlog.Done."""
+    """How far one range is. position: the next source offset. The rest: see backlog.Done.
+
+    end: where the range ends for the run that has the copy.
+    """
 
     position: int
     records: int = 0
@@ -36,21 +68,50 @@ class Progress:
     without_timestamp: int = 0
     expired: int = 0
     places: dict[int, int] = dataclasses.field(default_factory=dict)
+    end: int = 0
+    run: Run | None = None
 
     def done(self) -> Done:
         """The same when all is copied."""
         return Done(self.records, self.bytes, self.next, self.without_timestamp, self.expired, dict(self.places))
 
 
+def transactional_number(destination: TopicPartition) -> int:
+    """The number of the transactional id that writes a partition of the destination.
+
+    It follows from the partition's name alone. So two runs of a copy, from any machines, write a partition under the same id,
+    and the newer run fences the older one. Partitions that follow each other have different numbers.
+    """
+    return (zlib.crc32(destination.topic.encode()) + destination.partition) % TRANSACTIONAL_IDS
+
+
 def transactional_id(name: str, number: int) -> str:
-    """Of a bin and not of an attempt to copy it: of two attempts, the newer fences the older."""
+    """Of a copy's partitions with this number, and not of an attempt to copy them."""
     return f"{name}-{number}"
+
+
+def transactional_ids(backlog: Backlog) -> list[str]:
+    """All that a copy writes under, or another run of it, to which other partitions may have grown."""
+    return [
+        transactional_id(backlog.name, at)
+        for at in sorted({transactional_number(it.destination) for it in backlog.ranges})
+    ]
+
+
+def host_name(name: str) -> str:
+    """A host's name as metadata can hold it."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", name)[:_HOST] or "-"
 
 
 def progress_groups(name: str, ranges: t.Iterable[BacklogRange]) -> list[str]:
     """The progress groups that a copy of these ranges needs; the first of them is needed always."""
     most = max((len(each.boundaries) for each in ranges), default=0)
     return [f"{name}-progress-{number}" for number in range(max(1, -(-most // BOUNDARIES)))]
+
+
+def is_first_group(group: str) -> bool:
+    """Is this the first progress group of some copy?"""
+    return group.startswith(PREFIX) and group.endswith("-progress-0")
 
 
 def all_groups(backlog: Backlog) -> list[str]:
@@ -64,10 +125,31 @@ def metadata(progress: Progress, boundaries: t.Sequence[int], group: int) -> str
     if group == 0:
         following = "-" if progress.next is None else progress.next
         head = f"{progress.records} {progress.bytes} {following} {progress.without_timestamp} {progress.expired}"
+        run = progress.run or Run("-", "-", 0, 0)
+        head += f" {progress.end} {run.id} {run.started} {run.process} {run.host}"
     places = progress.places
     its = boundaries[group * BOUNDARIES : (group + 1) * BOUNDARIES]
     pairs = ",".join(f"{offset}:{places[offset]}" for offset in its if offset in places)
     return f"{head}|{pairs}" if head or pairs else None
+
+
+def all_metadata(progress: Progress, boundaries: t.Sequence[int]) -> list[str | None]:
+    """The same for as many groups as the boundaries need."""
+    return [metadata(progress, boundaries, group) for group in range(max(1, -(-len(boundaries) // BOUNDARIES)))]
+
+
+def commits_of(
+    ranges: t.Iterable[BacklogRange], progress: t.Mapping[TopicPartition, Progress], groups: int
+) -> list[list[tuple[TopicPartition, CommittedOffset]]]:
+    """What each progress group is to hold of these ranges, in the groups' order. progress: by destination partition."""
+    found: list[list[tuple[TopicPartition, CommittedOffset]]] = [[] for _unused in range(groups)]
+    for each in ranges:
+        its = progress[each.destination]
+        for number, commits in enumerate(found):
+            text = metadata(its, each.boundaries, number)
+            if text is not None:
+                commits.append((each.destination, CommittedOffset(its.position, text)))
+    return found
 
 
 def read(start: int, commits: t.Iterable[CommittedOffset | None]) -> Progress:
@@ -79,7 +161,7 @@ def read(start: int, commits: t.Iterable[CommittedOffset | None]) -> Progress:
     if first is None:
         return Progress(start)
     head, _mark, pairs = _text(first).partition("|")
-    records, size, following, without_timestamp, expired = head.split(" ")
+    records, size, following, without_timestamp, expired, end, run, started, process, host = head.split(" ")
     progress = Progress(
         first.offset,
         int(records),
@@ -87,12 +169,22 @@ def read(start: int, commits: t.Iterable[CommittedOffset | None]) -> Progress:
         None if following == "-" else int(following),
         int(without_timestamp),
         int(expired),
+        end=int(end),
+        run=None if run == "-" else Run(run, host, int(process), int(started)),
     )
     for text in (pairs, *(_text(each).partition("|")[2] for each in more if each is not None)):
         for pair in filter(None, text.split(",")):
             here, _colon, there = pair.partition(":")
             progress.places[int(here)] = int(there)
     return progress
+
+
+def run_of(commit: CommittedOffset) -> Run | None:
+    """The run that a commit of a first progress group names; None for what no copy has committed."""
+    try:
+        return read(0, [commit]).run
+    except ValueError:
+        return None
 
 
 def _text(commit: CommittedOffset) -> str:

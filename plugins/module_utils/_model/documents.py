@@ -30,6 +30,7 @@ _AGAIN = {
     "plan": "remove it, and let the plan be made again",
     "copy": "restore it from a backup: without it nobody knows how far the copy is",
     "receipt": "restore it from a backup: without it nothing can be rolled back",
+    "report": "remove it, and verify the plan again",
     "connect-receipt": "restore it from a backup: without it nothing can be rolled back",
 }
 _T = t.TypeVar("_T")

@@ -89,7 +89,11 @@ class Refused(MigrationError):
 
 
 class Locked(MigrationError):
-    """Another run works in the same migration directory."""
+    """Another run works in the same migration directory, or has taken the same copy over."""
+
+
+class Fenced(Locked):
+    """A broker refuses a transactional producer, because another one has taken its transactional id over."""
 
 
 class SparkFailed(MigrationError):

@@ -21,7 +21,7 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
     """
     for reading in (before, after):
         if reading.exists:
-            problem = _of_kind(reading) or _of_state(reading)
+            problem = _of_kind(reading) or members_problem(reading)
             if problem:
                 return problem
     moved = sorted(
@@ -52,8 +52,11 @@ def _of_kind(reading: GroupReading) -> str | None:
     return None
 
 
-def _of_state(reading: GroupReading) -> str | None:
-    """What is not surely without members counts as busy, states of later brokers included."""
+def members_problem(reading: GroupReading) -> str | None:
+    """Why a group that exists cannot be taken for one without members, as a clause about it, or None.
+
+    What is not surely without members counts as busy, states of later brokers included.
+    """
     if reading.state in ("Empty", "Dead"):
         return None
     return f"has members (its state is {reading.state or 'not told'})"

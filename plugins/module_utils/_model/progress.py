@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 import typing as t
 
@@ -28,6 +30,38 @@ def paced(say: Say, seconds: float = 1.0) -> Say:
             say(line)
 
     return say_at_leisure
+
+
+@contextlib.contextmanager
+def repeating(say: Say, seconds: float = 10.0) -> t.Iterator[Say]:
+    """The same, and where nothing is said for so many seconds, the last line once more with the time since it was said."""
+    if say is silent:
+        yield say
+        return
+    last: tuple[float, str] = (time.monotonic(), "")
+    over = threading.Event()
+
+    def say_and_remember(line: str) -> None:
+        nonlocal last
+        last = time.monotonic(), line
+        say(line)
+
+    def repeat() -> None:
+        told = 0.0
+        while not over.wait(seconds / 4):
+            now = time.monotonic()
+            since, line = last
+            if line and now - max(since, told) >= seconds:
+                told = now
+                say(f"{line} (for {now - since:.0f} s now)")
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield say_and_remember
+    finally:
+        over.set()
+        thread.join()
 
 
 def counted(number: int, noun: str) -> str:

@@ -120,18 +120,17 @@ def _origin_row(group: str, partition: TopicPartition) -> documents.Json:
 
 
 def _entry(row: t.Any) -> ReceiptEntry:
-    source: tuple[Origin, ...] = ()
-    if "source" in row:
-        source = tuple(_origin(each) for each in row["source"])
-        if not source:
-            raise ValueError("source is empty")
-    return ReceiptEntry(
+    entry = ReceiptEntry(
         *_origin(row),
         committed_from(row["before"]),
         committed_from(row["written"]),
         committed_from(row["after"]),
-        source,
     )
+    if "source" not in row:
+        return entry
+    if not row["source"]:
+        raise ValueError("source is empty")
+    return entry._replace(source=tuple(_origin(each) for each in row["source"]))
 
 
 def _origin(row: t.Any) -> Origin:

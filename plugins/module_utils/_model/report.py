@@ -22,9 +22,9 @@ class Finding:
     """What was found of one group's offsets: on one partition, or on all of a topic that was repartitioned or merged.
 
     source, destination: where the group stands. compared: how many records are equal on both sides. complete: whether
-    both logs were read to their ends. first_difference: the offsets where the two sequences part, None where one has
-    ended; None as a whole where they are equal, or are none. in_order is None where there is no order to compare.
-    problems make the offsets wrong; notes do not. See _matching.fates.Counts for the other numbers.
+    both logs were read whole. first_difference: the offsets of the first record that is skipped, else repeated, else
+    absent, None on a side that it is not named on. problems make the offsets wrong; notes do not. See
+    _matching.sums.Counts for the other numbers.
     """
 
     group: str
@@ -32,13 +32,12 @@ class Finding:
     destination: tuple[Position, ...]
     compared: int = 0
     complete: bool = True
-    left_behind: int = 0
+    skipped: int = 0
     absent: int = 0
     to_come: int = 0
     repeated: int = 0
     copied_again: int = 0
     foreign: int = 0
-    in_order: bool | None = None
     first_difference: tuple[int | None, int | None] | None = None
     matched_by: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -47,20 +46,37 @@ class Finding:
     @property
     def name(self) -> str:
         """What it is about, for a message."""
-        partitions = [partition for partition, _offset in self.destination]
-        if len(partitions) == 1:
-            return f"{self.group} {partitions[0]}"
-        return f"{self.group} {', '.join(sorted({partition.topic for partition in partitions}))}"
+        return name_of(self.group, self.destination)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
-    """limit: how many offsets of each log were compared at least, None for all."""
+    """limit: how many offsets on both sides of each offset were read, None for all, or where only anchors were read.
+
+    plan: the SHA-256 digest of the plan file that was verified, None where committed offsets were, without a plan.
+    """
 
     source_id: str
     destination_id: str
     limit: int | None
     findings: tuple[Finding, ...]
+    plan: str | None = None
+    method: str = "records"
+
+
+class Objections(t.NamedTuple):
+    """What a commit needs of a report. lines: what is wrong in words, by group and partition of the destination."""
+
+    plan: str | None
+    lines: dict[tuple[str, TopicPartition], str]
+
+
+def name_of(group: str, destination: t.Sequence[Position]) -> str:
+    """A group with the partition that a finding is about, or with the topics of several."""
+    partitions = [partition for partition, _offset in destination]
+    if len(partitions) == 1:
+        return f"{group} {partitions[0]}"
+    return f"{group} {', '.join(sorted({partition.topic for partition in partitions}))}"
 
 
 def to_json(report: Report) -> str:
@@ -70,9 +86,33 @@ def to_json(report: Report) -> str:
         {
             "source": {"cluster_id": report.source_id},
             "destination": {"cluster_id": report.destination_id},
+            "plan": report.plan,
+            "method": report.method,
             "limit": report.limit,
         },
         (_row(each) for each in sorted(report.findings, key=lambda each: (each.group, each.destination))),
+    )
+
+
+def objections(text: str, path: str) -> Objections:
+    """What a report file objects to, or InvalidFile."""
+    head, rows = documents.loads(KIND, text, path)
+    digest = documents.parse(KIND, path, head, lambda it: None if it["plan"] is None else documents.text_of(it["plan"]))
+    lines: dict[tuple[str, TopicPartition], str] = {}
+    for group, partitions, problems in (documents.parse(KIND, path, row, _objection) for row in rows):
+        if problems:
+            lines |= {(group, partition): "; ".join(problems) for partition in partitions}
+    return Objections(digest, lines)
+
+
+def _objection(row: t.Any) -> tuple[str, list[TopicPartition], list[str]]:
+    return (
+        documents.text_of(row["group"]),
+        [
+            TopicPartition(documents.text_of(at["topic"]), documents.offset_of(at["partition"]))
+            for at in row["destination"]
+        ],
+        [documents.text_of(line) for line in row["problems"]],
     )
 
 

@@ -15,6 +15,8 @@ import tempfile
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import holder
 
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
 
@@ -23,7 +25,8 @@ def read(path: str) -> str | None:
     """The text of a file, None where there is none. Raises InvalidFile when it is there and cannot be read.
 
     Whatever stands at the path, this ends soon: regular files only, of LARGEST bytes at most. A symbolic link is followed
-    only to a file of this user or of root: in a directory that others can write to, it may lead anywhere.
+    only to a file of this user or of root: in a directory that others can write to, it may lead anywhere. Line ends stay as
+    they are, so the text encodes to the file's bytes.
     """
     try:
         descriptor = _opened(path)
@@ -69,6 +72,14 @@ def read_required(path: str, kind: str, made_by: str) -> str:
     if text is None:
         raise _missing(path, kind, made_by)
     return text
+
+
+def file_digest(path: str) -> str:
+    """The SHA-256 digest of a file's bytes, as sha256sum prints it. Raises InvalidFile when it cannot be read."""
+    text = read(path)
+    if text is None:
+        raise InvalidFile(f"{path} cannot be read", why="there is no such file", remedy="correct the path")
+    return digests.digest(text)
 
 
 def check_there(path: str, kind: str, made_by: str) -> None:
@@ -155,7 +166,7 @@ def locked(path: str) -> t.Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             raise Locked(
-                f"another run works in {folder} now", remedy="wait until it has ended, or use another directory"
+                f"another run works in {folder} now", why=holder(folder), remedy="wait until it has ended"
             ) from exc
         except OSError as exc:  # some network file systems lock no directories
             raise InvalidInput(

@@ -17,17 +17,12 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
-    Progress,
-    metadata,
-    read,
-    transactional_id,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import Opened, open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Held, Job, hold
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
     TIMESTAMP_NOT_AVAILABLE,
     KafkaError,
@@ -58,44 +53,27 @@ _FULL_QUEUE_SECONDS = 0.02
 _MOMENT = 0.5  # seconds
 
 
-class Job(t.NamedTuple):
-    """What one worker copies, and how. name: of the whole copy. number: of this bin of it.
-
-    groups: how many progress groups the whole copy has. log_starts: where the source's logs begin now, for records may
-    have expired since the copy was planned. largest: what each of the destination's topics takes as a batch, in bytes,
-    compressed. bytes_per_second: of keys and values, None for as fast as it goes.
-    """
-
-    name: str
-    number: int
-    ranges: tuple[BacklogRange, ...]
-    groups: tuple[str, ...]
-    log_starts: dict[TopicPartition, int]
-    largest: dict[str, int]
-    bytes_per_second: float | None = None
-
-
-def copy_bin(source: Connection, destination: Connection, job: Job) -> tuple[int, int]:
-    """Copy what is left of a bin's ranges. -> how many records and bytes this attempt has copied.
+def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
+    """Copy what is left of jobs of one run, one after the other. -> how many records and bytes this attempt has copied.
 
     All or nothing of every transaction: after an error, or a death, the next attempt goes on behind the last one that was
-    committed. Raises MigrationError.
+    committed. Raises Locked where another run has the copy, Refused where its progress is gone: no attempt may follow then.
+    Raises other MigrationErrors as well.
     """
-    batch = _batch(job)
-    settings = {"batch.size": batch}
-    transactions = Transactions(destination, transactional_id(job.name, job.number), job.groups, settings)
-    try:
-        tasks = _tasks(destination, job, transactions)
-        if not tasks:
+    records = size = 0
+    with hold(destination, jobs, {"batch.size": _batch(jobs)}) as held:
+        left = [(each, tasks) for each in held.held if (tasks := _tasks(each))]
+        if not left:
             return 0, 0
         opened = open_consumer(source, _READ)
         try:
-            refusals.check_existence(source, tasks, opened.partitions)
-            return _Copy(source, destination, opened, transactions, tasks, job, batch).run()
+            for each, tasks in left:
+                refusals.check_existence(source, tasks, opened.partitions)
+                copied = _Copy(source, destination, opened, each, tasks, _batch(jobs), held.renew).run()
+                records, size = records + copied[0], size + copied[1]
         finally:
             opened.consumer.close()
-    finally:
-        transactions.close()
+    return records, size
 
 
 @dataclasses.dataclass(slots=True)
@@ -116,22 +94,12 @@ class _Task:
         return opened
 
 
-def _tasks(destination: Connection, job: Job, transactions: Transactions) -> dict[TopicPartition, _Task]:
-    kept = transactions.progress([each.destination for each in job.ranges])
+def _tasks(held: Held) -> dict[TopicPartition, _Task]:
     tasks = {}
-    for each in job.ranges:
-        try:
-            progress = read(each.start, kept[each.destination])
-        except ValueError as exc:
-            raise BrokerError(
-                f"the commits of {job.groups[0]} are none of a copy",
-                cluster=str(destination),
-                why=str(exc),
-                remedy="remove that group, and copy into another directory",
-                **each.destination._asdict(),
-            ) from exc
+    for each in held.job.ranges:
+        progress = held.progress[each.destination]
         if progress.position < each.end:
-            log_start = min(job.log_starts.get(each.source, 0), each.end)
+            log_start = min(held.job.log_starts.get(each.source, 0), each.end)
             progress.expired += max(0, log_start - progress.position)
             progress.position = max(progress.position, log_start)
             due = [offset for offset in each.boundaries if offset not in progress.places]
@@ -146,14 +114,22 @@ class _Copy:
     source: Connection
     destination: Connection
     opened: Opened
-    transactions: Transactions
+    held: Held
     tasks: dict[TopicPartition, _Task]
-    job: Job
     batch: int
+    renew: t.Callable[[], None]  # between transactions
     moved: dict[TopicPartition, _Task] = dataclasses.field(default_factory=dict)
     lost: list[MigrationError | KafkaException] = dataclasses.field(default_factory=list)
     records: int = 0
     bytes: int = 0
+
+    @property
+    def job(self) -> Job:
+        return self.held.job
+
+    @property
+    def transactions(self) -> Transactions:
+        return self.held.transactions
 
     def run(self) -> tuple[int, int]:
         for where, task in list(self.tasks.items()):
@@ -167,6 +143,7 @@ class _Copy:
                 self.transactions.begin()
                 self._fill(begun)
                 self._commit()
+                self.renew()
         except (KafkaException, SystemError) as exc:
             raise self.transactions.failure(exc) from exc
         except BaseException:
@@ -289,6 +266,8 @@ class _Copy:
                 self.lost.append(refusals.unwritten(self.destination, error, "a record cannot be written", its))
             elif offset is None or offset < 0:  # sent twice, and the broker no longer knows where it is
                 self.lost.append(refusals.unplaced(self.destination, task.range.destination))
+            elif offset < (task.range.begin if progress.next is None else progress.next):
+                self.lost.append(refusals.another_log(self.destination, task.range, progress, offset))
             else:
                 progress.places.update(dict.fromkeys(opened, offset))
                 progress.next = offset + 1
@@ -300,17 +279,9 @@ class _Copy:
         self.transactions.flush(self.lost)
         if self.lost:
             raise self.lost[0]
-        commits: list[list[tuple[TopicPartition, CommittedOffset]]] = []
-        for number in range(len(self.job.groups)):
-            its = ((task, metadata(task.progress, task.range.boundaries, number)) for task in self.moved.values())
-            commits.append(
-                [
-                    (task.range.destination, CommittedOffset(task.progress.position, text))
-                    for task, text in its
-                    if text is not None
-                ]
-            )
-        self.transactions.commit(commits)
+        ranges = [task.range for task in self.moved.values()]
+        self.held.check_owned(ranges)
+        self.held.commit(ranges)
         self.moved.clear()
 
     def _too_large(self, task: _Task, offset: int, length: int) -> MigrationError:
@@ -331,9 +302,9 @@ class _Copy:
         )
 
 
-def _batch(job: Job) -> int:
+def _batch(jobs: t.Iterable[Job]) -> int:
     """The most bytes that are sent as one batch; only a record that is larger by itself makes a larger one."""
-    return max(1, min(_BATCH, min(job.largest.values()) * 9 // 10))
+    return max(1, min(_BATCH, min(size for job in jobs for size in job.largest.values()) * 9 // 10))
 
 
 def _written_as(kind: int, timestamp: int) -> int:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import ANEW, Progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
-    Locked,
+    Fenced,
     MigrationError,
     NotAuthorized,
     NotFound,
+    Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import connection_failed
@@ -123,13 +126,25 @@ def unwritten(
     if denied:
         return NotAuthorized(f"needs ACL {denied}", cluster=str(connection), remedy="grant it to the user", **its)
     if error.code() in _FENCED:
-        return Locked(
+        return Fenced(
             "another run copies the same records, and has taken over",
             cluster=str(connection),
-            remedy="let that one end, or stop it and run again",
+            remedy="let that run end, and run again then: it goes on where that one has ended",
         )
     remedy = _REMEDIES.get(error.code(), "remove the cause and run again: it goes on where it has ended")
     return BrokerError(what, cluster=str(connection), why=error.str(), remedy=remedy, **its)
+
+
+def another_log(connection: Connection, each: BacklogRange, progress: Progress, offset: int) -> Refused:
+    """A record came to lie before others that were copied earlier: this is not the log that they were written to."""
+    copied = each.begin if progress.next is None else progress.next
+    return Refused(
+        f"a copied record came to lie at offset {offset}, and the log ended at {copied} before",
+        cluster=str(connection),
+        why="the topic was made anew or truncated while it was copied to",
+        remedy=ANEW,
+        **each.destination._asdict(),
+    )
 
 
 def unplaced(connection: Connection, where: TopicPartition) -> BrokerError:

@@ -26,12 +26,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import (
-    client_configuration,
-    open_consumer,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import client_configuration
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
-    Consumer,
     KafkaError,
     KafkaException,
     Producer,
@@ -44,12 +41,6 @@ _WAIT_SECONDS = 60.0  # for a broker's part in a transaction; later, it is abort
 _HANGS_SECONDS = 5.0  # longer than a call was to wait
 _LOOK_SECONDS = 1.0
 _ABORT_SECONDS = 10.0
-_COMMITTED_SECONDS = 30.0
-_PASSING = (
-    KafkaError.NOT_COORDINATOR,
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-    KafkaError.COORDINATOR_NOT_AVAILABLE,
-)
 # What calls and records fail with after the error that is the reason.
 CONSEQUENCES = (KafkaError._FATAL, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 _SETTINGS = {
@@ -67,45 +58,25 @@ _SETTINGS = {
 
 
 class Transactions:
-    """One transactional producer, and the groups that keep its progress. Not begun after opening; close() in the end."""
+    """One transactional producer, whose transactions commit to the groups of `keepers`. Not begun after opening."""
 
     def __init__(
-        self, destination: Connection, transactional_id: str, groups: t.Sequence[str], settings: t.Mapping[str, t.Any]
+        self, destination: Connection, transactional_id: str, keepers: Keepers, settings: t.Mapping[str, t.Any]
     ) -> None:
         """Take over from whoever has used this transactional id. Raises NotAuthorized, ConnectionFailed or BrokerError.
 
         settings: librdkafka's properties for batches.
         """
-        self._destination = destination
-        self._keepers: list[Consumer] = []
+        self._destination, self._keepers = destination, keepers
         configuration = {**client_configuration(destination), **_SETTINGS, **settings}
         try:
-            # The first tells why there is no connection, if there is none.
-            for group in groups:
-                self._keepers.append(open_consumer(destination, {"group.id": group}).consumer)
             self.producer = Producer({**configuration, "transactional.id": transactional_id})
-            what = f"{transactional_id} cannot begin"
-            # Not connected yet, it would look for its coordinator again only after half a second.
-            self._asked(lambda: self.producer.list_topics(timeout=destination.request_timeout), what)
-            self._asked(lambda: self.producer.init_transactions(_WAIT_SECONDS), what)
         except ValueError as exc:
-            self.close()
             raise InvalidInput("the producer cannot be set up", cluster=str(destination), why=str(exc)) from exc
-        except BaseException:
-            self.close()
-            raise
-
-    def progress(self, partitions: t.Sequence[TopicPartition]) -> dict[TopicPartition, list[CommittedOffset | None]]:
-        """What each group has committed for each partition; final, for nobody else can write it any more."""
-        found: dict[TopicPartition, list[CommittedOffset | None]] = {partition: [] for partition in partitions}
-        for keeper in self._keepers:
-            for each in self._committed(keeper, partitions):
-                where = TopicPartition(each.topic, each.partition)
-                if each.error is not None:
-                    raise refusals.unwritten(self._destination, each.error, "the progress cannot be read", where)
-                known = each.offset is not None and each.offset >= 0
-                found[where].append(CommittedOffset(each.offset, each.metadata or "") if known else None)
-        return found
+        what = f"{transactional_id} cannot begin"
+        # Not connected yet, it would look for its coordinator again only after half a second.
+        self._asked(lambda: self.producer.list_topics(timeout=destination.request_timeout), what)
+        self._asked(lambda: self.producer.init_transactions(_WAIT_SECONDS), what)
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -125,7 +96,7 @@ class Transactions:
 
     def commit(self, progress: t.Sequence[t.Sequence[tuple[TopicPartition, CommittedOffset]]]) -> None:
         """Commit the transaction with the progress: for each group what it keeps of some partitions."""
-        for keeper, commits in zip(self._keepers, progress, strict=True):
+        for keeper, commits in zip(self._keepers.consumers, progress, strict=True):
             positions = [Position(*where, each.offset, each.metadata) for where, each in commits]
             if positions:
                 group = keeper.consumer_group_metadata()
@@ -154,11 +125,6 @@ class Transactions:
             return BrokerError("the client has failed", cluster=str(self._destination), remedy="run again")
         return refusals.unwritten(self._destination, error, "records cannot be written")
 
-    def close(self) -> None:
-        """Let go of the connections."""
-        for keeper in self._keepers:
-            keeper.close()
-
     def _answered(self, ask: t.Callable[[], t.Any]) -> None:
         """Ask, and raise BrokerError where there is never an answer.
 
@@ -184,19 +150,6 @@ class Transactions:
             )
         if raised:
             raise raised[0]
-
-    def _committed(self, keeper: Consumer, partitions: t.Sequence[TopicPartition]) -> list[Position]:
-        wanted = [Position(*where) for where in partitions]
-        end = time.monotonic() + _COMMITTED_SECONDS
-        while True:
-            try:
-                return keeper.committed(wanted, _COMMITTED_SECONDS)
-            except KafkaException as exc:
-                # A coordinator that moves, or is not there yet on a new cluster.
-                if exc.args[0].code() not in _PASSING or time.monotonic() > end:
-                    what = "the progress of an earlier attempt cannot be read"
-                    raise refusals.unwritten(self._destination, exc.args[0], what) from exc
-                time.sleep(0.2)
 
     def _asked(self, ask: t.Callable[[], t.Any], what: str) -> None:
         try:

@@ -21,8 +21,12 @@ class WorkerFailed(RuntimeError):
     """A MigrationError that was raised in a worker, as text: nothing else of an exception reaches the driver."""
 
     def __init__(self, exc: MigrationError) -> None:
-        told = {"kind": type(exc).__name__, **{field: getattr(exc, field) for field in _FIELDS}}
-        super().__init__(f"{_MARK}{json.dumps(told)}")
+        super().__init__(f"{_MARK}{packed(exc)}")
+
+
+def packed(exc: MigrationError) -> str:
+    """A MigrationError as text."""
+    return json.dumps({"kind": type(exc).__name__, **{field: getattr(exc, field) for field in _FIELDS}})
 
 
 def told(exc: BaseException, spark: str, log: str = "") -> MigrationError:
@@ -32,7 +36,7 @@ def told(exc: BaseException, spark: str, log: str = "") -> MigrationError:
     """
     text = str(exc)
     if _MARK in text:
-        return _unpacked(text.partition(_MARK)[2])
+        return unpacked(text.partition(_MARK)[2])
     for pattern, what, remedy in _KNOWN:
         if found := pattern.search(f"{text}\n{log}"):
             return SparkFailed(what.format(*found.groups()), cluster=spark, remedy=remedy)
@@ -41,7 +45,8 @@ def told(exc: BaseException, spark: str, log: str = "") -> MigrationError:
     )
 
 
-def _unpacked(text: str) -> MigrationError:
+def unpacked(text: str) -> MigrationError:
+    """The error that packed() made such a text of; what follows the text is ignored."""
     told, _end = json.JSONDecoder().raw_decode(text)
     kind: type[MigrationError] = getattr(errors, told["kind"], MigrationError)
     return kind(told["what"], **{field: told[field] for field in _FIELDS[1:]})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The report that a proof writes is what its JSON Schema and docs/files.md say."""
+"""The report that a verification writes is what its JSON Schema and docs/files.md say."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import re
 from pathlib import Path
 
 import jsonschema
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Report
 
@@ -37,7 +39,6 @@ findings = st.builds(
     counts,
     st.booleans(),
     *[counts] * 6,
-    st.none() | st.booleans(),
     st.none() | st.tuples(st.none() | offsets, st.none() | offsets),
     st.lists(st.sampled_from(["key", "value", "headers", "timestamp"]), unique=True).map(tuple),
     lines,
@@ -51,16 +52,51 @@ def test_the_schema_is_one_and_knows_every_member():
     assert list(SCHEMA["$defs"]["entry"]["properties"]) == SCHEMA["$defs"]["entry"]["required"] == list(entry)
 
 
-@given(st.builds(Report, texts, texts, st.none() | st.integers(1, 10**9), st.lists(findings, max_size=3).map(tuple)))
+@given(
+    st.builds(
+        Report,
+        texts,
+        texts,
+        st.none() | st.integers(1, 10**9),
+        st.lists(findings, max_size=3).map(tuple),
+        st.none() | st.binary(min_size=32, max_size=32).map(bytes.hex),
+        st.sampled_from(["records", "anchors"]),
+    )
+)
 def test_whatever_is_written_fits_the_schema(written):
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(report.to_json(written)))
 
 
 def test_the_documented_example_is_a_report_as_it_is_written():
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(EXAMPLE))
-    left_behind, late = json.loads(EXAMPLE)["entries"]
-    written = Report("ABhmwknX73IbSTyzXQlabw", "AErS5i1RjX0RteTAXu4EjA", 10_000, (finding(late), finding(left_behind)))
+    too_far, late = json.loads(EXAMPLE)["entries"]
+    written = Report(
+        "ABhmwknX73IbSTyzXQlabw",
+        "AErS5i1RjX0RteTAXu4EjA",
+        10_000,
+        (finding(late), finding(too_far)),
+        "9a0f7f6ef5b7ab4b5d0ae1e4c2e88a4d3c5ae0e3c0a3d1c7fd3a9db0d1c3b2f4",
+    )
     assert report.to_json(written) == EXAMPLE
+
+
+@given(texts, st.lists(findings, max_size=3).map(tuple))
+def test_a_commit_reads_whatever_is_written(digest, found):
+    read = report.objections(report.to_json(Report("a", "b", None, found, digest)), "report.json")
+    assert read.plan == digest
+    assert set(read.lines) == {
+        (each.group, partition) for each in found if each.problems for partition, _offset in each.destination
+    }
+
+
+def test_what_cannot_be_read_is_named():
+    with pytest.raises(InvalidFile, match="verify the plan again"):
+        report.objections("{", "report.json")
+    for member in ("group", "destination", "problems"):
+        damaged = json.loads(EXAMPLE)
+        del damaged["entries"][0][member]
+        with pytest.raises(InvalidFile, match=f"'{member}' is missing"):
+            report.objections(json.dumps(damaged), "report.json")
 
 
 def finding(row):

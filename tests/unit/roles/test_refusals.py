@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.support.playbooks import Controller, failed
@@ -33,9 +35,42 @@ def test_a_misspelt_variable_is_named_with_the_one_that_was_meant(controller, pl
 def test_a_misspelt_host_is_named_with_those_that_there_are(controller, side):
     output = failed(controller.migrate_groups(groups=["billing"], **{side: "clod"}))
     assert (
-        "clod is no host of this inventory with a variable kafka_cluster. Hosts of kafka_clusters: cloud, onprem."
-        in (output)
+        "clod is no host of this inventory with a variable kafka_cluster. "
+        "Hosts of kafka_clusters that have it: cloud, onprem." in output
     )
+
+
+def test_a_host_without_a_cluster_is_not_offered_as_one(controller):
+    inventory = json.loads(controller.inventory.read_text())
+    inventory["kafka_clusters"]["hosts"]["bare"] = {}
+    controller.inventory.write_text(json.dumps(inventory))
+    for limit in ([], ["--limit", "cloud"]):  # the playbook's own look, and the role's
+        output = failed(controller.migrate_groups(*limit, groups=["billing"], source="bare"))
+        assert "bare is no host of this inventory with a variable kafka_cluster" in output
+        assert "that have it: cloud, onprem." in output
+
+
+@pytest.mark.parametrize(
+    ("play", "role"),
+    [
+        ("migrate_groups", "group_migration"),
+        ("rollback", "group_migration"),
+        ("migrate_backlog", "backlog_migration"),
+        ("sync_mirror_maker_groups", "mirror_maker_group_sync"),
+        ("hand_over_replicator", "replicator_handover"),
+    ],
+)
+def test_a_limit_that_leaves_out_the_destination_is_no_success(controller, play, role):
+    output = failed(controller.play(play, "--limit", "onprem", prefix=role))
+    assert "--limit onprem leaves out cloud" in output and "Leave out --limit, or add cloud to it" in output
+
+
+@pytest.mark.parametrize("limit", ["kafka_clusters:!onprem", "@hosts"])
+def test_a_limit_with_the_destination_is_no_hindrance(controller, limit):
+    (controller.directory / "hosts").write_text("cloud\n")
+    limit = limit.replace("@", f"@{controller.directory}/")
+    output = failed(controller.migrate_groups("--limit", limit, groups=["billing"], on_rewnd="fail"))
+    assert "group_migration_on_rewnd is no variable" in output and "leaves out" not in output
 
 
 def test_a_place_where_no_files_can_be_is_told(controller):

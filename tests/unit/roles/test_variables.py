@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_group_offsets,
     kafka_offset_commit,
     kafka_offset_translate,
+    kafka_offset_verify,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -26,15 +27,18 @@ Options = dict[str, t.Any]
 
 # Options that the roles set themselves, or that mean something else there.
 OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format", "copy", "plan", "receipt", "state"}
+OWN |= {"report"}
 OTHER_NAMES = {
     "kafka_group_offsets.on_active_group": "on_active_source",
     "kafka_offset_commit.everything": "rollback_all",
 }
-OTHER_DEFAULTS = {"on_active_source": "fail"}  # a snapshot alone harms nobody
+OTHER_DEFAULTS = {"on_active_source": "fail", "idle_wait": 5}  # a snapshot alone harms nobody
 # A sync leaves out what cannot be written now, for there is a next round, and is about MirrorMaker 2's copies alone.
 FIXED = {
+    # What a copy plans is never blocked, and nobody reviews it.
+    "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest"},
     "mirror_maker_group_sync": {"on_active_source", "on_active_group", "on_advance", "on_blocked"}
-    | {"repartitioned", "strategy", "topic_map", "wait_for_copier"}
+    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_copier"},
 }
 
 
@@ -52,17 +56,19 @@ TRANSLATE = documented(
     kafka_offset_translate.DOCUMENTATION, SELECTION.DOCUMENTATION, MAPPING.DOCUMENTATION, MAPPING.RENAMING
 )
 COMMIT = documented(SELECTION.DOCUMENTATION, SELECTION.TOPICS, kafka_offset_commit.DOCUMENTATION)
+# The rest is said by the other modules, or by a variable of its own.
+VERIFY = {"on_absent": documented(kafka_offset_verify.DOCUMENTATION)["on_absent"]}
 ROLES = {
     "group_migration": {
         "kafka_group_offsets": SNAPSHOT,
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
+        "kafka_offset_verify": VERIFY,
     },
     "backlog_migration": {
         "kafka_group_offsets": SNAPSHOT,
         "kafka_backlog_copy": documented(kafka_backlog_copy.DOCUMENTATION, MAPPING.RENAMING),
-        # What a copy plans is never blocked.
-        "kafka_offset_commit": {name: option for name, option in COMMIT.items() if name != "on_blocked"},
+        "kafka_offset_commit": COMMIT,
     },
     "replicator_handover": {
         "kafka_connect_offsets": documented(kafka_connect_offsets.DOCUMENTATION, SELECTION.TOPICS),
@@ -71,6 +77,7 @@ ROLES = {
         "kafka_group_offsets": SNAPSHOT,
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
+        "kafka_offset_verify": VERIFY,
     },
 }
 OPTIONS = [

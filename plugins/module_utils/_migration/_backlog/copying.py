@@ -10,23 +10,35 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
+    destination_topics,
+    expiry,
+    identity,
+    ownership,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.progress import (
     read_progress,
     watched,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
+    Backlog,
+    BacklogRange,
+    BacklogTopic,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
+    Run,
     all_groups,
-    progress_groups,
+    transactional_number,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.copying import Job
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copying import copy
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.rebuilding import rebuild
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import parallel_tasks
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
 
@@ -34,11 +46,12 @@ Save = t.Callable[[Backlog], None]
 
 
 def carry_out(
-    backlog: Backlog, source: Connection, destination: Connection, options: Options, save: Save, say: Say
+    backlog: Backlog, source: Connection, destination: Connection, options: Options, save: Save, say: Say, fresh: bool
 ) -> Backlog:
     """Copy what is not copied yet. -> the same with what became of every range.
 
-    save: writes the copy file, which holds the plan already. May be killed at any moment, and called again then.
+    save: writes the copy file, which holds the plan already. fresh: this run has made the plan. May be killed at any moment,
+    and called again then, with fresh=False. Raises Locked where another run takes the copy over.
     """
 
     def with_topics(topics: tuple[BacklogTopic, ...]) -> Backlog:
@@ -46,13 +59,34 @@ def carry_out(
 
     say("making topics and holding their retention back")
     topics, largest = destination_topics.prepare(destination, backlog.topics, lambda noted: save(with_topics(noted)))
-    backlog = with_topics(topics)
+    backlog = with_topics(identity.with_ids(topics, source, destination))
+    save(backlog)
     left = sum(each.end - each.start for each in backlog.ranges)
     if left:
+        run = ownership.new_run()
+        taken = ownership.take(backlog, destination, run, fresh)
+        if taken.lost and options.on_lost_progress == "fail":
+            raise ownership.lost_progress(backlog, destination, taken.lost)
+        if taken.backlog != backlog:
+            backlog = taken.backlog
+            save(backlog)
+        retention = expiry.told(backlog, source, destination, options.bytes_per_second, say)
         say(f"copying at most {counted(left, 'record')} on Spark, which is starting")
-        with open_session(options.spark) as spark, watched(backlog, destination, say):
-            copy(spark, source, destination, _jobs(backlog, source, largest, options, parallel_tasks(spark)))
-    done = _finished(backlog, destination)
+        with open_session(options.spark) as spark:
+            if taken.lost:
+                say(
+                    f"comparing what is there with the source: the progress of {counted(len(taken.lost), 'partition')} is gone"
+                )
+                rebuilt = rebuild(spark, source, destination, _lost_ranges(backlog, taken.lost))
+                ownership.take(backlog, destination, run, fresh=False, rebuilt=rebuilt)
+            with watched(backlog, destination, say), expiry.renewed(backlog, destination, retention):
+                copy(
+                    spark,
+                    source,
+                    destination,
+                    _jobs(backlog, source, largest, options, run, retention, parallel_tasks(spark)),
+                )
+    done = _finished(backlog, source, destination)
     save(done)
     return done
 
@@ -60,8 +94,7 @@ def carry_out(
 def remove_progress(backlog: Backlog, destination: Connection) -> list[str]:
     """Remove the progress groups of a copy, when every group is past what was copied. -> what could not be removed.
 
-    Not before: whoever was frozen in the middle of it, and wakes up when another run has ended, would find no progress,
-    and begin anew.
+    Not before: a run that finds none, and records at the destination, cannot go on.
     """
     failed = commits.delete_groups(destination, all_groups(backlog))
     return [f"{group}: {why}" for group, why in sorted(failed.items())]
@@ -90,38 +123,60 @@ def _marked(backlog: Backlog, topics: t.Collection[BacklogTopic], restored: bool
     return dataclasses.replace(backlog, topics=tuple(its))
 
 
+def _lost_ranges(backlog: Backlog, lost: t.Mapping[TopicPartition, int]) -> list[tuple[BacklogRange, int]]:
+    return [(each, lost[each.destination]) for each in backlog.ranges if each.destination in lost]
+
+
 def _jobs(
-    backlog: Backlog, source: Connection, largest: t.Mapping[str, int], options: Options, parallel: int
+    backlog: Backlog,
+    source: Connection,
+    largest: t.Mapping[str, int],
+    options: Options,
+    run: Run,
+    retention: float,
+    parallel: int,
 ) -> list[Job]:
+    """One for each transactional id. parallel: how many tasks run at a time."""
     bounds = positions.partition_bounds(source, [each.source for each in backlog.ranges])
-    dealt = backlog.bins()
+    numbered: dict[int, list[BacklogRange]] = {}
+    for each in backlog.ranges:
+        if each.copies:
+            numbered.setdefault(transactional_number(each.destination), []).append(each)
     limit = options.bytes_per_second
     return [
         Job(
             backlog.name,
             number,
             tuple(ranges),
-            tuple(progress_groups(backlog.name, ranges)),
+            run,
+            tuple(all_groups(backlog)),
             {each.source: bounds[each.source].log_start for each in ranges},
             {each.destination.topic: largest[each.destination.topic] for each in ranges},
-            limit and limit / min(len(dealt), parallel),
+            retention * expiry.RENEWED,
+            limit and limit / min(len(numbered), parallel),
         )
-        for number, ranges in dealt.items()
+        for number, ranges in sorted(numbered.items())
     ]
 
 
-def _finished(backlog: Backlog, destination: Connection) -> Backlog:
+def _finished(backlog: Backlog, source: Connection, destination: Connection) -> Backlog:
+    """The backlog with what became of every range, where all of it is still there."""
+    identity.check_topics(backlog, source, destination)
     progress = read_progress(backlog, destination, stable=True)
     ranges = []
     for each in backlog.ranges:
-        its = progress.get(each.source)
-        if its is not None and its.position < each.end:
+        its = progress[each.source] if each.copies else Progress(each.end)
+        if its is None or its.position < each.end:
             raise BrokerError(
-                f"the copy has ended at source offset {its.position} of {each.end}",
+                "the progress of the copy is gone"
+                if its is None
+                else f"the copy has ended at source offset {its.position} of {each.end}",
                 cluster=str(destination),
                 why="somebody has removed or changed the progress group",
-                remedy="run again",
+                remedy="run again: what is there is compared with what is known before anything is written",
                 **each.destination._asdict(),
             )
-        ranges.append(dataclasses.replace(each, done=(its or Progress(each.end)).done()))
-    return dataclasses.replace(backlog, ranges=tuple(ranges))
+        ranges.append(dataclasses.replace(each, done=its.done()))
+    done = dataclasses.replace(backlog, ranges=tuple(ranges))
+    identity.check_done(done, destination)
+    return done

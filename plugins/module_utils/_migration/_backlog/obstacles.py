@@ -16,7 +16,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups, transactional_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    all_groups,
+    run_of,
+    transactional_ids,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     InvalidInput,
@@ -38,7 +42,7 @@ def check_rights(backlog: Backlog, source: Connection, destination: Connection, 
         commits_groups=progress,
         deletes_groups=progress,
         writes_topics=names,
-        transactional_ids=[transactional_id(backlog.name, number) for number in backlog.bins()],
+        transactional_ids=transactional_ids(backlog),
     )
     for connection, lacking in ((source, here), (destination, there)):
         if lacking:
@@ -54,8 +58,9 @@ def check_unknown(backlog: Backlog, destination: Connection) -> None:
     names = all_groups(backlog)
     for name, reading in sorted(groups.read_groups(destination, names, stable=False).items()):
         if reading.offsets:
+            runs = {str(run) for commit in reading.offsets.values() if (run := run_of(commit))}
             raise Refused(
-                "this copy was begun already, and its copy file is missing",
+                "this copy was begun already, and its copy file is missing" + (f": {min(runs)}" if runs else ""),
                 cluster=str(destination),
                 group=name,
                 remedy="restore the copy file, or remove what was copied and this group, and begin anew",
@@ -78,7 +83,7 @@ def check_room(
 
 def check_spark(backlog: Backlog, options: SparkOptions) -> None:
     """Raise InvalidInput where Spark cannot start, before anything is written for it."""
-    if backlog.bins() and (why := obstacle(options)) is not None:
+    if any(each.copies for each in backlog.ranges) and (why := obstacle(options)) is not None:
         raise InvalidInput(why.removesuffix("."))
 
 

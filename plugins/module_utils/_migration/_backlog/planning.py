@@ -12,7 +12,12 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles, ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
+    identity,
+    obstacles,
+    ownership,
+    ranges,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.destination_topics import (
     Pair,
     plan_topics,
@@ -38,6 +43,7 @@ class Options:
     idle_wait: float = 5.0
     bytes_per_second: float | None = None
     restore_retention: bool = False
+    on_lost_progress: str = "fail"
     spark: SparkOptions = dataclasses.field(default_factory=SparkOptions)
 
 
@@ -78,12 +84,13 @@ def plan(
         source_id,
         destination_id,
         snapshot.digest(),
-        tuple(made),
-        tuple(ranges.dealt_out(found, options.spark)),
+        identity.with_ids(made, source, destination),
+        tuple(found),
     )
     obstacles.check_rights(planned, source, destination, {draft.group for draft in wanted})
     # Before anything that the copy itself may have written stands in its way.
     obstacles.check_unknown(planned, destination)
+    ownership.check_others(planned, destination)
     existing = {topic.name for topic in made if topic.created is None}
     ends = ranges.ends(destination, found, existing, options.append)
     begun = tuple(dataclasses.replace(each, begin=ends[each.destination]) for each in planned.ranges)
@@ -112,6 +119,7 @@ def check_known(
                 f"the copy was planned for {kind} cluster {expected}, and this is cluster {found}",
                 remedy="use another copy file for other clusters (another directory)",
             )
+    identity.check_topics(known, source, destination)
     ranges_of = {each.source: each for each in known.ranges}
     if snapshot.digest() != known.snapshot:
         raise Refused(

@@ -37,18 +37,19 @@ class Amount(t.NamedTuple):
         return Amount(*(mine + its for mine, its in zip(self, other, strict=True)))
 
 
-def read_progress(backlog: Backlog, destination: Connection, stable: bool) -> dict[TopicPartition, Progress]:
-    """How far each range is, by source partition; of those that have something to copy.
+def read_progress(backlog: Backlog, destination: Connection, stable: bool) -> dict[TopicPartition, Progress | None]:
+    """How far each range is, by source partition, None where that is not known; of those that have something to copy.
 
     stable: wait for transactions that are open, instead of telling what was before them.
     """
     names = all_groups(backlog)
     readings = groups.read_groups(destination, names, stable)
-    return {
-        each.source: read(each.start, [readings[name].offsets.get(each.destination) for name in names])
-        for each in backlog.ranges
-        if each.number is not None
-    }
+    found: dict[TopicPartition, Progress | None] = {}
+    for each in backlog.ranges:
+        if each.copies:
+            kept = [readings[name].offsets.get(each.destination) for name in names]
+            found[each.source] = None if kept[0] is None else read(each.start, kept)
+    return found
 
 
 @contextlib.contextmanager
@@ -75,11 +76,12 @@ def watched(backlog: Backlog, destination: Connection, say: Say) -> t.Iterator[N
         thread.join()
 
 
-def amounts(backlog: Backlog, progress: t.Mapping[TopicPartition, Progress]) -> dict[str, Amount]:
+def amounts(backlog: Backlog, progress: t.Mapping[TopicPartition, Progress | None]) -> dict[str, Amount]:
     """What is copied of each topic, by the destination's names."""
     found: dict[str, Amount] = {}
     for each in backlog.ranges:
-        if (its := progress.get(each.source)) is not None:
+        if each.source in progress:
+            its = progress[each.source] or Progress(each.start)
             amount = Amount(its.records, its.bytes, its.position - each.start, each.end - each.start)
             found[each.destination.topic] = found.get(each.destination.topic, Amount()).plus(amount)
     return found

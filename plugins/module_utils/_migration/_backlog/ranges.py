@@ -6,9 +6,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
-import re
 import time
 import typing as t
 
@@ -19,12 +16,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
-
-# Of a Spark cluster nobody knows before a session is open; more bins than cores do no harm.
-_CORES_ELSEWHERE = 16
 
 
 def quiet_bounds(
@@ -61,7 +52,7 @@ def quiet_bounds(
 def open_ranges(
     wanted: t.Iterable[Draft], bounds: t.Mapping[TopicPartition, Bounds], source: Connection, on_uncommitted: str
 ) -> list[BacklogRange]:
-    """For each partition the range from the first group's offset to the end, without bins and the destination's ends."""
+    """For each partition the range from the first group's offset to the end, without the destination's ends."""
     stands: dict[TopicPartition, set[int]] = {}
     names: dict[TopicPartition, TopicPartition] = {}
     for draft in wanted:
@@ -88,7 +79,7 @@ def open_ranges(
         end = bounds[where].end
         start = min(offsets, default=end)
         boundaries = tuple(sorted(offset for offset in offsets if offset < end))
-        found.append(BacklogRange(where, start, end, names[where], 0, None, boundaries))
+        found.append(BacklogRange(where, start, end, names[where], 0, boundaries))
     return found
 
 
@@ -97,14 +88,6 @@ def standing(draft: Draft, start: int, end: int, on_uncommitted: str) -> int | N
     if draft.committed is not None:
         return draft.offset
     return {"start": start, "end": end}.get(on_uncommitted)
-
-
-def dealt_out(found: t.Sequence[BacklogRange], spark: SparkOptions) -> list[BacklogRange]:
-    """The ranges, each with the number of the bin that copies it; a partition has one writer."""
-    asked = [Range(each.source, each.start, each.end) for each in found]
-    dealt = bins(asked, _cores(spark), split=False)
-    numbers = {piece.number: number for number, pieces in enumerate(dealt) for piece in pieces}
-    return [dataclasses.replace(each, number=numbers.get(place)) for place, each in enumerate(found)]
 
 
 def ends(
@@ -123,10 +106,3 @@ def ends(
                 **where._asdict(),
             )
     return {each.destination: bounds[each.destination].end if each.destination in bounds else 0 for each in found}
-
-
-def _cores(spark: SparkOptions) -> int:
-    given = re.fullmatch(r"local(?:\[(\*|\d+).*\])?", spark.master) if spark.is_local else None
-    if given is None:
-        return _CORES_ELSEWHERE
-    return (os.cpu_count() or 1) if given[1] == "*" else int(given[1] or 1)

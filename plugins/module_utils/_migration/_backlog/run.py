@@ -13,7 +13,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
     copying,
     entries,
+    identity,
     obstacles,
+    ownership,
     planning,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copying import Save
@@ -85,13 +87,18 @@ def run(
     bounds = positions.partition_bounds(source, [each.source for each in backlog.ranges])
     sizes = obstacles.sizes(backlog, source, bounds)
     if save is not None and not backlog.is_done:
-        backlog = copying.carry_out(backlog, source, destination, options, save, say)
+        backlog = copying.carry_out(backlog, source, destination, options, save, say, fresh=before is None)
+    elif before is not None and not backlog.is_done:
+        lost = ownership.check(backlog, destination)
+        if lost and options.on_lost_progress == "fail":
+            raise ownership.lost_progress(backlog, destination, lost)
     planned = entries.entries(backlog, wanted, options.on_uncommitted)
     plan = None
     if backlog.is_done:
         made = Plan(backlog.source_id, backlog.destination_id, backlog.snapshot, tuple(planned))
         plan = with_expected(made, destination, earlier.plan, earlier.receipt)
         stands = entries.standing_of_groups(backlog, planned, destination)
+        identity.check_done(backlog, destination, stands.past)
         everything = {topic.name for topic in backlog.topics}
         if not options.restore_retention:  # after a rollback
             backlog = copying.hold_again(backlog, destination, stands.ahead, save)

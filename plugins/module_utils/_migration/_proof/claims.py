@@ -10,9 +10,8 @@ import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import MATCHINGS
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import MATCHINGS, Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import Case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import same, text
@@ -22,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Kind, Problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -33,13 +33,13 @@ Compared = tuple[tuple[str, ...], tuple[Matching, ...]]
 
 
 class Claims(t.NamedTuple):
-    """cases: what is to be compared. without_records: entries that say nothing of records. problems, warnings: lines."""
+    """cases: what is to be compared. without_records: entries that say nothing of records. warnings: lines."""
 
     source_id: str
     destination_id: str
     cases: list[Case]
     without_records: int
-    problems: list[str]
+    problems: list[Problem]
     warnings: list[str]
 
 
@@ -55,10 +55,12 @@ def check_clusters(plan: Plan, source: Connection, destination: Connection) -> N
             )
 
 
-def entries_to_prove(plan: Plan, receipt: Receipt | None, destination: Connection) -> tuple[list[PlanEntry], list[str]]:
-    """The entries that the destination's groups were set to, and one line for each that they have left since.
+def entries_to_prove(
+    plan: Plan, receipt: Receipt | None, destination: Connection
+) -> tuple[list[PlanEntry], list[Problem]]:
+    """The entries that the destination's groups were set to, and a problem for each that they have left since.
 
-    Without a receipt it does not matter what was committed: every entry that has something to commit, and no lines.
+    Without a receipt it does not matter what was committed: every entry that has something to commit, and no problem.
     """
     wanted = [entry for entry in plan.entries if entry.target is not None]
     if receipt is None:
@@ -66,25 +68,41 @@ def entries_to_prove(plan: Plan, receipt: Receipt | None, destination: Connectio
     written = receipt.by_key()
     names = sorted({entry.group for entry in wanted})
     readings = groups.read_groups(destination, names) if names else {}
-    entries, problems = [], []
+    entries: list[PlanEntry] = []
+    problems: list[Problem] = []
     for entry in wanted:
         found = readings[entry.group].offsets.get(entry.partition)
         ours = written.get(entry.key)
         if ours is not None and ours.written is not None:
             if not same(found, ours.written) and not ours.explains(found):
-                problems.append(
-                    f"{entry.group} {entry.partition}: {text(ours.written)} was committed, and now {text(found)} is"
-                )
+                why = f"{text(ours.written)} was committed, and now {text(found)} is"
+                problems.append(entry_problem(entry, Kind.MOVED, why))
         elif not same(found, entry.target):
             continue
         entries.append(entry)
     return entries, problems
 
 
-def of_plan(plan: Plan, receipt: Receipt | None, source: Connection, destination: Connection) -> Claims:
-    """What the plan says of the entries that were committed, or stood right already; without a receipt, of all."""
+def entry_problem(entry: PlanEntry, kind: Kind, detail: str) -> Problem:
+    """Something that is wrong with the offset of one entry of a plan."""
+    source = tuple((at.partition, at.offset) for at in entry.source if at.offset is not None)
+    destination = ((entry.partition, entry.offset or 0),)
+    return Problem(kind, entry.group, source, destination, None, detail)
+
+
+def of_plan(
+    plan: Plan,
+    receipt: Receipt | None,
+    source: Connection,
+    destination: Connection,
+    chosen: list[PlanEntry] | None = None,
+) -> Claims:
+    """What the plan says of the entries that were committed, or stood right already; without a receipt, of all.
+
+    chosen: of these entries instead.
+    """
     check_clusters(plan, source, destination)
-    entries, problems = entries_to_prove(plan, receipt, destination)
+    entries, problems = (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination)
     without_records = 0
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)
     together: dict[tuple[str, tuple[SourcePosition, ...]], list[PlanEntry]] = {}
@@ -118,19 +136,22 @@ def of_commits(
     destination_counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
     names = sorted({draft.group for draft in wanted})
     commits = commits_of(groups.read_groups(destination, names)) if names else {}
-    cases, problems = [], []
+    cases: list[Case] = []
+    problems: list[Problem] = []
     for group, its, partitions in _together(wanted, mapping, destination_counts):
         is_merged = len(its) > 1 or partitions != [its[0].partition]
         blocked = None if is_merged else drafts.without_records(its[0], source_counts, destination_counts)
         lacking = [partition for partition in partitions if (group, partition) not in commits]
+        stands = tuple((draft.source_partition, draft.offset) for draft in its)
         if blocked is not None:
-            problems.append(f"{group} {its[0].partition}: {blocked.detail}")
+            problems.append(Problem(Kind.NOT_COMPARABLE, group, stands, ((its[0].partition, 0),), None, blocked.detail))
         elif lacking:
-            problems += [f"{group} {partition}: nothing is committed at the destination" for partition in lacking]
+            why = "nothing is committed at the destination"
+            problems += [Problem(Kind.NOT_COMMITTED, group, stands, ((each, 0),), None, why) for each in lacking]
         else:
             claim = Claim(
                 group,
-                tuple((draft.source_partition, draft.offset) for draft in its),
+                stands,
                 tuple((partition, commits[group, partition].offset) for partition in partitions),
                 None,
             )

@@ -184,6 +184,18 @@ def test_a_prediction_says_what_the_run_says_and_does_nothing(cluster):
     assert dataclasses.replace(predicted, receipt=None) == dataclasses.replace(done, receipt=None)
 
 
+def test_what_a_verification_objects_to_is_never_written(cluster):
+    wrong = {("billing", P1): "5 unconsumed records are skipped"}
+    for save in (None, cluster.save):
+        with pytest.raises(Refused, match=r"first billing orders-1 \(verification_failed: 5 unconsumed"):
+            commit(PLAN, None, CLOUD, REWIND, save, objections=wrong)
+    assert (cluster.done, cluster.groups) == ([], BEFORE)
+    skip = dataclasses.replace(REWIND, on_blocked="skip_group")
+    outcome = commit(PLAN, None, CLOUD, skip, cluster.save, objections=wrong)
+    assert set(outcome.set) == {("shipping", P0)}
+    assert cluster.groups == {**BEFORE, "shipping": {P0: CommittedOffset(40)}}
+
+
 def test_a_second_run_writes_nothing(cluster):
     commit(PLAN, None, CLOUD, REWIND, cluster.save)
     cluster.done.clear()

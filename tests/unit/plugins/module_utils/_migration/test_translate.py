@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.trans
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
@@ -193,8 +193,15 @@ def test_only_what_match_on_names_is_compared(world):
 
 def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
     world.ids["destination cluster"] = "source cluster-id"
-    entry = planned().entries[0]
-    assert (entry.verdict, entry.target) == (Verdict.EXACT, CommittedOffset(7, "m", 5))
+    mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
+    entry = translate(snapshot(7), ONPREM, CLOUD, mapping, IDENTICAL).plan.entries[0]
+    assert (entry.group, entry.verdict, entry.target) == ("billing-v2", Verdict.EXACT, CommittedOffset(7, "m", 5))
+
+
+def test_inside_one_cluster_nothing_is_migrated_onto_itself(world):
+    world.ids["destination cluster"] = "source cluster-id"
+    with pytest.raises(Refused, match="are one cluster, .* nothing would change for group billing on topic orders"):
+        planned()
 
 
 def test_a_plan_by_records_says_what_match_on_has_compared(world):

@@ -6,8 +6,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -18,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files
 
 NOBODY = 65534
 COLLECTIONS = Path(__file__).parents[5] / ".ansible/collections"
@@ -48,6 +51,12 @@ def test_text_comes_back(tmp_path):
     files.write(path, "größe\n")
     assert files.read(path) == "größe\n"
     assert Path(path).read_bytes() == "größe\n".encode()
+
+
+def test_line_ends_stay_as_they_are_so_that_a_digest_is_that_of_the_bytes(tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_bytes(b"one\r\ntwo\n")
+    assert digests.digest(files.read(str(path)) or "") == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_files_are_private_whatever_was_there_before(tmp_path):
@@ -156,9 +165,16 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 def test_a_second_run_in_a_directory_is_refused_at_once_and_let_in_when_the_first_is_killed(tmp_path, holder):
     begin = time.monotonic()
-    with pytest.raises(Locked, match="another run works in"), files.locked(str(tmp_path / "receipt.json")):
+    with pytest.raises(Locked, match="another run works in") as refused, files.locked(str(tmp_path / "receipt.json")):
         pass
     assert time.monotonic() - begin < 1
+    # It says whom to wait for.
+    started = re.search(
+        rf": process {holder.pid} on {re.escape(socket.gethostname())}, which started at (.+)\. Wait",
+        str(refused.value),
+    )
+    assert started, refused.value
+    assert abs(time.mktime(time.strptime(started[1], "%Y-%m-%d %H:%M:%S")) - time.time()) < 60
     holder.kill()
     holder.wait()
     with files.locked(str(tmp_path / "receipt.json")):
@@ -227,3 +243,11 @@ def test_a_file_that_is_too_large_is_not_read_whole(tmp_path):
         file.truncate(10 * files.LARGEST)
     with pytest.raises(InvalidFile, match="plan.json cannot be read: it is larger than 536870912 bytes"):
         files.read(str(tmp_path / "plan.json"))
+
+
+def test_a_digest_is_that_of_the_bytes(tmp_path):
+    file = tmp_path / "plan.json"
+    file.write_bytes(b"abc\r\n")
+    assert files.file_digest(str(file)) == hashlib.sha256(b"abc\r\n").hexdigest()
+    with pytest.raises(InvalidFile, match="cannot be read: there is no such file"):
+        files.file_digest(str(tmp_path / "missing"))

@@ -29,7 +29,7 @@ def group(name: str, offset: int | None) -> Draft:
 
 
 def backlog(done: Done | None, start: int = 20) -> Backlog:
-    ranges = (BacklogRange(HERE, start, 60, THERE, 100, 0, (start, 30), done),)
+    ranges = (BacklogRange(HERE, start, 60, THERE, 100, (start, 30), done),)
     return Backlog("copy", "a", "b", "c", (), ranges)
 
 

@@ -11,7 +11,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.blocks import MATCHINGS
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import MATCHINGS
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -125,7 +125,8 @@ def test_what_was_left_alone_is_not_looked_at(claimed):
 def test_a_group_that_has_moved_since_is_a_problem_unless_it_has_consumed(claimed):
     at_60 = CommittedOffset(60)
     receipt = (ReceiptEntry("billing", FIRST, None, at_60, at_60),)
-    assert claimed([entry()], {FIRST: 59}, receipt).problems == ["billing orders-0: 60 was committed, and now 59 is"]
+    (problem,) = claimed([entry()], {FIRST: 59}, receipt).problems
+    assert (problem.kind, problem.line) == ("moved", "billing orders-0: 60 was committed, and now 59 is")
     found = claimed([entry()], {FIRST: 75}, receipt)
     assert (found.problems, found.cases[0].claim.destination) == ([], ((FIRST, 60),))
 

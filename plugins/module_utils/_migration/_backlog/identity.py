@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Are the topics and logs of a copy still those that it was planned for and that it has written?
+
+A topic that was deleted and made anew has the same name and another id, and one that was truncated ends before what was copied.
+Nothing that is known of the copy holds there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
+    Backlog,
+    BacklogRange,
+    BacklogTopic,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import ANEW
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+
+
+def with_ids(
+    planned: t.Sequence[BacklogTopic], source: Connection, destination: Connection
+) -> tuple[BacklogTopic, ...]:
+    """The topics with the ids that they have now, where none is known yet."""
+    there = topics.topic_ids(destination, [topic.name for topic in planned if topic.topic_id is None])
+    here = topics.topic_ids(source, [topic.source for topic in planned if topic.source_topic_id is None])
+    return tuple(
+        dataclasses.replace(
+            topic,
+            topic_id=topic.topic_id or there.get(topic.name),
+            source_topic_id=topic.source_topic_id or here.get(topic.source),
+        )
+        for topic in planned
+    )
+
+
+def check_topics(backlog: Backlog, source: Connection, destination: Connection) -> None:
+    """Raise Refused where a topic of the destination is another one or gone; of the source too, until all is copied."""
+    known = [topic for topic in backlog.topics if topic.topic_id is not None]
+    found = topics.topic_ids(destination, [topic.name for topic in known])
+    for topic in known:
+        if topic.name not in found:
+            raise Refused(
+                "the topic was there when the copy was planned, and is there no longer"
+                if topic.created is None
+                else "the topic that the copy has made is there no longer",
+                cluster=str(destination),
+                topic=topic.name,
+                remedy=ANEW,
+            )
+        _check_id(destination, topic.name, topic.topic_id, found[topic.name])
+    if not backlog.is_done:
+        origins = {topic.source: topic.source_topic_id for topic in backlog.topics if topic.source_topic_id is not None}
+        for name, its in topics.topic_ids(source, origins).items():
+            _check_id(source, name, origins[name], its)
+
+
+def check_log(
+    connection: Connection, each: BacklogRange, next_: int | None, bounds: Bounds, keeps: bool = True
+) -> None:
+    """Raise Refused where the destination's log does not hold what was copied to it.
+
+    next_: the offset after the last copied record, None where there is none. keeps: whether its records must all be there still.
+    """
+    if next_ is None:
+        return
+    if bounds.high_watermark < next_:
+        raise Refused(
+            f"the log ends at {bounds.high_watermark}, and records were copied up to {next_}",
+            cluster=str(connection),
+            why="the topic was made anew or truncated",
+            remedy=ANEW,
+            **each.destination._asdict(),
+        )
+    if keeps and bounds.log_start > each.begin:
+        raise Refused(
+            f"the log begins at {bounds.log_start}, and records were copied from {each.begin} on",
+            cluster=str(connection),
+            why="copied records were deleted before every group has consumed them",
+            remedy=ANEW,
+            **each.destination._asdict(),
+        )
+
+
+def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection[str] = ()) -> None:
+    """Raise Refused where the logs do not hold what a finished copy has written.
+
+    consumed: topics of which groups need nothing any more; those that have their settings back lose records by their retention.
+    """
+    free = {topic.name for topic in backlog.topics if topic.restored} | set(consumed)
+    written = [each for each in backlog.ranges if each.done is not None and each.done.next is not None]
+    bounds = positions.partition_bounds(destination, [each.destination for each in written])
+    for each in written:
+        done = each.done and each.done.next
+        check_log(destination, each, done, bounds[each.destination], keeps=each.destination.topic not in free)
+
+
+def _check_id(connection: Connection, topic: str, expected: str | None, found: str | None) -> None:
+    if found is not None and found != expected:
+        raise Refused(
+            f"the topic was deleted and made anew since the copy was planned: its id is {found}, and was {expected}",
+            cluster=str(connection),
+            topic=topic,
+            remedy=ANEW,
+        )

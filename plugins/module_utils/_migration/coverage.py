@@ -1,0 +1,68 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Does a plan cover the snapshot that it is applied to? Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import moves, moves_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+
+_NAMED = 3  # groups, or group-partitions, that a message names
+_Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
+
+
+def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: str) -> list[str]:
+    """Raise Refused unless the plan was made from exactly this snapshot and has an entry for everything in it.
+
+    :param on_missing_entry: fail, or skip, which leaves out what the plan has no entry for.
+    Returns a line for each commit of the snapshot that is left out so.
+    """
+    if snapshot.cluster_id not in (None, plan.source_id):
+        raise Refused(
+            f"the plan was made for source cluster {plan.source_id}, and the snapshot is of {snapshot.cluster_id}",
+            remedy="plan again",
+        )
+    planned = {(at.group, at.partition): at.offset for entry in plan.entries for at in entry.source}
+    taken = {(entry.group, entry.partition): entry.committed.offset for entry in snapshot.entries}
+    if snapshot.digest() != plan.snapshot:
+        raise Refused(
+            "the source's groups have moved since the plan was made, or other groups or topics are selected now",
+            why=_difference(planned, taken),
+            remedy="select what the plan was made for, or plan again",
+        )
+    missing = [f"{group} {partition}" for group, partition in sorted(taken.keys() - planned.keys())]
+    if missing and on_missing_entry == "fail":
+        raise Refused(
+            f"the plan has no entry for {counted(len(missing), 'commit')} of the snapshot that it was made from: "
+            f"{first_of(missing, _NAMED)}",
+            why="somebody has removed lines of the plan; without an offset, a consumer would start by its auto.offset.reset",
+            remedy="plan again, or set on_missing_entry to skip to leave out what was removed",
+        )
+    return [f"{name}: no entry in the plan: left out (on_missing_entry: skip)" for name in missing]
+
+
+def _difference(planned: _Positions, taken: _Positions) -> str:
+    """What differs, group by group, with both offsets."""
+    before, after = _by_group(planned), _by_group(taken)
+    moved = {
+        group: moves(before.get(group, {}), after.get(group, {})) for group in sorted(before.keys() | after.keys())
+    }
+    lines = [f"group {group}: {moves_text(its)}" for group, its in moved.items() if its]
+    if not lines:
+        return "every offset is the same, but metadata, leader epochs or the groups' types differ"
+    return first_of(lines, _NAMED, "more groups")
+
+
+def _by_group(positions: _Positions) -> dict[str, dict[TopicPartition, int | None]]:
+    found: dict[str, dict[TopicPartition, int | None]] = {}
+    for (group, partition), offset in positions.items():
+        found.setdefault(group, {})[partition] = offset
+    return found

@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Source and destination may be one cluster, as long as nothing is migrated onto itself. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+
+_NAMED = 3  # groups and topics that the message names
+
+
+def check_nothing_stays(
+    drafts: t.Iterable[Draft], source_id: str, destination_id: str, source: Connection, destination: Connection
+) -> None:
+    """Raise Refused when both clusters are one, and a group would keep both its name and its topic.
+
+    Cluster ids decide: two names, or two addresses, of one cluster would otherwise pass for a migration that does nothing.
+    """
+    if source_id != destination_id:
+        return
+    same = {
+        f"group {draft.source_group} on topic {draft.source_partition.topic}"
+        for draft in drafts
+        if (draft.group, draft.partition.topic) == (draft.source_group, draft.source_partition.topic)
+    }
+    if same:
+        raise Refused(
+            f"{source} and {destination} are one cluster, with the id {source_id}, and nothing would change for "
+            f"{first_of(sorted(same), _NAMED)}",
+            remedy="correct bootstrap_servers of one of the clusters, or give every group another name by group_map, or "
+            "its topics by topic_map",
+        )

@@ -1,0 +1,27 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The digest of a reviewed file, by which a later step knows that it uses exactly that file."""
+
+from __future__ import annotations
+
+import hashlib
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+
+
+def digest(text: str) -> str:
+    """The SHA-256 digest of a file's bytes in hexadecimal, as `sha256sum` prints it; text is what files.read() returns."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check(text: str, wanted: str, path: str) -> None:
+    """Raise Refused unless a plan file has the digest that the user wants; upper case is as good."""
+    found = digest(text)
+    if found != wanted.strip().lower():
+        raise Refused(
+            f"the plan file {path} is not the one that was reviewed",
+            why=f"its SHA-256 digest is {found}, and plan_digest is {wanted!r}",
+            remedy="review the plan again, and set plan_digest to its digest",
+        )

@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What kafka_offset_verify shows of a verification."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.verify import Verified
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
+    Kind,
+    Problem,
+    counts_by_kind,
+    summary,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Position
+
+
+def result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
+    """The members of the module's result, the same whether it fails or not."""
+    return {
+        "verified": found.verified,
+        "without_records": found.without_records,
+        "compared": found.compared,
+        "problems": [problem.line for problem in found.problems],
+        "findings": [_row(problem) for problem in found.problems],
+        "kinds": counts_by_kind(found.problems),
+        "notes": found.notes,
+        "plan_digests": plan_digests,
+    }
+
+
+def failure(problems: list[Problem], scope: str | None) -> str:
+    """The message of a verification that fails. scope: the option's value, None where no plan was verified."""
+    return f"{summary(problems)}. The gravest: {problems[0].line}. {_remedy(problems, scope)}."
+
+
+def _remedy(problems: list[Problem], scope: str | None) -> str:
+    absent = "or set on_absent to warn where the replication tool leaves records out on purpose"
+    remedies = {
+        None: "Keep consumers stopped, and correct what is committed",
+        "committed": "Keep consumers stopped, and roll back with the receipt",
+        "to_commit": "None of these offsets is committed. Plan again and verify that plan",
+        "plan": (
+            "Do not commit this plan, but make it again and verify that; "
+            "where it is committed, keep consumers stopped, and roll back with the receipt"
+        ),
+    }
+    if all(problem.kind is Kind.ABSENT for problem in problems):
+        return f"The offsets are not the cause. Let the replication tool copy what is missing, {absent}"
+    return remedies[scope]
+
+
+def _row(problem: Problem) -> dict[str, t.Any]:
+    single = problem.destination[0] if len(problem.destination) == 1 else None
+    return {
+        "kind": problem.kind.value,
+        "group": problem.group,
+        "topic": problem.destination[0][0].topic,
+        "partition": single and single[0].partition,
+        "count": problem.records,
+        "source": [_position(each) for each in problem.source],
+        "destination": [_position(each) for each in problem.destination],
+        "detail": problem.detail,
+    }
+
+
+def _position(position: Position) -> dict[str, t.Any]:
+    partition, offset = position
+    return {"topic": partition.topic, "partition": partition.partition, "offset": offset}

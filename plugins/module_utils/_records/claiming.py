@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Claim a copy for one run, before any of its workers begins: whoever has it ends, and its progress names the new run."""
+
+from __future__ import annotations
+
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    Run,
+    commits_of,
+    transactional_id,
+    transactional_number,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Fenced
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import KafkaException
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.ownership import check_owned, taken_over
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
+
+Kept = dict[TopicPartition, Progress | None]
+Claims = dict[TopicPartition, Progress]
+
+
+def claim(
+    destination: Connection,
+    name: str,
+    groups: t.Sequence[str],
+    ranges: t.Sequence[BacklogRange],
+    run: Run,
+    decide: t.Callable[[Kept], Claims],
+) -> Claims:
+    """Fence whoever copies the same, and commit what is to be known of each partition from now on, as this run's. -> that.
+
+    ranges: all of the copy, also those without anything to copy, of which another run may see it otherwise. decide: what is
+    claimed, from what was kept; it is called when nobody else writes to the destination under this name any more, and may
+    raise. Raises as Transactions does, and Locked where yet another run has come between.
+    """
+    numbered: dict[int, list[BacklogRange]] = {}
+    for each in ranges:
+        numbered.setdefault(transactional_number(each.destination), []).append(each)
+    copied = [each for each in ranges if each.copies]
+    keepers = Keepers(destination, groups)
+    try:
+        with ThreadPoolExecutor(max(1, len(numbered))) as pool:
+            opened = dict(
+                zip(
+                    numbered,
+                    pool.map(lambda at: Transactions(destination, transactional_id(name, at), keepers, {}), numbered),
+                    strict=True,
+                )
+            )
+            claims = decide(keepers.progress(copied))
+            for each in copied:
+                claims[each.destination].run, claims[each.destination].end = run, each.end
+            list(pool.map(lambda at: _commit(opened[at], len(groups), numbered[at], claims), numbered))
+        # A commit is answered before everybody sees what it holds; and a third run may have come between.
+        check_owned(destination, groups[0], run, keepers.progress(copied))
+    except Fenced as exc:
+        raise taken_over(destination, groups[0], run, copied) from exc
+    finally:
+        keepers.close()
+    return claims
+
+
+def _commit(transactions: Transactions, groups: int, ranges: t.Sequence[BacklogRange], claims: Claims) -> None:
+    its = [each for each in ranges if each.copies]
+    if its:
+        try:
+            transactions.begin()
+            transactions.commit(commits_of(its, claims, groups))
+        except KafkaException as exc:
+            raise transactions.failure(exc) from exc

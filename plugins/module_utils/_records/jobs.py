@@ -1,0 +1,123 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What one worker copies, and its hold on it: the transactional ids of all its jobs, from its beginning to its end."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    Run,
+    commits_of,
+    transactional_id,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Fenced
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.ownership import check_owned, taken_over
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
+
+
+class Job(t.NamedTuple):
+    """What is copied under one transactional id, and how. name: of the whole copy. number: see transactional_number().
+
+    run: who copies. groups: the progress groups of the whole copy. log_starts: where the source's logs begin now, for records
+    may have expired since the copy was planned. largest: what each of the destination's topics takes as a batch, in bytes,
+    compressed. renew_seconds: after which progress is committed again though nothing has changed; None for never.
+    bytes_per_second: of keys and values, None for as fast as it goes.
+    """
+
+    name: str
+    number: int
+    ranges: tuple[BacklogRange, ...]
+    run: Run
+    groups: tuple[str, ...]
+    log_starts: dict[TopicPartition, int]
+    largest: dict[str, int]
+    renew_seconds: float | None = None
+    bytes_per_second: float | None = None
+
+
+@dataclasses.dataclass(slots=True)
+class Held:
+    """A job, its transactional producer, and how far its ranges are, by destination partition."""
+
+    destination: Connection
+    job: Job
+    keepers: Keepers
+    transactions: Transactions
+    progress: dict[TopicPartition, Progress]
+
+    def check_owned(self, ranges: t.Sequence[BacklogRange]) -> None:
+        """Raise as ownership.check_owned() where these ranges are this run's no longer."""
+        check_owned(self.destination, self.job.groups[0], self.job.run, self.keepers.progress(ranges))
+
+    def commit(self, ranges: t.Sequence[BacklogRange]) -> None:
+        """End the open transaction with the progress of these ranges."""
+        self.transactions.commit(commits_of(ranges, self.progress, len(self.job.groups)))
+
+
+@dataclasses.dataclass(slots=True)
+class Hold:
+    """All that a worker holds."""
+
+    held: list[Held]
+    renewed: float = dataclasses.field(default_factory=time.monotonic)
+
+    def renew(self) -> None:
+        """Commit the progress of all jobs again, when it is time: brokers forget what is not committed for long.
+
+        Only between transactions.
+        """
+        seconds = self.held[0].job.renew_seconds if self.held else None
+        if seconds is None or time.monotonic() < self.renewed + seconds:
+            return
+        for each in self.held:
+            each.check_owned(each.job.ranges)
+            each.transactions.begin()
+            each.commit(each.job.ranges)
+        self.renewed = time.monotonic()
+
+
+@contextlib.contextmanager
+def hold(destination: Connection, jobs: t.Sequence[Job], settings: t.Mapping[str, t.Any]) -> t.Iterator[Hold]:
+    """Take over from whoever has copied these jobs for the same run; nobody else can write them, or their progress, any more.
+
+    settings: librdkafka's properties for batches. Raises Locked and Refused as check_owned(): before anybody is fenced where
+    another run has the copy already.
+    """
+    first = jobs[0]
+    ranges = [each for job in jobs for each in job.ranges]
+
+    def take(job: Job) -> Held:
+        id_ = transactional_id(job.name, job.number)
+        return Held(destination, job, keepers, Transactions(destination, id_, keepers, settings), {})
+
+    glance = Keepers(destination, first.groups[:1], stable=False)
+    try:
+        check_owned(destination, first.groups[0], first.run, glance.progress(ranges))
+    finally:
+        glance.close()
+    keepers = Keepers(destination, first.groups)
+    try:
+        with ThreadPoolExecutor(len(jobs)) as pool:  # each waits for its coordinator most of the time
+            held = list(pool.map(take, jobs))
+        kept = keepers.progress(ranges)
+        check_owned(destination, first.groups[0], first.run, kept)
+        for each in held:
+            its = ((one.destination, kept[one.destination]) for one in each.job.ranges)
+            each.progress = {where: progress for where, progress in its if progress is not None}
+        yield Hold(held)
+    except Fenced as exc:
+        raise taken_over(destination, first.groups[0], first.run, ranges) from exc
+    finally:
+        keepers.close()

@@ -1,0 +1,105 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Read the progress of a copy from its groups, which are never joined."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, read
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TopicPartition as Position
+
+_COMMITTED_SECONDS = 30.0
+_PASSING = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+)
+
+
+class Keepers:
+    """A consumer for each progress group, in order. close() in the end.
+
+    stable: wait while a transaction that commits progress is open, instead of telling what was before it.
+    """
+
+    def __init__(self, destination: Connection, groups: t.Sequence[str], stable: bool = True) -> None:
+        """Raises ConnectionFailed with the true reason where there is no connection."""
+        self._destination, self._groups = destination, list(groups)
+        self.consumers: list[Consumer] = []
+        level = {} if stable else {"isolation.level": "read_uncommitted"}
+        try:
+            for group in groups:
+                self.consumers.append(open_consumer(destination, {"group.id": group, **level}).consumer)
+        except BaseException:
+            self.close()
+            raise
+
+    def progress(self, ranges: t.Sequence[BacklogRange]) -> dict[TopicPartition, Progress | None]:
+        """How far each range is, by destination partition; None where no group has committed anything.
+
+        Final only for who has fenced all others. Raises BrokerError for commits that are none of a copy.
+        """
+        partitions = [each.destination for each in ranges]
+        kept: dict[TopicPartition, list[CommittedOffset | None]] = {partition: [] for partition in partitions}
+        for keeper in self.consumers:
+            for where, commit in self._committed(keeper, partitions).items():
+                kept[where].append(commit)
+        found: dict[TopicPartition, Progress | None] = {}
+        for each in ranges:
+            commits = kept[each.destination]
+            try:
+                found[each.destination] = None if commits[0] is None else read(each.start, commits)
+            except ValueError as exc:
+                raise BrokerError(
+                    f"the commits of {self._groups[0]} are none of a copy",
+                    cluster=str(self._destination),
+                    why=str(exc),
+                    remedy="remove that group, and copy into another directory",
+                    **each.destination._asdict(),
+                ) from exc
+        return found
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        for keeper in self.consumers:
+            keeper.close()
+
+    def _committed(
+        self, keeper: Consumer, partitions: t.Sequence[TopicPartition]
+    ) -> dict[TopicPartition, CommittedOffset | None]:
+        found: dict[TopicPartition, CommittedOffset | None] = {}
+        for each in self._asked(keeper, [Position(*where) for where in partitions]) if partitions else ():
+            where = TopicPartition(each.topic, each.partition)
+            if each.error is not None:
+                raise refusals.unwritten(self._destination, each.error, "the progress cannot be read", where)
+            known = each.offset is not None and each.offset >= 0
+            found[where] = CommittedOffset(each.offset, each.metadata or "") if known else None
+        return found
+
+    def _asked(self, keeper: Consumer, wanted: list[Position]) -> list[Position]:
+        end = time.monotonic() + _COMMITTED_SECONDS
+        while True:
+            try:
+                return keeper.committed(wanted, _COMMITTED_SECONDS)
+            except KafkaException as exc:
+                # A coordinator that moves, or is not there yet on a new cluster.
+                if exc.args[0].code() not in _PASSING or time.monotonic() > end:
+                    what = "the progress of an earlier attempt cannot be read"
+                    raise refusals.unwritten(self._destination, exc.args[0], what) from exc
+                time.sleep(0.2)

@@ -1,0 +1,71 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Whose a copy is: the run that its progress names. Who finds another one there, or nothing, ends."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, Run
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    Locked,
+    MigrationError,
+    Refused,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
+
+_NAMED_SECONDS = 10.0  # between taking a transactional id over and claiming its partitions lie a few round trips
+
+
+def check_owned(
+    destination: Connection,
+    group: str,
+    run: Run,
+    kept: t.Mapping[TopicPartition, Progress | None],
+) -> None:
+    """Raise Locked where the progress of a partition names another run, Refused where there is none any more.
+
+    group: the first progress group. Every run claims its partitions before it has anything copied.
+    """
+    for where, progress in kept.items():
+        if progress is None:
+            raise Refused(
+                "the progress of the copy was removed while it was running",
+                cluster=str(destination),
+                group=group,
+                why="a run that was suspended for long, and begins again, would copy everything a second time",
+                remedy="run again: what is there is compared with what is known of the copy before anything is written",
+                **where._asdict(),
+            )
+        if progress.run is None or progress.run.id != run.id:
+            raise _locked(destination, progress.run)
+
+
+def taken_over(destination: Connection, group: str, run: Run, ranges: t.Sequence[BacklogRange]) -> MigrationError:
+    """The error for a run that was fenced, which names the other one as soon as that has claimed the copy."""
+    keepers = Keepers(destination, [group], stable=False)
+    try:
+        end = time.monotonic() + _NAMED_SECONDS
+        while time.monotonic() < end:
+            try:
+                check_owned(destination, group, run, keepers.progress(ranges))
+            except (Locked, Refused) as exc:
+                return exc
+            time.sleep(0.2)
+    finally:
+        keepers.close()
+    return _locked(destination, None)
+
+
+def _locked(destination: Connection, other: Run | None) -> Locked:
+    return Locked(
+        "another run copies the same records, and has taken over" + (f": {other}" if other else ""),
+        cluster=str(destination),
+        remedy="let that run end, or stop it; then run again, which goes on where that one has ended",
+    )

@@ -1,0 +1,114 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Both clusters of a case as brokers serve them, and what the rule has asked them for."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Log,
+    LogFacts,
+    Need,
+    Policy,
+    Question,
+    Span,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from tests.attack.case import Case, Copy, Edges, Original
+
+MOST_ROUNDS = 300
+
+
+class Broker:
+    """One partition, as a broker serves it: isolation levels, and time look-ups that see every batch."""
+
+    def __init__(self, records: t.Sequence[Original | Copy], edges: Edges) -> None:
+        self.edges = edges
+        self.facts = LogFacts(
+            edges.start, edges.stable, edges.end, edges.append_time, edges.compacted, edges.retention_ms
+        )
+        there = [r for r in records if not getattr(r, "gone", False) and edges.start <= r.offset < edges.end]
+        self._times = [(r.offset, r.time) for r in there]
+        self.everything = [_record(r, edges) for r in there if r.kind != "marker"]
+        self.visible = [_record(r, edges) for r in there if r.kind == "data" and r.offset < edges.stable]
+        # Nobody can tell yet what will have been aborted of it.
+        self.with_open = [*self.visible, *(r for r in self.everything if r.offset >= edges.stable)]
+
+    def read(self, span: Span, uncommitted: bool = False) -> list[Record]:
+        start, end = span
+        assert self.edges.start <= start < end <= self.edges.end, f"span {span} is empty or outside of {self.edges}"
+        records = self.everything if uncommitted else self.with_open
+        low = bisect.bisect_left(records, start, key=lambda r: r.offset)
+        return records[low : bisect.bisect_left(records, end, low, key=lambda r: r.offset)]
+
+    def lookup(self, time: int) -> int | None:
+        """The first offset whose timestamp is at least this one; control records and aborted data count."""
+        return next((offset for offset, stamp in self._times if stamp >= time), None)
+
+
+_LAST: list[tuple[t.Sequence[Original | Copy], Edges, Broker]] = []  # several positions are asked of the same logs
+
+
+def _broker(records: t.Sequence[Original | Copy], edges: Edges) -> Broker:
+    for its_records, its_edges, broker in _LAST:
+        if its_records is records and its_edges == edges:
+            return broker
+    broker = Broker(records, edges)
+    _LAST[:] = [*_LAST[-3:], (records, edges, broker)]
+    return broker
+
+
+def _record(record: Original | Copy, edges: Edges) -> Record:
+    bare = record.text.partition("+")[0]
+    stamped = record.stamped if isinstance(record, Copy) else edges.append_time
+    return Record(record.offset, record.time, record.text.encode(), bare.encode(), stamped)
+
+
+class Logs:
+    """Both clusters of a case, and what was read of them."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.source = _broker(case.source, case.source_edges)
+        self.destination = _broker(case.destination, case.destination_edges)
+
+    def question(self, shifts: tuple[int, ...] = ()) -> Question:
+        policy = Policy(**dataclasses.asdict(self.case.options))
+        return Question(
+            self.case.committed, Log(self.source.facts, with_open=True), Log(self.destination.facts), policy, shifts
+        )
+
+    def serve(self, need: Need, question: Question) -> int:
+        """Read what is needed into the question's logs; how many records that were."""
+        assert need != Need(), "an empty need"
+        count = 0
+        for log, broker, spans in (
+            (question.source, self.source, need.source),
+            (question.destination, self.destination, need.destination),
+        ):
+            for span in spans:
+                records = broker.read(span)
+                count += len(records)
+                log.add(span, records)
+        for span in need.source_uncommitted:
+            everything = self.source.read(span, uncommitted=True)
+            count += len(everything)
+            question.source.add(span, self.source.read(span))
+            question.source.add_uncommitted(span, everything)
+        question.source.lookups.update((time, self.source.lookup(time)) for time in need.source_times)
+        question.destination.lookups.update((time, self.destination.lookup(time)) for time in need.destination_times)
+        return count
+
+    def drive(self, rule: t.Callable[[Question], t.Any], question: Question) -> tuple[t.Any, int, int]:
+        """(answer, rounds, records read) of a rule that asks for what it needs."""
+        rounds = records = 0
+        while isinstance(answer := rule(question), Need):
+            rounds += 1
+            assert rounds < MOST_ROUNDS, f"no decision after {rounds} rounds; the last need was {answer}"
+            records += self.serve(answer, question)
+        return answer, rounds, records

@@ -1,0 +1,210 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The classes of worlds: what producers, replication tools and destinations of each go through.
+
+Those whose name begins with "declared" break an assumption that docs/the-rule.md declares; what the near way makes of
+them is reported apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random as rnd
+import typing as t
+
+Span = tuple[int, int]
+DECLARED = "declared "
+
+
+@dataclasses.dataclass
+class Traits:
+    """size: records written, markers besides. alphabet: so many different contents, 0 for all unlike; unlike: the share
+    of records that are unlike any other even so. stamps: where the destination's broker stamps: no, whole, from, until,
+    between.
+    times: what the tool does to times: kept, rewritten, some, zero_to_now, zero_to_one, rounded. manners: what its passes do:
+    drops, filter, doubles, reorders, overtaking. strangers, markers_there: how often there is one before a record.
+    """
+
+    size: int
+    scaled: int
+    alphabet: int = 0
+    unlike: float = 0.3
+    clock: str = "steps"
+    burst: int = 0
+    transactions: bool = False
+    left_open: bool = False
+    expiry: bool = False
+    compaction: float = 0.0
+    uncommitted: bool = False
+    times: str = "kept"
+    headers: bool = False
+    route: str = "all"
+    manners: tuple[str, ...] = ()
+    two_tools: bool = False
+    lag: bool = False
+    truncation: bool = False
+    kept: bool = False
+    recreated: bool = False
+    stamps: str = "no"
+    strangers: float = 0.0
+    markers_there: float = 0.0
+    retention_there: bool = False
+    compaction_there: bool = False
+    options: bool = False
+
+    def passes(self, random: rnd.Random, size: int) -> list[Span]:
+        """The offsets [begin, end) that each pass of the tool reads, at its time."""
+        end = random.randrange(size + 1) if self.lag else size
+        if self.route == "late":
+            return [(random.choice((self.burst, random.randrange(size + 1))), end if not self.lag else size)]
+        if self.route == "first_tries":
+            tries = [_short(random, size) for _unused in range(random.choice((1, 1, 2)))]
+            return [*tries, (random.choice((0, random.randrange(size + 1))), size)]
+        if self.route in ("again", "mixed") or self.kept or self.truncation:
+            passes: list[Span] = []
+            reached = 0
+            for _unused in range(random.choice((1, 2, 2, 3)) if not self.kept else random.choice((2, 2, 3))):
+                begin = reached if self.kept and random.random() < 0.6 else random.randrange(reached + 1)
+                begin = 0 if random.random() < 0.2 else begin
+                if self.route == "mixed" and random.random() < 0.2:
+                    begin = random.randrange(size + 1)
+                stop = random.randrange(begin, size + 1) if random.random() < 0.6 else size
+                passes.append((begin, stop))
+                reached = max(reached, stop)
+            if not self.lag:
+                passes[-1] = (passes[-1][0], size)
+            return passes
+        if self.two_tools:
+            return [(0, random.choice((size, end))), (random.choice((0, random.randrange(size + 1))), end)]
+        return [(0, end)]
+
+
+def _short(random: rnd.Random, size: int) -> Span:
+    begin = random.choice((0, 1, 2, random.randrange(size + 1)))
+    return begin, min(size, begin + 3 + random.randrange(7))
+
+
+def _base(random: rnd.Random) -> Traits:
+    """A plain world of some size: mostly a few records, read in small steps half of the time."""
+    draw = random.random()
+    if draw < 0.6:
+        size = 2 + random.randrange(11)
+    elif draw < 0.9:
+        size = 12 + random.randrange(30)
+    elif draw < 0.985:
+        size = 60 + random.randrange(140)
+    else:
+        size = 300 + random.randrange(900)
+    its = Traits(size, scaled=random.choice((0, 1, 2)))
+    its.burst = random.randrange(size + 1)
+    its.alphabet = random.choice((0, 0, 1, 2, 3, 5, 12))
+    its.unlike = random.choice((0.0, 0.3, 0.8))
+    its.clock = random.choice(("same", "steps", "steps", "bursts", "even", "append_time"))
+    return its
+
+
+_Make = t.Callable[[rnd.Random], Traits]
+
+
+def _with(**values: t.Any) -> _Make:
+    """The base with these traits; a tuple is drawn from, but for manners, of which all hold."""
+
+    def make(random: rnd.Random) -> Traits:
+        its = _base(random)
+        for name, value in values.items():
+            drawn = random.choice(value) if isinstance(value, tuple) and name != "manners" else value
+            setattr(its, name, drawn)
+        if its.burst < 0:
+            its.burst = random.randrange(its.size // 2, its.size)
+        return its
+
+    return make
+
+
+_BACK = ("back_by_ms", "late_burst")
+_REWRITTEN = ("rewritten", "some", "rounded")
+
+
+def _mixed(random: rnd.Random) -> Traits:
+    """Anything that breaks no declared assumption."""
+    its = _base(random)
+
+    def chance(probability: float) -> bool:
+        return random.random() < probability
+
+    its.clock = random.choice(("same", "steps", "bursts", "even", "none", "zero", "some_zero", "half_none", *_BACK))
+    its.transactions = chance(0.4)
+    its.left_open = chance(0.2)
+    its.expiry = chance(0.2)
+    its.compaction = random.choice((0, 0, 0, 0, 0.1, 0.3))
+    its.uncommitted = chance(0.4)
+    its.times = random.choice(("kept", "kept", "kept", "zero_to_now", "zero_to_one", *_REWRITTEN))
+    its.headers = chance(0.1)
+    its.lag = chance(0.3)
+    its.stamps = random.choice(("no", "no", "no", "whole", "from", "until", "between"))
+    its.strangers = random.choice((0, 0, 0, 0.1, 0.3))
+    its.markers_there = random.choice((0, 0, 0, 0.1, 0.4))
+    its.retention_there = chance(0.15)
+    its.compaction_there = chance(0.1)
+    its.options = chance(0.3)
+    its.route = random.choice(("all", "all", "again", "late", "first_tries", "mixed"))
+    its.two_tools = its.route == "all" and chance(0.1)
+    its.truncation = its.route == "all" and not its.two_tools and chance(0.1)
+    if its.route == "all" and not its.two_tools and not its.truncation and chance(0.4):
+        steady = its.clock not in _BACK and not its.lag
+        its.manners = random.choice(
+            (("drops",), ("filter",), ("doubles",), *((("reorders",), ("overtaking",)) if steady else ()))
+        )
+    return its
+
+
+CLASSES: dict[str, _Make] = {
+    "plain": _with(clock=("steps", "even"), alphabet=0),
+    "equal records": _with(clock=("same", "bursts", "append_time"), alphabet=(1, 2, 3)),
+    "no times": _with(clock=("none", "zero", "some_zero", "half_none")),
+    "clocks back": _with(clock=(*_BACK, "back_by_hours")),
+    "transactions": _with(transactions=True, uncommitted=(False, True), markers_there=(0.0, 0.2)),
+    "open, copied": _with(transactions=(False, True), left_open=True, uncommitted=True),
+    "open, stamped": _with(transactions=(False, True), left_open=True, uncommitted=True, stamps="whole"),
+    "open, expired": _with(transactions=(False, True), left_open=True, uncommitted=True, expiry=True),
+    "open, again": _with(transactions=(False, True), left_open=True, uncommitted=True, route="again"),
+    "expired": _with(expiry=True, options=(False, True)),
+    "compacted": _with(compaction=(0.1, 0.3, 0.7)),
+    "again": _with(route="again"),
+    "again, back": _with(route="again", clock=_BACK),
+    "again, lag": _with(route="again", lag=True),
+    "first tries": _with(route="first_tries"),
+    "late": _with(route="late"),
+    "late, back": _with(route="late", clock=_BACK),
+    "late burst": _with(route="late", clock="late_burst", size=tuple(range(20, 260, 20)), burst=-1),
+    "drops": _with(manners=("drops",)),
+    "filter": _with(manners=("filter",)),
+    "doubles": _with(manners=("doubles",)),
+    "reorders": _with(manners=("reorders",)),
+    "overtaking": _with(manners=("overtaking",)),
+    "two tools": _with(two_tools=True),
+    "truncated": _with(truncation=True),
+    "rewritten": _with(times="rewritten", expiry=(False, False, True)),
+    "rewritten, partly": _with(times=("some", "rounded"), route=("all", "again")),
+    "zero rewritten": _with(times=("zero_to_now", "zero_to_one"), clock=("zero", "some_zero", "half_none", "none")),
+    "stamped": _with(stamps="whole", route=("all", "again", "late")),
+    "stamped, partly": _with(stamps=("from", "until", "between"), route=("all", "again", "first_tries")),
+    "lag": _with(lag=True),
+    "lag, stamped": _with(lag=True, stamps="whole", alphabet=(1, 3, 12), unlike=(0.3, 0.8, 0.97)),
+    "strangers": _with(strangers=(0.1, 0.4), route=("all", "again")),
+    "destination aged": _with(retention_there=True, route=("all", "again")),
+    "destination compacted": _with(compaction_there=True, route=("all", "again")),
+    "exactly-once tool": _with(markers_there=(0.1, 0.4), route=("all", "again")),
+    "headers": _with(headers=True, route=("all", "again")),
+    "moved on": _with(kept=True, lag=(False, True), expiry=(False, True), retention_there=(False, True)),
+    "moved on, recreated": _with(kept=True, recreated=True, retention_there=(False, True)),
+    "mixed": _mixed,
+    DECLARED + "drops and reorders": _with(manners=("drops", "reorders")),
+    DECLARED + "reorders, back": _with(manners=("reorders",), clock=(*_BACK, "back_by_hours")),
+    DECLARED + "drops and doubles": _with(manners=("drops", "doubles")),
+    DECLARED + "drops, again": _with(manners=("drops",), route="again"),
+    DECLARED + "overtaking, lag": _with(manners=("overtaking",), lag=True),
+    DECLARED + "late, back by hours": _with(route=("late", "mixed"), clock="back_by_hours"),
+}

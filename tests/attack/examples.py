@@ -1,0 +1,71 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What was found, made small, in the notation of case.py and with the command that asks again."""
+
+from __future__ import annotations
+
+from tests.attack import rule
+from tests.attack.case import Case, parse
+from tests.attack.judge import FAULTS
+from tests.attack.merged import merged
+from tests.attack.shrink import shrunk
+from tests.attack.tally import Tally, smallest, undeclared
+from tests.attack.truth import LONG, Truth
+from tests.attack.ways import EVERY_WAY, answers, merged_answers
+from tests.attack.worlds import World
+
+
+def example(name: str, seed: int, case: Case, old: Case | None, way: str, kind: str) -> str:
+    """A finding made small, and how to ask again."""
+
+    asked = EVERY_WAY if way == "verify" else {way, *way.split(", ")} | ({"near"} if way == "neighbours" else set())
+
+    def still(smaller: Case) -> bool:
+        return any((found.kind, found.way) == (kind, way) for found in answers(smaller, asked)[1])
+
+    where = f"{kind} ({way}), class {name!r}, seed {seed}"
+    if way == "kept" and old is not None:
+        return f"{where}\nwhen it was planned ({rule.near(old)}):\n{old}\nnow:\n{case}"
+    if way.startswith("merged"):
+        text = next(f.text for _way, _case, _answer, found in merged_answers(merged(name, seed)) for f in found)
+        return f"{where}: {text}\n(all partitions as one log, consumed ones first, and copies before the offsets first)\n{case}"
+    small = shrunk(case, still)
+    _given, found = answers(small, EVERY_WAY)
+    said = [f"  {finding.way}: {finding.kind}: {finding.text}" for finding in found if finding.kind in (*FAULTS, kind)]
+    text = str(small).replace("\n", " ")
+    if len(small.destination) <= LONG:
+        said.append("  best: offset {}, which repeats {}".format(*Truth(small).best))
+    return f"{where}\n{small}\n" + "\n".join(said) + f"\n  python tests/attack/run.py --ask '{text}'"
+
+
+def show(text: str) -> str:
+    """What each way answers to a case in text, and what is wrong with it."""
+    case = parse(text)
+    given, found = answers(case, EVERY_WAY)
+    truth = Truth(case)
+    lines = [f"{way:6} {answer}  ({answer.rounds} rounds, {answer.records} records)" for way, answer in given.items()]
+    lines += [f"{finding.way}: {finding.kind}: {finding.text}" for finding in found]
+    edges = case.destination_edges
+    if edges.end - edges.start <= 60:
+        lines += [
+            f"offset {at}: skips {truth.skipped(at)}, repeats {truth.repeats(at)} (later {truth.repeats(at, True)})"
+            for at in range(edges.start, edges.end + 1)
+        ]
+    return "\n".join(lines)
+
+
+def examine(its: World) -> str:
+    """Everything about one world, findings shrunk."""
+    lines = []
+    for case in its.cases:
+        for kind, way in sorted({(f.kind, f.way) for f in answers(case, EVERY_WAY)[1] if f.kind in FAULTS}):
+            lines.append(example(its.name, its.seed, case, None, way, kind))
+    return "\n\n".join(lines) or "nothing is wrong"
+
+
+def complaints(tally: Tally, way: str) -> list[str]:
+    """An example of each kind of fault of one way outside of the declared assumptions."""
+    shapes = [shape for shape in undeclared(tally) if shape[1] == way]
+    return [example(name, *smallest(tally, (name, way, kind)), way, kind) for name, way, kind in shapes]

@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What every answer is held to, and what two answers are held to against each other."""
+
+from __future__ import annotations
+
+import typing as t
+
+from tests.attack.case import Case
+from tests.attack.rule import Answer
+from tests.attack.truth import Truth
+
+# What breaks a promise.
+FAULTS = ("crash", "lost", "false exact", "too few", "advice loses", "to come", "outside", "contradict", "unseen")
+# What is right, and could be better.
+NEEDLESS = ("neighbours", "differs", "needless safe", "needless blocked", "false alarm")
+
+
+class Finding(t.NamedTuple):
+    """kind: one of FAULTS or NEEDLESS; way: near, whole, kept, ..."""
+
+    kind: str
+    way: str
+    text: str
+
+
+def judge(case: Case, way: str, answer: Answer) -> list[Finding]:
+    """What is wrong with one answer."""
+    return [Finding(kind, way, text) for kind, text in _judge(Truth(case), answer)]
+
+
+def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:
+    edges = truth.case.destination_edges
+    for name, offset in (("lost", answer.offset), ("advice loses", answer.lossless)):
+        if offset is None:
+            continue
+        if not edges.start <= offset <= edges.end:
+            yield "outside", f"{answer}: {offset} lies outside of [{edges.start}, {edges.end}]"
+        elif skipped := truth.skipped(offset):
+            yield name, f"{answer}: skips {skipped}"
+    if answer.offset is not None and answer.repeats is not None:
+        stated = 0 if answer.verdict == "exact" else answer.repeats
+        if (repeats := truth.repeats(answer.offset)) > stated:
+            yield "too few" if stated else "false exact", f"{answer}: repeats {repeats}"
+        elif (repeats := truth.repeats(answer.offset, to_come=True)) > stated:
+            yield "to come", f"{answer}: repeats {repeats} when the tool has caught up"
+    if answer.verdict != "exact" and truth.is_plain:
+        yield f"needless {answer.verdict}", f"{answer}, and {truth.best[0]} is exact"
+
+
+def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[int, int]]) -> list[Finding]:
+    """Whoever verifies one of these offsets objects to it when it skips or repeats, and only then."""
+    truth = Truth(case)
+    found = []
+    for offset, (skipped, repeated) in zip(offsets, judged, strict=True):
+        true = truth.skipped(offset), truth.repeats(offset)
+        text = f"offset {offset} skips {true[0]} and repeats {true[1]}, counted {skipped} and {repeated}"
+        if skipped < true[0] or repeated < true[1]:
+            found.append(Finding("unseen", "verify", text))
+        elif skipped and not true[0]:
+            found.append(Finding("false alarm", "verify", text))
+    return found
+
+
+def contradiction(case: Case, one: Answer, other: Answer, ways: str) -> list[Finding]:
+    """Two exact answers have to stand at one place: no copy of what the source shows lies between them. `differs` says that
+    they do not, though the truth does not object to either."""
+    if one.verdict != "exact" or other.verdict != "exact" or one.offset is None or other.offset is None:
+        return []
+    low, high = sorted((one.offset, other.offset))
+    truth = Truth(case)
+    known = truth.consumed.keys() | truth.unconsumed.keys()
+    if any(low <= copy.offset < high and copy.kind == "data" and copy.origin in known for copy in case.destination):
+        wrong = any(found.kind in FAULTS for answer in (one, other) for found in judge(case, "", answer))
+        return [Finding("contradict" if wrong else "differs", ways, f"{one}, but {other}")]
+    return []

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Repartitioned and merged topics: the copies of several source partitions, mixed into one or several others.
+
+To a group it makes no difference which partition it has consumed a record of, nor of which it reads one. So the truth is that
+of one source log that holds first all that is consumed and then all that is not, and of one destination log that holds first
+all that lies before the offsets in question and then all that is read from them on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random as rnd
+import typing as t
+
+from tests.attack.case import Case, Copy, Edges, Original
+from tests.attack.worlds import world
+
+
+@dataclasses.dataclass(frozen=True)
+class Merged:
+    """sources: a position in each source partition. copies: those of each destination partition, origin (partition, offset)."""
+
+    sources: tuple[Case, ...]
+    copies: tuple[tuple[tuple[Copy, int], ...], ...]
+    edges: tuple[Edges, ...]
+
+    def cases(self) -> list[Case]:
+        """One for each destination partition, with the sources as one log."""
+        order = [
+            (number, record)
+            for consumed in (True, False)
+            for number, case in enumerate(self.sources)
+            for record in case.source
+            if (record.offset < case.committed) == consumed
+        ]
+        place = {(number, record.offset): at for at, (number, record) in enumerate(order)}
+        source = tuple(dataclasses.replace(record, offset=at) for at, (_number, record) in enumerate(order))
+        committed = sum(record.offset < self.sources[number].committed for number, record in order)
+        hidden = [at for at, (number, r) in enumerate(order) if r.offset >= self.sources[number].source_edges.stable]
+        edges = Edges(
+            0,
+            min(hidden, default=len(order)),
+            len(order),
+            compacted=any(case.source_edges.compacted or case.source_edges.start for case in self.sources),
+        )
+        return [
+            Case(
+                committed,
+                source,
+                edges,
+                tuple(
+                    dataclasses.replace(copy, origin=None if copy.origin is None else place[number, copy.origin])
+                    for copy, number in copies
+                ),
+                there,
+                (),
+                self.sources[0].options,
+            )
+            for copies, there in zip(self.copies, self.edges, strict=True)
+        ]
+
+    def read_from(self, offsets: t.Sequence[int]) -> tuple[Case, int]:
+        """All of it as one position, and the offset there that stands for these offsets of the destination's partitions."""
+        parts = self.cases()
+        every = [
+            (copy.offset >= offset, number, copy)
+            for number, (case, offset) in enumerate(zip(parts, offsets, strict=True))
+            for copy in case.destination
+        ]
+        every.sort(key=lambda each: each[:2])
+        log = tuple(dataclasses.replace(copy, offset=at) for at, (_read, _number, copy) in enumerate(every))
+        edges = dataclasses.replace(self.edges[0], stable=len(log), end=len(log))
+        before = sum(not read for read, _number, _copy in every)
+        return dataclasses.replace(parts[0], destination=log, destination_edges=edges), before
+
+
+def merged(name: str, seed: int) -> Merged:
+    """Two or three partitions of this class, copied into one or two."""
+    random = rnd.Random(f"merged {name} {seed}")
+    sources = []
+    for number in range(random.choice((2, 2, 3))):
+        cases = world(name, seed * 10 + number).cases
+        sources.append(_renamed(random.choice(cases), "pqr"[number]))
+    width = random.choice((1, 1, 2))
+    keyed = random.random() < 0.6
+    left = [list(reversed(case.destination)) for case in sources]
+    logs: list[list[tuple[Copy, int]]] = [[] for _unused in range(width)]
+    while any(left):
+        number = random.choice([at for at, copies in enumerate(left) if copies])
+        copy = left[number].pop()
+        to = logs[sum(map(ord, copy.text)) % width if keyed else random.randrange(width)]
+        to.append((dataclasses.replace(copy, offset=len(to)), number))
+    append_time = any(case.destination_edges.append_time for case in sources)
+    compacted = any(case.destination_edges.compacted for case in sources)
+    return Merged(
+        tuple(sources),
+        tuple(tuple(log) for log in logs),
+        tuple(Edges(0, len(log), len(log), append_time, compacted) for log in logs),
+    )
+
+
+def _renamed(case: Case, letter: str) -> Case:
+    """With unlike records that are unlike those of the other partitions, too."""
+
+    def changed(records: t.Iterable[t.Any]) -> tuple[t.Any, ...]:
+        return tuple(
+            dataclasses.replace(r, text=letter + r.text[1:]) if r.text[:1] == "p" and len(r.text) > 1 else r
+            for r in records
+        )
+
+    source: tuple[Original, ...] = changed(case.source)
+    return dataclasses.replace(case, source=source, destination=changed(case.destination))

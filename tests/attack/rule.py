@@ -1,0 +1,274 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The one place that calls the rule: every way to an answer, driven from a case whose logs are in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import operator
+import pkgutil
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils import _matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching import counting
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Anchor,
+    Decision,
+    Log,
+    Need,
+    Policy,
+    Question,
+    Span,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import decide_merged, refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count as count_whole
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.identical import entries
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching import merged_world
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import KEPT, Written
+from tests.attack.broker import Broker, Logs
+from tests.attack.case import Case, Copy, Original
+from tests.attack.merged import Merged
+
+# What decides how much is read, so that logs of a few records come to the branches for thousands; two ways, as small
+# windows hide what large ones show. What makes a proof (how many records must differ, for instance) is left as it is.
+LESS: dict[int, dict[str, t.Any]] = {
+    0: {},
+    1: {
+        "SMALL": 0,
+        "WIDTH": 2,
+        "MARGIN": 2,
+        "WINDOW": 4,
+        "SHORT": 4,
+        "LONGEST": 64,
+        "_FIRST_SPAN": 4,
+        "_GLANCE": 8,
+        "_MOST_READ": 32,
+    },
+    2: {"SMALL": 0, "SHORT": 4, "_GLANCE": 16},
+}
+
+
+class Answer(t.NamedTuple):
+    """What a way has come to, in words that outlive changes of the rule; rounds and records read are 0 where none count."""
+
+    verdict: str
+    offset: int | None
+    repeats: int | None
+    reason: str | None = None
+    lossless: int | None = None
+    rounds: int = 0
+    records: int = 0
+    decision: t.Any = None
+
+    def __str__(self) -> str:
+        words = [self.verdict, *(str(each) for each in (self.offset, self.reason) if each is not None)]
+        if self.verdict == "safe":
+            words.append("repeats " + ("unknown" if self.repeats is None else f"<= {self.repeats}"))
+        if self.lossless is not None:
+            words.append(f"lossless {self.lossless}")
+        return " ".join(words)
+
+
+@contextlib.contextmanager
+def thresholds(scaled: int) -> t.Iterator[None]:
+    """Within it the rule reads as little at a time as LESS says; 0 for what it is."""
+    before: list[tuple[t.Any, str, t.Any]] = []
+    try:
+        for module in _modules():
+            for name, value in LESS[scaled].items():
+                if name in vars(module):
+                    before.append((module, name, vars(module)[name]))
+                    setattr(module, name, value)
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)
+
+
+def _modules() -> list[t.Any]:
+    if not _MODULES:
+        names = [found.name for found in pkgutil.iter_modules(_matching.__path__)]
+        _MODULES.extend(importlib.import_module(f"{_matching.__name__}.{name}") for name in names)
+    return _MODULES
+
+
+_MODULES: list[t.Any] = []
+
+
+def _answer(decision: Decision, rounds: int = 0, records: int = 0) -> Answer:
+    reason = None if decision.reason is None else decision.reason.value
+    return Answer(
+        decision.verdict.value,
+        decision.offset,
+        decision.repeats,
+        reason,
+        decision.lossless,
+        rounds,
+        records,
+        decision,
+    )
+
+
+def near(case: Case, others: t.Iterable[int] = ()) -> Answer:
+    """What decide() says. others: committed offsets of other groups of the partition, which were decided before."""
+    logs = Logs(case)
+    question = logs.question()
+    for other in others:
+        logs.drive(decide, dataclasses.replace(question, committed=other))
+    return _answer(*logs.drive(decide, question))
+
+
+def whole(case: Case) -> Answer:
+    """What is said when both logs were read whole."""
+    logs = Logs(case)
+    question = logs.question()
+    for log, broker in ((question.source, logs.source), (question.destination, logs.destination)):
+        if broker.edges.start < log.end:
+            span = broker.edges.start, log.end
+            log.add(span, broker.read(span))
+    decision, rounds, records = logs.drive(lambda q: decide_counted(q, count_whole(Reader(q), q)), question)
+    return _answer(decision, rounds, records)
+
+
+def _counted(case: Case) -> counting.Logs:
+    """Both logs, ready to be counted; without headers where the tool adds some."""
+    logs = Logs(case)
+    source = logs.source.with_open
+    edges = case.destination_edges
+
+    def made(name: str) -> counting.Logs:
+        return counting.Logs(
+            source,
+            logs.destination.visible,
+            operator.attrgetter(name),
+            timestamps=case.options.with_timestamp,
+            start=edges.start,
+            end=edges.end,
+        )
+
+    contents = {record.digest for record in source}
+    bare = {record.bare for record in source}
+    full = sum(record.digest in contents for record in logs.destination.visible)
+    return made("bare" if sum(record.bare in bare for record in logs.destination.visible) > full else "digest")
+
+
+def count(case: Case) -> Answer:
+    """What counting the contents of both whole logs says."""
+    if case.committed == 0:
+        return Answer("exact", case.destination_edges.start, 0)
+    found = _counted(case).answer(case.committed)
+    lost = case.source_edges.compacted or case.committed < case.source_edges.start
+    if not found.arrived:
+        return Answer("blocked", None, None, "destination_lags", found.offset, decision=found)
+    if found.repeats or lost:
+        return Answer("safe", found.offset, found.repeats, "source_lost_records" if lost else None, decision=found)
+    return Answer("exact", found.offset, 0, decision=found)
+
+
+def verify(case: Case, offsets: t.Iterable[int]) -> list[tuple[int, int]]:
+    """(skipped, repeated) of each of these offsets, as the verification counts them."""
+    logs = _counted(case)
+    judged = [logs.judge(case.committed, offset) for offset in offsets]
+    return [(its.skipped, its.repeated) for its in judged]
+
+
+def by_notes(case: Case, shifts: tuple[int, ...]) -> Answer:
+    """What strategy mirror_maker says, that knows of these differences of offsets."""
+    logs = Logs(case)
+    return _answer(*logs.drive(decide, logs.question(shifts)))
+
+
+def merged(its: Merged) -> list[Answer]:
+    """What is said of each destination partition of a repartitioned or merged topic."""
+    facts = [Broker(case.source, case.source_edges).facts for case in its.sources]
+    added = any(copy.text.endswith("+x") for copies in its.copies for copy, _number in copies)
+
+    def text(record: Original | Copy) -> str:
+        return record.text.partition("+")[0] if added else record.text
+
+    here = merged_world.World(
+        tuple(
+            tuple(Written(r.offset, r.kind, r.time, text(r), 0 if r.gone else KEPT) for r in case.source)
+            for case in its.sources
+        ),
+        tuple(facts),
+        tuple(
+            tuple(
+                merged_world.Copy(c.offset, c.time, text(c), None if c.origin is None else (number, c.origin))
+                for c, number in copies
+                if c.kind == "data"
+            )
+            for copies in its.copies
+        ),
+        tuple(Broker((), edges).facts for edges in its.edges),
+        (tuple(case.committed for case in its.sources),),
+        Policy(**dataclasses.asdict(its.sources[0].options)),
+        unlike=False,
+    )
+    if (no := refused(here.positions(0))) is not None:
+        return [_answer(no) for _unused in its.copies]
+    sources, found = here.sources(0), merged_world.join(here, 0)[0]
+    return [
+        _answer(decide_merged(sources, each, there, here.policy))
+        for each, there in zip(found, here.destination, strict=True)
+    ]
+
+
+def identical(case: Case) -> Answer:
+    """What strategy identical says, for another cluster."""
+    partition = TopicPartition("orders", 0)
+    committed = CommittedOffset(case.committed)
+    draft = Draft("group", partition, "group", partition, committed)
+    logs = Logs(case)
+    here, there = (
+        t.cast(t.Any, _Side({partition: log}, broker))
+        for log, broker in ((logs.question().source, logs.source), (logs.question().destination, logs.destination))
+    )
+    [entry] = entries({draft.key: draft}, here, there, same_cluster=False).values()
+    reason = None if entry.reason is None else entry.reason.value
+    return Answer(entry.verdict.value, entry.offset, entry.repeats, reason)
+
+
+class _Side(t.NamedTuple):
+    """As much of reading.Side as answer_all() needs."""
+
+    logs: dict[TopicPartition, Log]
+    broker: Broker
+
+    def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
+        for partition, wanted in times.items():
+            self.logs[partition].lookups.update((time, self.broker.lookup(time)) for time in wanted)
+
+    def read(self, spans: t.Mapping[TopicPartition, t.Iterable[Span]], committed: bool = True) -> None:
+        for partition, wanted in spans.items():
+            for span in wanted:
+                add = self.logs[partition].add if committed else self.logs[partition].add_uncommitted
+                add(span, self.broker.read(span, uncommitted=not committed))
+
+
+def kept(earlier: Answer, now: Case) -> Answer | None:
+    """The earlier answer, where a plan would keep it for a group that has not moved, though the world has; else None."""
+    decision = earlier.decision
+    anchor = decision.after or decision.before
+    if earlier.verdict != "exact" or anchor is None or (earlier.offset or 0) <= now.destination_edges.start:
+        return None
+    logs = Logs(now)
+    question = dataclasses.replace(logs.question(), committed=0, policy=Policy())
+    timestamp = "timestamp" in decision.matched_by
+
+    def rule(asked: Question) -> bool | Need:
+        return goes_on(asked, Anchor(*dataclasses.astuple(anchor)), timestamp)
+
+    holds, rounds, records = logs.drive(rule, question)
+    return earlier._replace(rounds=rounds, records=records) if holds else None

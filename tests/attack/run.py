@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Attack the rule with random worlds, at length: `make attack SECONDS=600 SEED=1`.
+
+Counts a class and way are printed as a table, and of each kind of fault the smallest examples, in the notation of case.py
+with the command that asks again. The exit code is 1 where a promise was broken outside of the declared assumptions.
+
+    run.py --seconds 60 --seed 1 [--class NAME ...] [--way NAME ...]
+    run.py --world "open, copied" 17        this world alone, shrunk
+    run.py --ask "S a@5 x@5(open) a@5 T a@5<0 x@5<1 a@5<2 C=1 stable=1"
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / ".ansible/collections")]
+
+from tests.attack.classes import CLASSES, DECLARED
+from tests.attack.examples import examine, example, show
+from tests.attack.judge import FAULTS
+from tests.attack.tally import Shape, Tally, run, smallest, table, undeclared
+from tests.attack.ways import EVERY_WAY
+from tests.attack.worlds import world
+
+SHOWN = 3  # examples of a kind, of different classes
+SHOWN_KINDS = (*FAULTS, "neighbours", "differs")
+
+
+def _broken(tally: Tally) -> list[Shape]:
+    return [shape for shape in tally.found if shape[2] in SHOWN_KINDS]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--class", dest="names", action="append", choices=sorted(CLASSES))
+    parser.add_argument("--way", dest="ways", action="append", choices=EVERY_WAY)
+    parser.add_argument("--world", nargs=2, metavar=("CLASS", "SEED"))
+    parser.add_argument("--ask", metavar="CASE")
+    parser.add_argument("--shown", type=int, default=SHOWN)
+    arguments = parser.parse_args()
+    if arguments.ask:
+        print(show(arguments.ask))
+        return 0
+    if arguments.world:
+        print(examine(world(arguments.world[0], int(arguments.world[1]))))
+        return 0
+    begun = time.monotonic()
+    tally = run(
+        arguments.names or list(CLASSES),
+        arguments.seed,
+        arguments.seconds,
+        arguments.workers,
+        arguments.ways or EVERY_WAY,
+    )
+    print(table(tally))
+    broken = sorted(
+        _broken(tally), key=lambda shape: (shape[0].startswith(DECLARED), SHOWN_KINDS.index(shape[2]), shape[1])
+    )
+    shown: collections.Counter[tuple[str, str, bool]] = collections.Counter()
+    for name, way, kind in broken:
+        declared = name.startswith(DECLARED)
+        shown[way, kind, declared] += 1
+        if shown[way, kind, declared] <= arguments.shown:
+            print("\n" + example(name, *smallest(tally, (name, way, kind)), way, kind))
+    positions = sum(n for (_c, _w, kind), n in tally.counts.items() if kind == "positions")
+    faults = sum(tally.counts[shape] for shape in undeclared(tally))
+    print(
+        f"\n{positions} answers in {time.monotonic() - begun:.0f} s, {faults} faults outside of the declared assumptions"
+    )
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Worlds by the thousand: what was answered in each class, by each way, and what it cost."""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import dataclasses
+import itertools
+import time
+import typing as t
+
+from tests.attack.case import Case
+from tests.attack.classes import DECLARED
+from tests.attack.judge import FAULTS, NEEDLESS, Finding
+from tests.attack.merged import merged
+from tests.attack.ways import EVERY_WAY, answers, kept, merged_answers
+from tests.attack.worlds import world
+
+CERTAIN = ("count", "verify")  # ways that assume nothing of the tool
+KEPT = 20  # findings of a kind, class and chunk that are remembered
+CHUNK = 10  # worlds of each class
+
+Shape = tuple[str, str, str]  # class, way, kind of finding
+
+
+@dataclasses.dataclass
+class Tally:
+    """What was counted; cost: (rounds, records read) of the near way by class."""
+
+    counts: collections.Counter[Shape]
+    cost: dict[str, list[tuple[int, int]]]
+    found: dict[Shape, list[tuple[int, Case, Case | None]]]
+
+    @classmethod
+    def empty(cls) -> Tally:
+        return cls(collections.Counter(), collections.defaultdict(list), collections.defaultdict(list))
+
+    def note(self, name: str, seed: int, case: Case, old: Case | None, found: t.Iterable[Finding]) -> None:
+        for kind, way in {(finding.kind, finding.way) for finding in found}:
+            self.counts[name, way, kind] += 1
+            if len(self.found[name, way, kind]) < KEPT:
+                self.found[name, way, kind].append((seed, case, old))
+
+    def add(self, other: Tally) -> None:
+        self.counts += other.counts
+        for name, cost in other.cost.items():
+            self.cost[name] += cost
+        for shape, found in other.found.items():
+            self.found[shape] = (self.found[shape] + found)[:KEPT]
+
+
+def attack(name: str, seeds: range, most_records: int | None = None, ways: t.Sequence[str] = EVERY_WAY) -> Tally:
+    """All positions of these worlds, or of those among them that have at most so many source records, by these ways."""
+    tally = Tally.empty()
+    for seed in seeds:
+        its = world(name, seed)
+        if most_records is not None and len(its.cases[0].source) > most_records:
+            continue
+        tally.counts[name, ways[0], "worlds"] += 1
+        for at, case in enumerate(its.cases):
+            given, found = answers(case, ways)
+            for way, answer in given.items():
+                tally.counts[name, way, "positions"] += 1
+                tally.counts[name, way, answer.verdict] += 1
+            old = None
+            if "near" in given:
+                tally.cost[name].append((given["near"].rounds, given["near"].records))
+            if its.earlier and "kept" in ways:
+                old = its.earlier[at]
+                if old.committed <= old.source_edges.stable:
+                    stays, more = kept(old, case)
+                    found += more
+                    tally.counts[name, "kept", "positions"] += stays is not None
+            tally.note(name, seed, case, old, found)
+        if "merged" in ways:
+            for way, case, joined, found in merged_answers(merged(name, seed)):
+                tally.counts[name, way, "positions"] += 1
+                tally.counts[name, way, joined.verdict] += 1
+                tally.note(name, seed, case, None, found)
+    return tally
+
+
+def _chunks(names: t.Sequence[str], seed: int) -> t.Iterator[tuple[str, range]]:
+    for number in itertools.count():
+        first = seed * 1_000_000_000 + number * CHUNK
+        for name in names:
+            yield name, range(first, first + CHUNK)
+
+
+def run(names: t.Sequence[str], seed: int, seconds: float, workers: int, ways: t.Sequence[str] = EVERY_WAY) -> Tally:
+    """As many worlds of each class as there is time for."""
+    tally, end = Tally.empty(), time.monotonic() + seconds
+    chunks = _chunks(names, seed)
+    with concurrent.futures.ProcessPoolExecutor(workers) as pool:
+        waiting = {pool.submit(attack, *next(chunks), None, ways) for _unused in range(workers * 2)}
+        while waiting:
+            done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in done:
+                tally.add(future.result())
+                if time.monotonic() < end:
+                    waiting.add(pool.submit(attack, *next(chunks), None, ways))
+    return tally
+
+
+COLUMNS = ("positions", "exact", "safe", "blocked", *FAULTS, *NEEDLESS)
+
+
+def table(tally: Tally) -> str:
+    """Counts by class and way; of the near way also what it cost."""
+    rows = sorted(
+        {(name, way) for name, way, _kind in tally.counts},
+        key=lambda row: (row[0].startswith(DECLARED), row[1], row[0]),
+    )
+    lines = [["class", "way", "worlds", *COLUMNS, "rounds 50/99/max", "records 50/99/max"]]
+    for name, way in rows:
+        costs = tally.cost.get(name, []) if way == "near" else []
+        lines.append(
+            [
+                name,
+                way,
+                str(tally.counts[name, way, "worlds"] or ""),
+                *(str(tally.counts[name, way, kind] or "") for kind in COLUMNS),
+                *(_quantiles([cost[part] for cost in costs]) for part in (0, 1)),
+            ]
+        )
+    for way in EVERY_WAY:
+        total = {
+            kind: sum(n for (_c, w, k), n in tally.counts.items() if (w, k) == (way, kind))
+            for kind in ("worlds", *COLUMNS)
+        }
+        every = [cost for costs in tally.cost.values() for cost in costs] if way == "near" else []
+        lines.append(
+            ["all", way, *(str(n or "") for n in total.values()), *(_quantiles([c[p] for c in every]) for p in (0, 1))]
+        )
+    columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in columns]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in zip(*columns, strict=True)
+    )
+
+
+def _quantiles(values: list[int]) -> str:
+    if not values:
+        return ""
+    values = sorted(values)
+    return f"{values[len(values) // 2]}/{values[len(values) * 99 // 100]}/{values[-1]}"
+
+
+def smallest(tally: Tally, shape: Shape) -> tuple[int, Case, Case | None]:
+    return min(tally.found[shape], key=lambda found: len(found[1].source))
+
+
+def undeclared(tally: Tally) -> list[Shape]:
+    return [
+        (name, way, kind)
+        for name, way, kind in tally.found
+        if kind in FAULTS and (way in CERTAIN or not name.startswith(DECLARED))
+    ]

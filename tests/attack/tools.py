@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What replication tools, their producers and others make of what they read, and the log that they write to."""
+
+from __future__ import annotations
+
+import math
+import random as rnd
+
+from tests.attack.case import HOUR, NO_TIME, NOON, Copy, Edges, Original
+from tests.attack.classes import Traits
+
+
+class Destination:
+    """A log that tools and others write to."""
+
+    def __init__(self, random: rnd.Random, traits: Traits) -> None:
+        self.random, self.traits = random, traits
+        self.log: list[Copy] = []
+        self.ever: set[int | None] = set()  # what was copied once, whatever has become of it
+        self.start = self.next = random.choice((0, 0, 0, 3, 100))
+        self.clock = NOON + HOUR + random.randrange(1000)
+        self.written = 0
+        self.switch = sorted(random.randrange(2 * traits.size + 1) for _unused in range(2))
+        self.dropped: set[int] = set()
+        for _unused in range(random.randrange(6) if traits.strangers and random.random() < 0.5 else 0):
+            self._stranger([])
+
+    @property
+    def stamping(self) -> bool:
+        first, last = {
+            "no": (0, 0),
+            "whole": (0, math.inf),
+            "from": (self.switch[0], math.inf),
+            "until": (0, self.switch[0]),
+            "between": self.switch,
+        }[self.traits.stamps]
+        return first <= self.written < last
+
+    def copy(self, batch: list[Original]) -> None:
+        for record in batch:
+            while self.traits.strangers and self.random.random() < self.traits.strangers:
+                self._stranger(batch)
+            if self.traits.markers_there and self.random.random() < self.traits.markers_there:
+                if self.random.random() < 0.3:
+                    self.put(*self.seen(record)[::-1], record.offset, kind="aborted")
+                self.put("", self.clock, None, kind="marker")
+            time, text = self.seen(record)
+            self.put(text, time, record.offset)
+        if self.traits.markers_there and batch:
+            self.put("", self.clock, None, kind="marker")
+
+    def put(self, text: str, time: int, origin: int | None, kind: str = "data") -> None:
+        self.clock += self.random.randrange(3)
+        stamped = self.stamping and kind != "marker"
+        self.ever.add(origin)
+        self.log.append(Copy(self.next, self.clock if stamped else time, text, origin, kind, stamped))
+        self.next += 1
+        self.written += 1
+
+    def seen(self, record: Original) -> tuple[int, str]:
+        """Time and content of a copy, as the tool writes it (and the broker may then stamp it)."""
+        way, time = self.traits.times, record.time
+        now = self.clock if self.random.random() < 0.9 else self.clock + 1
+        if self.stamping or way == "rewritten":
+            time = now
+        elif time in (0, NO_TIME) and way in ("zero_to_now", "zero_to_one"):
+            time = now if way == "zero_to_now" else 1
+        elif way == "some" and self.random.random() < 0.3:
+            time = now
+        elif way == "rounded":
+            time = time // 10 * 10
+        text = record.text
+        if self.traits.headers:
+            text = text.partition("+")[0] + "+x"
+        return time, text
+
+    def _stranger(self, batch: list[Original]) -> None:
+        """Somebody else's record: mostly unlike any, sometimes equal but for its time, seldom equal altogether."""
+        random = self.random
+        text, time = f"f{random.randrange(3)}", NOON + random.choice((0, random.randrange(-5, 30), -20 * HOUR, HOUR))
+        if batch and random.random() < 0.2:
+            like = random.choice(batch)
+            text = like.text
+            time = like.time if random.random() < 0.2 else like.time - 1 - random.randrange(2 * HOUR)
+        self.put(text, max(time, 0), None)
+
+    def recreate(self) -> None:
+        self.log, self.start, self.next = [], 0, 0
+        self.ever.clear()
+
+    def age(self) -> None:
+        """What retention and compaction take in the end."""
+        if self.traits.retention_there and self.next > self.start:
+            self.start = self.random.randrange(self.start, self.next + 1)
+        if self.traits.compaction_there:
+            self.log = [copy for copy in self.log if self.random.random() >= 0.2]
+        self.log = [copy for copy in self.log if copy.offset >= self.start]
+
+    def edges(self) -> Edges:
+        return Edges(self.start, self.next, self.next, self.stamping, self.traits.compaction_there)
+
+
+def interleaved(random: rnd.Random, one: list[Original], other: list[Original]) -> list[Original]:
+    """Two tools at once."""
+    rest = [one[::-1], other[::-1]]
+    result = []
+    while rest[0] or rest[1]:
+        turn = random.choice([left for left in rest if left])
+        result += [turn.pop() for _unused in range(min(len(turn), 1 + random.randrange(4)))]
+    return result
+
+
+def _batches(random: rnd.Random, records: list[Original]) -> list[list[Original]]:
+    length = 1 + random.randrange(4 if len(records) < 60 else 30)
+    return [records[at : at + length] for at in range(0, len(records), length)]
+
+
+def doubled(random: rnd.Random, records: list[Original]) -> list[Original]:
+    """Some batches written twice: at once, or again after the next one, as a producer does that is not idempotent."""
+    result: list[Original] = []
+    again: list[Original] = []
+    for batch in _batches(random, records):
+        result += batch + again
+        again = []
+        if random.random() < 0.2:
+            if random.random() < 0.5:
+                result += batch
+            else:
+                again = batch
+    return result + again
+
+
+def reordered(random: rnd.Random, records: list[Original]) -> list[Original]:
+    """Some neighbouring batches swapped."""
+    batches = _batches(random, records)
+    for at in range(len(batches) - 1):
+        if random.random() < 0.3:
+            batches[at], batches[at + 1] = batches[at + 1], batches[at]
+    return [record for batch in batches for record in batch]
+
+
+def overtaken(random: rnd.Random, records: list[Original]) -> list[Original]:
+    """One batch arrives much later."""
+    batches = _batches(random, records)
+    if len(batches) > 1:
+        at = random.randrange(len(batches) - 1)
+        batches.insert(random.randrange(at, len(batches)), batches.pop(at))
+    return [record for batch in batches for record in batch]

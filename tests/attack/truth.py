@@ -1,0 +1,182 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is true of an offset at the destination, by provenance; knows nothing of how offsets are found.
+
+A consumer that starts at an offset D
+
+* skips an unconsumed record that is at the destination when none of the copies from D on can be taken for it;
+* repeats a consumed record for each copy of one from D on, less those that can be taken for unconsumed records of which
+  it reads no copy.
+
+One record can be taken for another when nobody can tell them apart: same content, and same time where the destination
+has kept it. Whoever has set another time (the broker, a tool that does not keep times) has left the content alone to go by.
+Records of open transactions are unconsumed; their copies may be there already. Copies of aborted records are nobody's, but
+can be taken for equal ones. What the tool is still to write for the first time counts among the repeats, never as skipped.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import typing as t
+
+from tests.attack.case import Case, Copy, Original
+
+LONG = 200  # copies of a log of which the best offset is not looked for: that takes the square of it
+_OTHER = None  # the time of copies whose times nobody can compare
+
+
+@dataclasses.dataclass(frozen=True)
+class Truth:
+    """The truth of one case."""
+
+    case: Case
+
+    @functools.cached_property
+    def _left(self) -> list[Original]:
+        """What the source still has, committed or not."""
+        edges = self.case.source_edges
+        return [
+            record
+            for record in self.case.source
+            if record.kind in ("data", "open") and not record.gone and edges.start <= record.offset < edges.end
+        ]
+
+    @functools.cached_property
+    def consumed(self) -> dict[int, Original]:
+        return {r.offset: r for r in self._left if r.offset < self.case.committed and r.kind == "data"}
+
+    @functools.cached_property
+    def unconsumed(self) -> dict[int, Original]:
+        return {r.offset: r for r in self._left if r.offset >= self.case.committed}
+
+    @functools.cached_property
+    def _text_of(self) -> t.Callable[[str], str]:
+        """Contents are compared without headers where the tool adds some."""
+        originals = {record.offset: record.text for record in self.case.source}
+        for copy in self.case.destination:
+            if copy.origin is not None and originals[copy.origin] != copy.text:
+                return lambda text: text.partition("+")[0]
+        return lambda text: text
+
+    @functools.cached_property
+    def _visible(self) -> list[tuple[Copy, str, int | None]]:
+        """The destination's records that can be read, with content and comparable time."""
+        return [self._seen(copy) for copy in self.case.destination if copy.kind == "data"]
+
+    @functools.cached_property
+    def _times(self) -> dict[str, set[int]]:
+        times: dict[str, set[int]] = collections.defaultdict(set)
+        for record in self.case.source:
+            times[self._text_of(record.text)].add(record.time)
+        return times
+
+    @functools.cached_property
+    def _time_of(self) -> dict[int, int]:
+        return {record.offset: record.time for record in self.case.source}
+
+    @functools.cached_property
+    def _rewritten(self) -> set[str]:
+        """The contents of which some copy has a time of its own."""
+        return {
+            self._text_of(copy.text)
+            for copy in self.case.destination
+            if copy.origin is not None and copy.time != self._time_of[copy.origin]
+        }
+
+    def _seen(self, copy: Copy) -> tuple[Copy, str, int | None]:
+        text = self._text_of(copy.text)
+        if copy.stamped or not self.case.options.with_timestamp:
+            return copy, text, _OTHER
+        if copy.origin is not None:
+            return copy, text, copy.time if copy.time == self._time_of[copy.origin] else _OTHER
+        return copy, text, _OTHER if text in self._rewritten and copy.time not in self._times[text] else copy.time
+
+    def skipped(self, offset: int) -> int:
+        """How many unconsumed records that are at the destination a consumer misses that starts here."""
+        read = [seen for seen in self._visible if seen[0].offset >= offset]
+        by_origin = len(self._owed) - self._matched(self._owed, [(text, time) for _copy, text, time in read])
+        if not by_origin:
+            return 0
+        return min(by_origin, self._to_find - self._matched(self._owed, [self._shown(*seen) for seen in read]))
+
+    @functools.cached_property
+    def _owed(self) -> list[Original]:
+        """The unconsumed records that are at the destination."""
+        there = {copy.origin for copy, _text, _time in self._visible}
+        return [record for record in self.unconsumed.values() if record.offset in there]
+
+    @functools.cached_property
+    def _to_find(self) -> int:
+        return self._matched(self._owed, [self._shown(*seen) for seen in self._visible])
+
+    def _shown(self, copy: Copy, text: str, time: int | None) -> tuple[str, int | None]:
+        """As anybody sees it: a rewritten time may be that of an equal record, whose copy it is then taken for."""
+        kept = not copy.stamped and self.case.options.with_timestamp and copy.time in self._times[text]
+        return text, copy.time if kept else time
+
+    def repeats(self, offset: int, to_come: bool = False) -> int:
+        """How many consumed records a consumer reads again that starts here. to_come: when the tool has caught up."""
+        read = [seen for seen in self._visible if seen[0].offset >= offset]
+        if to_come:
+            read += self._to_come
+        again = collections.Counter(text for copy, text, _time in read if copy.origin in self.consumed)
+        if not again:
+            return 0
+        wanted = [r for r in self.unconsumed.values() if again[self._text_of(r.text)]]
+        everything = [(text, time) for _copy, text, time in read if again[text]]
+        others = [(text, time) for copy, text, time in read if again[text] and copy.origin not in self.consumed]
+        return sum(again.values()) - (self._matched(wanted, everything) - self._matched(wanted, others))
+
+    @functools.cached_property
+    def _to_come(self) -> list[tuple[Copy, str, int | None]]:
+        """What the tool will bring, but for what seems to be there: no more equal copies than the source has records."""
+        due = collections.Counter(self._text_of(record.text) for record in self._left)
+        due.subtract(text for _copy, text, _time in self._visible)
+        coming = []
+        for seen in map(self._seen, reversed(self.case.to_come)):
+            if due[seen[1]] > 0:
+                due[seen[1]] -= 1
+                coming.append(seen)
+        return coming
+
+    def _matched(self, wanted: t.Iterable[Original], read: t.Iterable[tuple[str, int | None]]) -> int:
+        """How many of these records can be found among what is read, each in another copy."""
+        copies = collections.Counter(read)
+        number = collections.Counter((self._text_of(record.text), record.time) for record in wanted)
+        found = 0
+        missing: collections.Counter[str] = collections.Counter()
+        for (text, time), count in number.items():
+            own = min(count, copies[text, time])
+            found += own
+            missing[text] += count - own
+        return found + sum(min(count, copies[text, _OTHER]) for text, count in missing.items())
+
+    @functools.cached_property
+    def best(self) -> tuple[int, int]:
+        """(offset, repeats): what skips nothing and repeats fewest, the first of several."""
+        edges = self.case.destination_edges
+        offsets = [edges.start, *(copy.offset + 1 for copy, _text, _time in self._visible)]
+        return min(((self.repeats(at, True), at) for at in offsets if not self.skipped(at)), default=(0, edges.start))[
+            ::-1
+        ]
+
+    @functools.cached_property
+    def is_plain(self) -> bool:
+        """Of a log that is not long: can reading everything tell an offset that neither skips nor repeats: nothing lost at the source, C within it,
+        the last consumed record there, and each content on one side of C?"""
+        case, edges = self.case, self.case.source_edges
+        if edges.compacted or edges.start or not 0 < case.committed <= edges.stable or not self.consumed:
+            return False
+        if len(case.destination) > LONG:
+            return False
+        if any(record.kind == "open" for record in case.source):
+            return False
+        before = {self._text_of(record.text) for record in self.consumed.values()}
+        after = {self._text_of(record.text) for record in self.unconsumed.values()}
+        others = {text for copy, text, _time in self._visible if copy.origin not in self.consumed}
+        arrived = max(self.consumed) in {copy.origin for copy in case.destination if copy.kind == "data"}
+        return arrived and before.isdisjoint(after | others) and self.best[1] == 0

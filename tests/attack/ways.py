@@ -1,0 +1,135 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every way to an answer, asked about one position, and everything that is wrong with what they say."""
+
+from __future__ import annotations
+
+import traceback
+import typing as t
+
+from tests.attack import rule
+from tests.attack.case import Case
+from tests.attack.judge import FAULTS, NEEDLESS, Finding, contradiction, judge, verification
+from tests.attack.merged import Merged
+
+_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
+# Each of these is an answer of its own; what the others are held against is the first of them.
+WAYS: dict[str, t.Callable[[Case], rule.Answer]] = {"near": rule.near, "whole": rule.whole, "count": rule.count}
+PAIRS = (("near", "whole"), ("whole", "count"))
+
+
+def answers(case: Case, ways: t.Collection[str]) -> tuple[dict[str, rule.Answer], list[Finding]]:
+    """What these ways answer, and what is wrong with it."""
+    found: list[Finding] = []
+    given: dict[str, rule.Answer] = {}
+    with rule.thresholds(case.scaled):
+        for way, ask in (WAYS | _VARIANTS).items():
+            if way not in ways:
+                continue
+            try:
+                given[way] = ask(case)
+            except _ERRORS as error:
+                found.append(_crash(way, error))
+    for way, answer in given.items():
+        if way in WAYS:
+            found += judge(case, way, answer)
+        elif answer[:5] != given.get("near", (None,))[:5]:  # else it would be said twice
+            found += [finding for finding in judge(case, way, answer) if finding.kind in FAULTS]
+            if way == "neighbours" and "near" in given:
+                found.append(Finding("neighbours", way, f"{answer}, alone {given['near']}"))
+    for one, other in PAIRS:
+        if one in given and other in given and f"{one}, {other}" in ways:
+            found += contradiction(case, given[one], given[other], f"{one}, {other}")
+    if "verify" in ways:
+        offsets = _mutated(case, given)
+        found += verification(case, offsets, rule.verify(case, offsets))
+    return given, found
+
+
+def merged_answers(its: Merged) -> list[tuple[str, Case, rule.Answer, list[Finding]]]:
+    """By each way: a group's answers for all partitions of a merged topic, as one, and what is wrong with it."""
+    result = []
+    for way, ask in (("merged", rule.merged), ("merged count", _merged_count)):
+        try:
+            parts = ask(its)
+        except _ERRORS as error:
+            result.append((way, its.cases()[0], rule.Answer("crash", None, None), [_crash(way, error)]))
+            continue
+        offsets = [answer.lossless if answer.offset is None else answer.offset for answer in parts]
+        known = [offset for offset in offsets if offset is not None]
+        if len(known) < len(parts):
+            continue  # nothing is said, so nothing can be wrong
+        case, offset = its.read_from(known)
+        verdict = max((answer.verdict for answer in parts), key=("exact", "safe", "blocked").index)
+        repeats = [answer.repeats for answer in parts]
+        if verdict == "blocked":
+            answer = rule.Answer(verdict, None, None, lossless=offset)
+        else:
+            total = None if None in repeats else sum(each or 0 for each in repeats)
+            answer = rule.Answer(verdict, offset, total)
+        found = [finding for finding in judge(case, way, answer) if finding.kind in FAULTS]
+        result.append((way, case, answer, found))
+    return result
+
+
+def _merged_count(its: Merged) -> list[rule.Answer]:
+    return [rule.count(case) for case in its.cases()]
+
+
+def _by_notes(case: Case) -> rule.Answer:
+    """With some differences of offsets that a tool has noted while it copied."""
+    copies = [copy for copy in case.destination if copy.origin is not None][:: max(1, len(case.destination) // 3)]
+    return rule.by_notes(case, tuple(dict.fromkeys((copy.origin or 0) - copy.offset for copy in copies)))
+
+
+def _among_neighbours(case: Case) -> rule.Answer:
+    """With what two other groups of the partition have caused to be read."""
+    stable = case.source_edges.stable
+    return rule.near(case, {(case.committed * 7 + 3) % (stable + 1), case.committed // 2} - {case.committed})
+
+
+_VARIANTS: dict[str, t.Callable[[Case], rule.Answer]] = {
+    "identical": rule.identical,
+    "notes": _by_notes,
+    "neighbours": _among_neighbours,
+}
+EVERY_WAY = (
+    *WAYS,
+    *(f"{one}, {other}" for one, other in PAIRS),
+    "verify",
+    "kept",
+    *_VARIANTS,
+    "merged",
+    "merged count",
+)
+
+
+def _mutated(case: Case, given: t.Mapping[str, rule.Answer]) -> list[int]:
+    """Offsets as a wrong plan might have them: those of the answers, one lower, one higher, ten higher."""
+    edges = case.destination_edges
+    offsets = {a.lossless if a.offset is None else a.offset for a in given.values()}
+    shifted = {offset + by for offset in offsets if offset is not None for by in (-1, 0, 1, 10)}
+    return sorted(at for at in shifted if edges.start <= at <= edges.end)
+
+
+def kept(earlier: Case, now: Case) -> tuple[rule.Answer | None, list[Finding]]:
+    """An earlier answer that is kept is held to the promises as if it were given now."""
+    try:
+        with rule.thresholds(now.scaled):
+            first = rule.near(earlier)
+            if judge(earlier, "near", first):
+                return None, []  # wrong already when it was made
+            answer = rule.kept(first, now)
+    except _ERRORS as error:
+        return None, [_crash("kept", error)]
+    return answer, [] if answer is None else [f for f in judge(now, "kept", answer) if f.kind not in NEEDLESS]
+
+
+def _crash(way: str, error: Exception) -> Finding:
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return Finding(
+        "crash", way, f"{type(error).__name__} in {where.filename.rpartition('/')[2]}:{where.lineno}: {error}"[:300]
+    )

@@ -1,0 +1,300 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Each record once, also when two runs copy the same, a suspended one wakes up, progress is lost, or topics are made anew."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import shutil
+import signal
+import socket
+import time
+
+import pytest
+from kafka.admin import KafkaAdminClient
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.rebuilding import differences, open_readers
+from demo.clients import (
+    Message,
+    create_topic,
+    delete_groups,
+    delete_records,
+    list_groups,
+    partitions_of,
+    produce,
+    read,
+)
+from tests.support import copies
+from tests.support import sparkless as sparkless_program
+from tests.support.copies import messages
+from tests.support.modules import kill, outcome, refuses, run, spawn
+from tests.support.sparkless import sparkless
+
+RECORDS = 3000  # of each partition
+COMMITS = ((100, 1400, 0, 3), (20, 2990, 900, 1200))
+HERE = f"on host {socket.gethostname()}"
+
+
+@pytest.fixture(scope="module")
+def orders(source):
+    topic = f"owned-{os.getpid()}"
+    create_topic(source, topic, 4, retention_ms=-1)
+    for partition in range(4):
+        produce(source, topic, messages(partition, RECORDS))
+    return topic
+
+
+@pytest.fixture
+def copy_in(source, destination, orders, topic, tmp_path):
+    """``copy_in(name)`` is the same copy in a directory of this name."""
+    return lambda name: Copy(tmp_path / name, source, destination, orders, topic, COMMITS)
+
+
+@pytest.fixture
+def half_done(copy_in):
+    """A copy that was killed in the middle, of which nothing runs any more."""
+    copy = copy_in("migration")
+    running = copy.begun(seconds=200)
+    copy.comes_to(500, running)
+    assert kill(running)
+    assert copy.copied() < copy.all
+    return copy
+
+
+def elsewhere(copy, name):
+    """The same copy, gone on with from a copy of its directory."""
+    other = shutil.copytree(copy.directory, copy.directory.parent / name)
+    return Copy(other, *copy.clusters, copy.topic, copy.to, COMMITS)
+
+
+@pytest.fixture(autouse=True)
+def quick():
+    """What is done on the brokers does not need Spark, whose start would be most of the time."""
+    with sparkless():
+        yield
+
+
+class Copy(copies.Copy):
+    spawn = staticmethod(functools.partial(spawn, program=sparkless_program.__name__))
+
+
+class TestTwoRuns:
+    @pytest.mark.parametrize("begins", ["at once", "after the plan"])
+    def test_from_two_directories(self, copy_in, begins):
+        one, other = copy_in("one"), copy_in("other")
+        first = one.begun(seconds=4)
+        while begins == "after the plan" and not one.copy_file.exists():
+            time.sleep(0.01)
+        second = other.begun(seconds=4)
+        said = {one: outcome(first), other: outcome(second)}
+        (loser,) = [copy for copy in said if said[copy].get("failed")]
+        (winner,) = [copy for copy in said if copy is not loser]
+        message = said[loser]["msg"]
+        assert "another run copies the same records" in message or "this copy was begun already" in message
+        assert HERE in message and "started at" in message and "\n" not in message
+        winner.check(said[winner]["entries"])
+
+    def test_who_takes_over_is_named_and_readers_wait_for_nobody(self, copy_in):
+        one = copy_in("one")
+        first = one.begun(seconds=200)
+        one.comes_to(1, first)
+        other = elsewhere(one, "other")
+        second = other.begun()
+        said = outcome(first)
+        assert said["failed"] and f"has taken over: process {second.pid} {HERE}" in said["msg"], said
+        result = outcome(second)
+        assert not result.get("failed"), result
+        bounds = partition_bounds(
+            connection_from(one.servers.connection, ""), [TopicPartition(one.to, at) for at in range(4)]
+        )
+        assert all(its.end == its.high_watermark for its in bounds.values())  # no transaction is open
+        other.check(result["entries"])
+        one.check(one.backlog()["entries"])
+
+    def test_of_other_groups(self, half_done, source, destination, orders, tmp_path):
+        other = Copy(tmp_path / "other", source, destination, orders, half_done.to, COMMITS[:1])
+        (progress,) = all_groups(half_done.known())
+        for check in (True, False):
+            message = other.backlog(via=refuses, append=True, check=check)
+            assert f"group {progress}, topic {other.to}, partition 0: another copy is under way" in message
+            assert HERE in message and not other.copy_file.exists()
+        half_done.check(half_done.backlog()["entries"])
+        assert not other.backlog(via=run, append=True).get("failed")  # now that one is done
+
+
+class TestSuspended:
+    def test_who_wakes_up_when_the_progress_is_removed_writes_nothing(self, copy_in):
+        one = copy_in("one")
+        suspended = one.begun(seconds=200)
+        one.comes_to(1, suspended)
+        os.kill(suspended.pid, signal.SIGSTOP)
+        other = elsewhere(one, "other")
+        entries = other.backlog()["entries"]
+        delete_groups(one.servers, all_groups(other.known()))
+        os.kill(suspended.pid, signal.SIGCONT)
+        message = outcome(suspended)["msg"]
+        assert "the progress of the copy was removed while it was running" in message, message
+        other.check(entries)
+
+    def test_progress_that_is_removed_ends_the_run(self, copy_in):
+        copy = copy_in("migration")
+        running = copy.begun(seconds=200)
+        copy.comes_to(500, running)
+        (progress,) = all_groups(copy.known())
+        delete_groups(copy.servers, [progress])
+        message = outcome(running)["msg"]
+        assert f"group {progress}" in message and "the progress of the copy was removed" in message
+        copy.check(copy.backlog(on_lost_progress="rebuild")["entries"])
+
+
+class TestLostProgress:
+    def test_it_is_refused_until_it_is_rebuilt(self, half_done):
+        (progress,) = all_groups(half_done.known())
+        delete_groups(half_done.servers, [progress])
+        for check in (True, False):
+            message = half_done.backlog(via=refuses, check=check)
+            assert f"group {progress}, topic {half_done.to}, partition " in message
+            assert "the progress of the copy is gone, and the log has grown from 0 to" in message
+            assert "on_lost_progress" in message and "topic_map" in message and "begin anew" in message
+        before = {at: len(read(half_done.servers, half_done.to, [at])) for at in range(4)}
+        result = half_done.backlog(on_lost_progress="rebuild")
+        assert sum(before.values()) > 0
+        assert {each["partition"]: each["copied"] for each in result["ranges"]} == {
+            at: len(wanted) for at, wanted in half_done.wanted.items()
+        }
+        half_done.check(result["entries"])
+
+    def test_nothing_is_rebuilt_from_what_others_have_written(self, half_done):
+        delete_groups(half_done.servers, all_groups(half_done.known()))
+        (at,) = produce(half_done.servers, half_done.to, [Message(b"of somebody else", partition=2)])
+        message = run_refused(half_done, on_lost_progress="rebuild")
+        assert f"topic {half_done.to}, partition 2: the record at offset {at} is not the one" in message
+        assert read(half_done.servers, half_done.to, [2])[-1].offset == at  # nothing was written after it
+
+
+class TestTopics:
+    def test_made_anew_while_it_is_copied_to(self, copy_in):
+        copy = copy_in("migration")
+        running = copy.begun(seconds=200)
+        copy.comes_to(500, running)
+        make_anew(copy.servers, copy.to)
+        message = outcome(running)["msg"]
+        assert copy.to in message and ("made anew" in message or "no longer" in message), message
+        assert "made anew" in copy.backlog(via=refuses)
+        assert not copy.plan_file.exists()
+        begun_anew(copy)
+        copy.check(copy.backlog()["entries"])
+
+    def test_made_anew_when_all_is_copied(self, copy_in):
+        copy = copy_in("migration")
+        copy.backlog()
+        make_anew(copy.servers, copy.to)
+        for check in (True, False):
+            message = copy.backlog(via=refuses, check=check)
+            assert f"topic {copy.to}: the topic was deleted and made anew since the copy was planned" in message
+        begun_anew(copy)
+        copy.check(copy.backlog()["entries"])
+
+    def test_copied_records_are_deleted(self, copy_in):
+        copy = copy_in("migration")
+        copy.backlog()
+        delete_records(copy.servers, copy.to, {1: 100})
+        for check in (True, False):
+            message = copy.backlog(via=refuses, check=check)
+            assert f"topic {copy.to}, partition 1: the log begins at 100, and records were copied from 0 on" in message
+        begun_anew(copy)
+        copy.check(copy.backlog()["entries"])
+
+    def test_the_source_is_made_anew_before_all_is_copied(self, source, destination, topic, tmp_path):
+        there = f"{topic}-there"
+        create_topic(source, topic, 1, retention_ms=-1)
+        produce(source, topic, messages(0, RECORDS))
+        copy = Copy(tmp_path / "migration", source, destination, topic, there, ((10,),))
+        running = copy.begun(seconds=200)
+        copy.comes_to(100, running)
+        assert kill(running)
+        make_anew(source, topic)
+        produce(source, topic, messages(0, RECORDS))
+        message = copy.backlog(via=refuses)
+        assert f"topic {topic}: the topic was deleted and made anew" in message and message.startswith("source cluster")
+
+
+def make_anew(cluster, topic):
+    partitions = len(partitions_of(cluster, topic))
+    delete_topic(cluster, topic)
+    create_topic(cluster, topic, partitions, retention_ms=-1)
+
+
+def delete_topic(cluster, topic):
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as client:
+        client.delete_topics([topic])
+        end = time.monotonic() + 20
+        while topic in client.list_topics():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+
+def begun_anew(copy):
+    """What messages and documents tell to do."""
+    name = copy.known().name
+    delete_topic(copy.servers, copy.to)
+    delete_groups(copy.servers, [group for group in list_groups(copy.servers) if group.startswith(name)])
+    copy.copy_file.unlink()
+    copy.plan_file.unlink(missing_ok=True)
+
+
+def run_refused(copy, **options):
+    result = copy.backlog(via=run, **options)
+    assert result.get("failed") and "exception" not in result and "\n" not in result["msg"], result
+    return result["msg"]
+
+
+class TestVerification:
+    @pytest.fixture
+    def copied(self, copy_in):
+        """A copy that is done, and what verification finds wrong with it."""
+        copy = copy_in("migration")
+        copy.backlog()
+
+        def found():
+            here, there = (connection_from(each.connection, "") for each in copy.clusters)
+            with open_readers(here, there) as readers:
+                bounds = partition_bounds(there, [each.destination for each in copy.known().ranges])
+                return [
+                    line
+                    for each in copy.known().ranges
+                    for line in differences(*readers, each, each.start, bounds[each.destination].end)
+                ]
+
+        return copy, found
+
+    def test_what_was_copied_is_there_once(self, copied):
+        copy, found = copied
+        produce(copy.servers, copy.to, [Message(b"of somebody else", partition=at) for at in range(4)])
+        assert found() == []
+
+    def test_what_is_there_twice_is_found(self, copied):
+        copy, found = copied
+        again = copy.wanted[1][7]
+        produce(copy.servers, copy.to, [Message(again.value, again.key, again.headers, again.timestamp, 1)])
+        (line,) = found()
+        assert (
+            line.startswith(f"{copy.to}-1: 1 records are there more than once") and f"offset {again.offset} of" in line
+        )
+
+    def test_what_is_missing_is_found(self, copied):
+        copy, found = copied
+        document = json.loads(copy.copy_file.read_text())
+        document["entries"][2]["destination"]["begin"] = 1  # as if the first record had never come
+        copy.copy_file.write_text(json.dumps(document))
+        lines = found()
+        assert f"{copy.to}-2: the record of source offset 0 of {copy.topic}-2 is not there" in lines[0]

@@ -1,0 +1,273 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Groups that somebody still uses at the source are not moved without a word, and neither are torn plans or one cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import threading
+import time
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
+from demo.clients import Message, commit, committed, create_topic, list_groups, produce
+from tests.support.consumers import assigned, member, share_member
+from tests.support.copier import copy
+from tests.support.modules import Migration, refuses, succeeds
+from tests.support.playbooks import Controller, done, failed
+
+
+@pytest.fixture
+def orders(source, destination, topic):
+    """A topic with ten records in each of two partitions, copied; a group of its name stands at 5 and 10."""
+    for cluster in (source, destination):
+        create_topic(cluster, topic, partitions=2)
+    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
+    copy(source, destination, topic)
+    commit(source, topic, {(topic, 0): 5, (topic, 1): 10})
+    return topic
+
+
+@pytest.fixture
+def migration(source, destination, orders, tmp_path):
+    """Everything but the commit is done."""
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.plan(orders)
+    return migration
+
+
+@pytest.fixture
+def controller(source, destination, tmp_path):
+    """An inventory in which the source has two names."""
+    return Controller(tmp_path / "infrastructure", onprem=source, twin=source, cloud=destination)
+
+
+@contextlib.contextmanager
+def committing(cluster, group, topic):
+    """A consumer with assign() that commits another offset every 0.3 s."""
+    stop = threading.Event()
+    with assigned(cluster, group, topic) as commit_one_more:
+
+        def go_on():
+            while not stop.wait(0.3):
+                commit_one_more()
+
+        consumer = threading.Thread(target=go_on)
+        consumer.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            consumer.join()
+
+
+class TestBeforeThePlan:
+    """The snapshot watches the source's commits, because consumers with assign() are never members."""
+
+    def test_a_consumer_with_assign_ends_the_run_before_the_plan(self, source, destination, orders, controller):
+        with committing(source, orders, orders):
+            output = failed(controller.migrate_groups(groups=[orders], idle_wait=1.5))
+        assert f"groups without members go on committing: {orders} ({orders}-0 from " in output
+        assert not [name for name in controller.files() if name.endswith(".json")]
+        assert orders not in list_groups(destination)
+
+    def test_it_is_left_out_or_told_as_asked(self, source, orders, migration):
+        other = f"{orders}-quiet"
+        commit(source, other, {(orders, 0): 3})
+        with committing(source, orders, orders):
+            skipped = migration.snapshot(orders, other, idle_wait=1, on_active_group="skip_group")
+            warned = migration.snapshot(orders, other, idle_wait=1)
+            unseen = migration.snapshot(orders, other)
+        assert skipped["left_out_groups"] == skipped["active_groups"] == [orders]
+        assert [group["name"] for group in skipped["groups"]] == [other]
+        assert warned["active_groups"] == [orders]
+        assert any(f"Groups without members go on committing: {orders} (" in line for line in warned["warnings"])
+        assert unseen["active_groups"] == []
+
+    def test_the_watch_is_waited_once_for_all_groups_and_other_topics_are_no_matter(self, source, orders, migration):
+        elsewhere = f"{orders}-elsewhere"
+        create_topic(source, elsewhere)
+        names = [f"{orders}-{number}" for number in range(4)]
+        for name in names:
+            commit(source, name, {(orders, 0): 3})
+        with committing(source, orders, elsewhere):
+            begin = time.monotonic()
+            taken = migration.snapshot(orders, *names, idle_wait=2, topics=[orders], on_active_group="fail")
+            assert 2 <= time.monotonic() - begin < 4
+        assert taken["active_groups"] == []
+
+
+class TestAroundTheCommit:
+    """The source is looked at right before the first write, and after the last one."""
+
+    def test_a_consumer_that_has_gone_on_since_the_snapshot_ends_the_run_before_anything_is_written(
+        self, source, orders, migration
+    ):
+        before = migration.state(orders)
+        with member(source, orders, [orders]):
+            message = migration.commit(via=refuses, source=migration.source)
+        assert (
+            f"group {orders}: the group is still in use at the source: {orders} has members (its state is Stable)"
+            in message
+        )
+        # The member has committed everything, and is gone.
+        for check in (True, False):
+            message = migration.commit(via=refuses, source=migration.source, check=check)
+            assert f"has moved since the snapshot: {orders}-0 from 5 to 10; up to 5 records" in message
+            assert "would be repeated at the destination" in message and "Nothing was written" in message
+        assert migration.state(orders) == before
+
+    def test_without_the_source_nothing_of_it_is_known(self, source, orders, migration):
+        commit(source, orders, {(orders, 0): 9, (orders, 1): 10})
+        assert migration.commit()["written"] == 2
+
+    def test_it_is_left_out_or_told_as_asked(self, source, destination, orders, migration):
+        quiet = f"{orders}-quiet"
+        commit(source, quiet, {(orders, 0): 3})
+        migration.plan(orders, quiet)
+        commit(source, orders, {(orders, 0): 9, (orders, 1): 10})
+        skipped = migration.commit(source=migration.source, on_active_source="skip_group")
+        assert skipped["written"] == 1 and committed(destination, orders) == {}
+        assert f"{orders}-0 from 5 to 9" in skipped["left_out"][0]
+        warned = migration.commit(source=migration.source, on_active_source="warn")
+        assert committed(destination, orders) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
+        assert f"{orders}-0 from 5 to 9" in warned["notes"][0] and warned["notes"][0] in warned["warnings"]
+        # Where nothing is to be written, nobody is asked.
+        assert migration.commit(source=migration.source)["changed"] is False
+
+    def test_a_consumer_that_starts_during_the_commit_fails_the_run_and_undoes_nothing(
+        self, source, destination, orders, migration, monkeypatch
+    ):
+        write = use_case._write
+
+        def write_while_a_consumer_goes_on(*arguments):
+            write(*arguments)
+            commit(source, orders, {(orders, 0): 8, (orders, 1): 4})
+
+        monkeypatch.setattr(use_case, "_write", write_while_a_consumer_goes_on)
+        message = migration.commit(via=refuses, source=migration.source)
+        assert f"group {orders}: the group was in use at the source while its offsets were committed" in message
+        assert f"{orders}-0 from 5 to 8, {orders}-1 from 10 to 4" in message
+        assert "up to 3 records that it has consumed since would be repeated" in message
+        assert "up to 6 records that it has moved back over would be missed" in message
+        assert "nothing is undone by itself" in message and "migrate again" in message and "roll back" in message
+        assert committed(destination, orders) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
+        # Both ways on are there: the receipt is whole, and a new plan takes the group further.
+        migration.plan(orders)
+        assert migration.commit(source=migration.source, on_rewind="rewind")["written"] == 2
+        assert committed(destination, orders) == {(orders, 0): (8, ""), (orders, 1): (4, "")}
+        migration.roll_back()
+        assert orders not in list_groups(destination)
+
+    def test_another_source_than_the_plans_is_refused(self, migration, orders):
+        message = migration.commit(via=refuses, source=migration.destination)
+        assert "the plan was made for source cluster" in message and "set source" in message.lower()
+
+
+class TestOneCluster:
+    """Cluster ids tell whether two names are one cluster."""
+
+    def test_two_names_of_one_cluster_are_refused(self, orders, controller):
+        output = failed(controller.migrate_groups(source="twin", destination="onprem", groups=[orders]))
+        assert "are one cluster, with the id " in output
+        assert f"nothing would change for group {orders} on topic {orders}" in output
+        assert controller.files() == {}
+
+    @pytest.mark.parametrize("strategy", ["records", "identical"])
+    def test_no_plan_is_made_unless_something_changes(self, source, orders, tmp_path, strategy):
+        migration = Migration(tmp_path / "twin", source, source)
+        migration.snapshot(orders)
+        assert "are one cluster" in migration.translate(via=refuses, strategy=strategy)
+        assert not migration.plan_file.exists()
+        clusters, renamed = {"source": migration.source, "destination": migration.source}, f"new-{orders}"
+        group_map = [{"name": orders, "to": renamed}]
+        found = succeeds("kafka_migration_info", **clusters, groups=[orders], group_map=group_map)
+        assert found["problems"] == []
+        migration.translate(strategy=strategy, group_map=group_map)
+        migration.commit(source=migration.source)
+        assert committed(source, renamed) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
+
+
+class TestReviewedPlans:
+    """What is applied is the plan that was reviewed, whole, and while the source stands still."""
+
+    def test_the_role_applies_a_reviewed_plan(self, source, destination, orders, controller):
+        file = controller.directory / "kafka-migrations/onprem-to-cloud/plan.json"
+        output = done(controller.migrate_groups(phase="plan", groups=[orders])).output
+        reviewed = hashlib.sha256(file.read_bytes()).hexdigest()
+        assert f"The digest of plan.json is {reviewed}." in output
+
+        with committing(source, orders, orders):
+            output = failed(controller.migrate_groups(phase="apply", groups=[orders]))
+        assert f"group {orders}: {orders}-0 from 5 to " in output
+        commit(source, orders, {(orders, 0): 5, (orders, 1): 10})
+
+        plan = json.loads(file.read_text())
+        del plan["entries"][1]
+        file.write_text(json.dumps(plan))
+        output = failed(controller.migrate_groups("--check", phase="apply", groups=[orders], plan_digest=reviewed))
+        assert "plan.json is not the one that was reviewed" in output
+        output = failed(controller.migrate_groups(phase="apply", groups=[orders]))
+        assert f"no entry for 1 commit of the snapshot that it was made from: {orders} {orders}-1" in output
+        assert orders not in list_groups(destination)
+
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        options = {"plan_digest": digest, "on_missing_entry": "skip"}
+        output = done(controller.migrate_groups(phase="apply", groups=[orders], **options)).output
+        assert f"{orders} {orders}-1: no entry in the plan: left out (on_missing_entry: skip)" in output
+        assert committed(destination, orders) == {(orders, 0): (5, "")}
+
+    def test_a_digest_is_that_of_the_files_bytes(self, destination, orders, migration):
+        digest = migration.translate()["digest"]
+        assert digest == hashlib.sha256(migration.plan_file.read_bytes()).hexdigest()
+        reviewed = migration.plan_file.read_bytes()
+        migration.plan_file.write_bytes(reviewed.replace(b"\n", b"\r\n"))  # which changes no entry
+        for wrong in (digest, "", digest[:12]):
+            message = migration.commit(via=refuses, plan_digest=wrong)
+            assert "plan.json is not the one that was reviewed" in message and repr(wrong) in message
+        assert committed(destination, orders) == {}
+        migration.plan_file.write_bytes(reviewed)
+        assert migration.commit(plan_digest=digest.upper())["written"] == 2
+
+
+class TestPreflight:
+    """What would block is known before the plan."""
+
+    def test_topics_that_are_missing_or_have_other_partitions_are_notes(self, source, destination, orders):
+        ghost, wide = f"{orders}-ghost", f"{orders}-wide"
+        create_topic(source, ghost)
+        create_topic(source, wide, partitions=2)
+        create_topic(destination, wide, partitions=3)
+        commit(source, orders, {(ghost, 0): 0, (wide, 0): 0, (wide, 1): 0})
+        clusters = {"source": source.connection, "destination": destination.connection}
+        found = succeeds("kafka_migration_info", **clusters, groups=[orders])
+        assert found["problems"] == []
+        assert [note.partition(":")[0] for note in found["notes"]] == [
+            f"topic {ghost} does not exist at the destination",
+            f"{wide} has 2 partitions at the source, and {wide} 3 at the destination",
+        ]
+        # One that may have other partitions still has to be there.
+        found = succeeds("kafka_migration_info", **clusters, groups=[orders], repartitioned=[f"{orders}-.*"])
+        assert len(found["notes"]) == 1
+
+    def test_a_share_group_among_named_ones_is_left_out_where_blocked_ones_are(
+        self, source, destination, orders, controller, tmp_path
+    ):
+        share, migration = f"{orders}-share", Migration(tmp_path / "migration", source, destination)
+        clusters = {"source": source.connection, "destination": destination.connection, "groups": [orders, share]}
+        with share_member(source, share, orders):
+            assert f"group {share}: this is a share group" in migration.snapshot(orders, share, via=refuses)
+            assert (
+                f"group {share}: this is a share group" in succeeds("kafka_migration_info", **clusters)["problems"][0]
+            )
+            # Alone it leaves nothing to migrate, and that is never a success.
+            assert "this is a share group" in migration.snapshot(share, via=refuses, on_blocked="skip_group")
+            output = done(controller.migrate_groups(groups=[orders, share], on_blocked="skip_partition")).output
+        assert f"Left out, because share and Connect groups hold no committed offsets: {share}." in output
+        assert committed(destination, orders) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
+        assert share not in list_groups(destination)

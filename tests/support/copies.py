@@ -1,0 +1,100 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Copies of a backlog that something happens to, and what must be true when they have ended."""
+
+from __future__ import annotations
+
+import bisect
+import subprocess
+import time
+import typing as t
+from pathlib import Path
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, from_json
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import read as read_progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from demo.clients import Headers, Message, commit, committed, read
+from tests.support.modules import Migration, outcome, spawn, succeeds
+
+SECONDS = 60.0
+
+
+def messages(partition: int, records: int) -> t.Iterator[Message]:
+    """Old records; every kind of nothing for keys, values and headers."""
+    old = int(time.time() * 1000) - 30 * 86_400_000
+    headers: tuple[Headers, ...] = ((), (("a", b"1"), ("a", b"2"), ("n", None), ("e", b"")))
+    for at in range(records):
+        key = None if at % 5 == 0 else b"" if at % 11 == 0 else b"k%d" % at
+        value = None if at % 7 == 0 else b"v%d" % at
+        yield Message(value, key, headers[at % 2], old + at, partition)
+
+
+class Copy(Migration):
+    """The copy of a topic that groups are in the middle of, to another name. commits: of each group, by partition."""
+
+    spawn = staticmethod(spawn)
+
+    def __init__(
+        self,
+        directory: Path,
+        source: t.Any,
+        destination: t.Any,
+        topic: str,
+        name: str,
+        commits: t.Sequence[t.Sequence[int]],
+    ) -> None:
+        super().__init__(directory, source, destination)
+        self.clusters = (source, destination)
+        self.topic, self.to, self.commits = topic, name, commits
+        self.groups = [f"{name}-{number}" for number in range(len(commits))]
+        for group, offsets in zip(self.groups, commits, strict=True):
+            commit(source, group, {(topic, partition): offset for partition, offset in enumerate(offsets)})
+        self.snapshot(*self.groups)
+        starts = dict(enumerate(map(min, zip(*commits, strict=True))))
+        self.wanted = {partition: read(source, topic, [partition], start=starts) for partition in starts}
+        self.bytes = sum(len(each.key or b"") + len(each.value or b"") for its in self.wanted.values() for each in its)
+        self.all = sum(map(len, self.wanted.values()))
+
+    def backlog(self, via: t.Callable[..., t.Any] = succeeds, seconds: float | None = None, **options: t.Any) -> t.Any:
+        """seconds: about as long as copying everything takes."""
+        limit = {"max_bytes_per_second": int(self.bytes / seconds)} if seconds else {}
+        return super().backlog(via, **{"topic_map": [{"name": self.topic, "to": self.to}], **limit, **options})
+
+    def begun(self, seconds: float | None = None, **options: t.Any) -> subprocess.Popen[str]:
+        """The copy in a process of its own."""
+        process: subprocess.Popen[str] = self.backlog(self.spawn, seconds, **options)
+        return process
+
+    def known(self) -> Backlog:
+        """What the copy file says."""
+        return from_json(self.copy_file.read_text(), "")
+
+    def copied(self) -> int:
+        """How many records the progress groups tell of."""
+        known = self.known()
+        commits = committed(self.servers, all_groups(known)[0])
+        its = (commits.get((each.destination.topic, each.destination.partition)) for each in known.ranges)
+        return sum(read_progress(0, [CommittedOffset(*each)]).records for each in its if each)
+
+    def comes_to(self, records: int, process: subprocess.Popen[str]) -> None:
+        """Wait until so many are copied."""
+        end = time.monotonic() + SECONDS
+        while not self.copy_file.exists() or self.copied() < records:
+            assert process.poll() is None, outcome(process)
+            assert time.monotonic() < end, f"{records} are not copied within {SECONDS} s"
+            time.sleep(0.1)
+
+    def check(self, entries: t.Iterable[dict[str, t.Any]]) -> None:
+        """All records are there once, in order, and each group stands at the first one that it has not consumed."""
+        places = {(each["group"], each["partition"]): each["offset"] for each in entries}
+        for partition, wanted in self.wanted.items():
+            copies = read(self.servers, self.to, [partition])
+            assert [copy[2:] for copy in copies] == [record[2:] for record in wanted]
+            offsets = [record.offset for record in wanted]
+            for group, committed_ones in zip(self.groups, self.commits, strict=True):
+                rank = bisect.bisect_left(offsets, committed_ones[partition])
+                assert places[group, partition] == copies[rank].offset
+        assert self.backlog()["changed"] is False

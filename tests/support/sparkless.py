@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka_backlog_copy with threads instead of Spark's tasks: what it does on the brokers is the same, and it begins at once.
+
+As a program: ``python -m tests.support.sparkless MODULE < options.json``, as tests.support.modules.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copying
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked, MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.copying import copy_jobs
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.rebuilding import rebuilt
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copying import dealt
+from tests.support.modules import run
+
+TASKS = 2
+
+
+def _copy(_spark: None, source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
+    errors: list[MigrationError] = []
+
+    def task(share: t.Sequence[Job]) -> tuple[int, int]:
+        try:
+            return copy_jobs(source, destination, share)
+        except MigrationError as exc:
+            errors.append(exc)
+            return 0, 0
+
+    with ThreadPoolExecutor(TASKS) as pool:
+        copied = list(pool.map(task, dealt(jobs, TASKS)))
+    if errors:
+        raise next((each for each in errors if isinstance(each, Locked)), errors[0])
+    return sum(records for records, _size in copied), sum(size for _records, size in copied)
+
+
+def _rebuild(
+    _spark: None, source: Connection, destination: Connection, lost: t.Sequence[tuple[BacklogRange, int]]
+) -> dict[TopicPartition, tuple[int, Progress]]:
+    found = rebuilt(source, destination, lost)
+    return {each.destination: (end, progress) for (each, end), progress in zip(lost, found, strict=True)}
+
+
+@contextlib.contextmanager
+def sparkless() -> t.Iterator[None]:
+    """Modules that are run in this block need no Spark to copy."""
+    with mock.patch.multiple(
+        copying,
+        open_session=lambda _options: contextlib.nullcontext(),
+        parallel_tasks=lambda _spark: TASKS,
+        copy=_copy,
+        rebuild=_rebuild,
+    ):
+        yield
+
+
+if __name__ == "__main__":
+    print("ready", flush=True)
+    with sparkless():
+        print(json.dumps(run(sys.argv[1], **json.load(sys.stdin))))

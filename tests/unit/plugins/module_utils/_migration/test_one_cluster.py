@@ -1,0 +1,40 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Two names of one cluster pass only where nothing is migrated onto itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+TWIN = connection_from({"bootstrap_servers": ["twin:9092"]}, "source cluster")
+ONPREM = connection_from({"bootstrap_servers": ["onprem:9092"]}, "destination cluster")
+SOURCE = ("billing", "orders")
+
+
+def draft(group: str, topic: str) -> Draft:
+    return Draft(group, TopicPartition(topic, 0), SOURCE[0], TopicPartition(SOURCE[1], 0), CommittedOffset(1))
+
+
+@pytest.mark.parametrize("renamed", [("billing-v2", "orders"), ("billing", "eu.orders")])
+def test_another_group_or_another_topic_is_enough(renamed):
+    check_nothing_stays([draft(*renamed)], "one-id", "one-id", TWIN, ONPREM)
+
+
+def test_one_that_stays_as_it_is_is_named():
+    with pytest.raises(Refused) as refused:
+        check_nothing_stays([draft("billing-v2", "orders"), draft(*SOURCE)], "one-id", "one-id", TWIN, ONPREM)
+    for word in ("twin:9092", "onprem:9092", "one-id", "group billing on topic orders", "group_map"):
+        assert word in str(refused.value)
+
+
+def test_two_clusters_may_have_equal_names():
+    check_nothing_stays([draft(*SOURCE)], "one-id", "other-id", TWIN, ONPREM)
