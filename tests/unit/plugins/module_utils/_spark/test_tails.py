@@ -109,7 +109,7 @@ def test_on_spark(spark) -> None:
     its = layout(2)
     sides = [log([(letter, 0) for letter in text]) for text in ("abcdefgh", "xabcdefg")]
     frames = [
-        packed(spark.createDataFrame(rows([each, each]), SCANNED), its, of_destination, 4)
+        packed(spark.createDataFrame(rows([each, each]), SCANNED), its, bool(of_destination), 4)
         for of_destination, each in enumerate(sides)
     ]
     found = worker.count_tails(dealt(frames[0].union(frames[1]), 4), its, [Asked(0, 4, 6), Asked(1, 4, 4)])
