@@ -138,7 +138,7 @@ class _Wide:
         ]
         if not asked:
             return {}
-        layout = layout_of(pairs, timestamps=False)
+        layout = layout_of(pairs, timestamps=self.policy.with_timestamp)
         with self._read(pairs, layout) as contents:
             found = tails.count_tails(contents, layout, asked, without_headers=self.source.leave_headers_out)
         by_key = dict(zip((key for its in keys for key in its), found, strict=True))

@@ -4,7 +4,8 @@
 # PRIVATE to this collection: no other code may import it.
 """Is what follows an offset just what a group has not consumed? Counted on Spark from the ends of both logs alone.
 
-That reads as much as the group lags, however long the logs are. Contents are counted without their times.
+That reads as much as the group lags, however long the logs are. A copy has the content of its record and, unless the broker has
+stamped it, the time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.packing i
 if t.TYPE_CHECKING:
     import pyarrow
 
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.packing import Flags
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.packing import Column, Flags
 
 _SCHEMA = "headers boolean, asked int, unconsumed bigint, missing bigint, oldest bigint, others bigint"
 
@@ -126,11 +127,12 @@ def tails(
         its, content = (column[edges[pair] : edges[pair + 1]] for column in (rows, contents))
         if not len(its):
             continue
-        content = np.unique(content, return_inverse=True)[1]
         of_source = its < records.sources
         places = records.places[its]
         unconsumed = of_source & (places >= layout.source.place(sources[pair], committed))
         following = ~of_source & (places >= layout.destination.place(destinations[pair], offset))
+        stamped = following & (records.stamped[its] if layout.timestamps else True)
+        content, in_doubt = _by_time(content, records.times[its], following, stamped)
         wanted, there = (np.bincount(content[which], minlength=content.max() + 1) for which in (unconsumed, following))
         absent = (there == 0) & (wanted > 0)
         times = records.times[its[unconsumed & absent[content]]]
@@ -139,5 +141,21 @@ def tails(
             int(wanted.sum()),
             int(wanted[absent].sum()),
             int(times.min()) if len(times) else None,
-            int(np.abs(there - wanted)[~absent].sum()),
+            int(np.abs(there - wanted)[~absent].sum()) + in_doubt,
         )
+
+
+def _by_time(content: Column, times: Column, following: Flags, stamped: Flags) -> tuple[Column, int]:
+    """Contents told apart by time as well, where the broker has stamped none of the copies that follow; of how many copies
+
+    it has stamped some of the same content, and not these.
+    """
+    import numpy as np
+
+    content = np.unique(content, return_inverse=True)[1]
+    some, others = (
+        np.bincount(content[which], minlength=content.max() + 1) for which in (stamped, following & ~stamped)
+    )
+    order, time = np.unique(np.where(some[content] > 0, 0, times), return_inverse=True)
+    both: Column = np.unique(content * len(order) + time, return_inverse=True)[1]
+    return both, int(others[some > 0].sum())

@@ -31,9 +31,9 @@ from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spar
 )
 
 
-def layout(pairs: int) -> Layout:
+def layout(pairs: int, timestamps: bool = True) -> Layout:
     extents = (Extent(TopicPartition("t", 0), 0, 0),)
-    return layout_of([Pair(extents, extents)] * pairs, timestamps=False)
+    return layout_of([Pair(extents, extents)] * pairs, timestamps=timestamps)
 
 
 def tail(source: str, copies: str, committed: int, offset: int) -> Tail:
@@ -42,8 +42,8 @@ def tail(source: str, copies: str, committed: int, offset: int) -> Tail:
     return tails([logs], [Asked(0, committed, offset)])[0]
 
 
-def tails(pairs: list, asked: list[Asked]) -> list[Tail]:
-    its = layout(len(pairs))
+def tails(pairs: list, asked: list[Asked], timestamps: bool = True) -> list[Tail]:
+    its = layout(len(pairs), timestamps)
     tasks = chunks(its, [source for source, _copies in pairs], [copies for _source, copies in pairs], 4)
     made = [
         tuple(row.values())
@@ -73,30 +73,43 @@ def test_where_copies_of_a_content_are_missing_those_that_are_there_may_be_consu
     assert tail("hhhhz", "hhh", 4, 4) == Tail(True, 3, 1, 25, 1)
 
 
-logs = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 3)), max_size=12).map(log)
+def test_times_count_unless_the_broker_has_stamped_them() -> None:
+    source, offset = log([("a", 1), ("b", 2)]), Asked(0, 2, 0)
+    for time, timestamps, others in ((2, True, 0), (9, True, 1), (9, False, 0), (None, True, 0)):
+        assert tails([(source, log([("b", time)]))], [offset], timestamps)[0].others == others
+    assert tails([(log([("b", 1), ("b", 2)]), log([("b", 1), ("b", None)]))], [Asked(0, 0, 0)])[0].others > 0
+
+
+times = st.sampled_from([0, 0, 1])
+logs = st.lists(st.tuples(st.sampled_from("abcdefgh"), times), max_size=12).map(log)
+copied = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([0, 0, 1, None])), max_size=12).map(log)
 asked_of = st.lists(st.tuples(st.integers(0, 26), st.integers(0, 26)), min_size=1, max_size=4)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(logs, logs, asked_of), min_size=1, max_size=3))
-def test_they_are_what_counting_by_hand_says(pairs: list) -> None:
+@given(st.lists(st.tuples(logs, copied, asked_of), min_size=1, max_size=3), st.booleans())
+def test_nothing_is_certain_that_is_not_so_by_hand(pairs: list, timestamps: bool) -> None:
+    """Without others, each content follows as often as it is unconsumed, or not at all; and nothing else does."""
     asked = [Asked(number, *each) for number, (_source, _copies, its) in enumerate(pairs) for each in its]
-    for (pair, committed, offset), found in zip(asked, tails([its[:2] for its in pairs], asked), strict=True):
+    found = tails([its[:2] for its in pairs], asked, timestamps)
+    for (pair, committed, offset), its_tail in zip(asked, found, strict=True):
         source, copies, _its = pairs[pair]
         unconsumed = [its for its in source if its.offset >= committed]
         wanted = collections.Counter(its.digest for its in unconsumed)
         there = collections.Counter(its.digest for its in copies if its.offset >= offset)
         absent = [its for its in unconsumed if not there[its.digest]]
         others = sum(abs(number - wanted[its]) for its, number in there.items())
-        oldest = min((its.timestamp for its in absent), default=None)
-        assert found == Tail(True, len(unconsumed), len(absent), oldest, others)
+        assert its_tail.unconsumed == len(unconsumed)
+        assert its_tail.others >= (others > 0)
+        if not timestamps or all(its.log_append_time for its in copies):
+            assert its_tail[2:] == (len(absent), min((its.timestamp for its in absent), default=None), others)
 
 
 def test_on_spark(spark) -> None:
     its = layout(2)
     sides = [log([(letter, 0) for letter in text]) for text in ("abcdefgh", "xabcdefg")]
     frames = [
-        packed(spark.createDataFrame(rows([each, each]), SCANNED), its, of_destination, 4)
+        packed(spark.createDataFrame(rows([each, each]), SCANNED), its, bool(of_destination), 4)
         for of_destination, each in enumerate(sides)
     ]
     found = worker.count_tails(dealt(frames[0].union(frames[1]), 4), its, [Asked(0, 4, 6), Asked(1, 4, 4)])
