@@ -286,6 +286,8 @@ class Logs:
 
     source: the records that the source still has, aborted ones left out and those of open transactions included. copies:
     the visible records of the destination. name tells contents apart; timestamps: whether times are compared at all.
+    otherwise: another name, by which copies are known whose first one the source does not have (tools add headers). They
+    count as copies with another time, unless they have the source's.
     start and end are the destination's. Building takes time linear in the records, but for sorting.
     """
 
@@ -296,24 +298,14 @@ class Logs:
         name: t.Callable[[Record], Name],
         *,
         timestamps: bool,
+        otherwise: t.Callable[[Record], Name] | None = None,
         start: int,
         end: int,
     ) -> None:
-        self.start, self.end, self._name = start, end, name
-        originals: dict[Name, list[tuple[int, int]]] = collections.defaultdict(list)
-        offsets: list[int] = []
-        for record in source:
-            originals[name(record)].append((record.offset, record.timestamp))
-            offsets.append(record.offset)
-        found: dict[Name, list[tuple[int, Time]]] = {its: [] for its in originals}
-        for record in copies:
-            its = found.get(name(record))
-            if its is not None:
-                kept = timestamps and not record.log_append_time
-                its.append((record.offset, record.timestamp if kept else None))
-        self._sources = offsets
-        self._names = {offset: its for its, places in originals.items() for offset, _time in places}
-        self._contents = {its: Content(originals[its], copies_of) for its, copies_of in found.items()}
+        self.start, self.end = start, end
+        source = list(source)
+        self._sources, self._name, self._otherwise = [record.offset for record in source], name, otherwise
+        self._contents, self._names = _contents(source, copies, name, otherwise, timestamps)
         self._count(self._contents.values())
 
     def _count(self, contents: t.Iterable[Content]) -> None:
@@ -341,14 +333,6 @@ class Logs:
         self._lowest = list(itertools.accumulate((copy for _offset, copy in reversed(pairs)), min))[::-1]
         self._pair_copies = sorted(copy for _offset, copy in pairs)
         self._copy_of = dict(pairs)
-
-    @property
-    def times_are_kept(self) -> bool:
-        """Has every copy the timestamp of a source record with its content?"""
-        return all(
-            {time for _offset, time in content.copies} <= {time for _offset, time in content.source}
-            for content in self._contents.values()
-        )
 
     def _tallies(self, committed: int) -> list[Count]:
         """Those of the contents that occur more than once on a side."""
@@ -414,9 +398,73 @@ class Logs:
 
     def origin(self, copy: Record, committed: int, *, consumed: bool) -> int:
         """The source offset that a copy comes from: the last consumed one that it may be, or the first unconsumed one."""
-        places = self._contents[self._name(copy)].source
-        at = bisect.bisect_left(places, committed, key=_offset)
-        return places[at - 1 if consumed else at][0]
+        content = self._contents.get(self._name(copy))
+        if content is None and self._otherwise is not None:
+            content = self._contents[self._otherwise(copy)]
+        offsets = [offset for offset, _time in content.source] if content is not None else []
+        at = bisect.bisect_left(offsets, committed)
+        return offsets[at - 1 if consumed else at]
+
+
+_ANOTHER = -2  # no record's time
+
+
+def _contents(
+    source: t.Sequence[Record],
+    copies: t.Iterable[Record],
+    name: t.Callable[[Record], Name],
+    otherwise: t.Callable[[Record], Name] | None,
+    timestamps: bool,
+) -> tuple[dict[Name, Content], dict[int, Name]]:
+    """All contents by their names, and the names of the records at the source's offsets.
+
+    Contents that are alike by their other name become one, by that name, where the destination has copies that only it knows.
+    """
+    by_name: dict[Name, list[Record]] = collections.defaultdict(list)
+    alike: dict[Name, set[Name]] = collections.defaultdict(set)
+    for record in source:
+        by_name[name(record)].append(record)
+        if otherwise is not None:
+            alike[otherwise(record)].add(name(record))
+    found: dict[Name, list[Record]] = {its: [] for its in by_name}
+    changed: dict[Name, list[Record]] = collections.defaultdict(list)
+    for copy in copies:
+        if name(copy) in found:
+            found[name(copy)].append(copy)
+        elif otherwise is not None and otherwise(copy) in alike:
+            changed[otherwise(copy)].append(copy)
+
+    def time(copy: Record) -> Time:
+        return copy.timestamp if timestamps and not copy.log_append_time else None
+
+    contents: dict[Name, Content] = {}
+    names = {record.offset: its for its, records in by_name.items() for record in records}
+    for common, others in changed.items():
+        members = sorted(alike[common], key=repr)
+        originals = sorted(record for its in members for record in by_name.pop(its))
+        unchanged = [(copy, its) for its in members for copy in found.pop(its)]
+        names.update((record.offset, common) for record in originals)
+        if not unchanged:
+            contents[common] = Content(_timed(originals), [(copy.offset, time(copy)) for copy in others])
+            continue
+        # Some copies have kept all: these are told apart by everything, and the others stand for what is not there so.
+        own: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
+        both = [
+            (copy.offset, own[its, time(copy)] if timestamps and time(copy) is not None else own[its, None])
+            for copy, its in unchanged
+        ]
+        both += [(copy.offset, _ANOTHER) for copy in others]
+        contents[common] = Content(
+            [(record.offset, own[name(record), record.timestamp if timestamps else None]) for record in originals],
+            sorted(both),
+        )
+    for its, records in by_name.items():
+        contents[its] = Content(_timed(records), [(copy.offset, time(copy)) for copy in found[its]])
+    return contents, names
+
+
+def _timed(records: t.Iterable[Record]) -> list[tuple[int, int]]:
+    return [(record.offset, record.timestamp) for record in records]
 
 
 _offset = operator.itemgetter(0)

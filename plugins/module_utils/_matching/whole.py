@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows
@@ -80,13 +81,15 @@ def count(reader: Reader, question: Question) -> Counted:
 def _logs(
     originals: t.Sequence[Record], copies: t.Sequence[Record], start: int, end: int, timestamps: bool
 ) -> tuple[Logs, Matching]:
-    """Ready to be counted; without headers where more is found so, because the replication tool has added some."""
-    digests, bares = {record.digest for record in originals}, {record.bare for record in originals}
-    unknown = [record for record in copies if record.digest not in digests]
-    headers = not any(record.bare in bares for record in unknown)
-    name = _digest if headers else _bare
-    logs = Logs(originals, copies, name, timestamps=timestamps, start=start, end=end)
-    return logs, Matching(timestamps and logs.times_are_kept, headers)
+    """Ready to be counted. Headers and times are believed record by record: a replication tool may have changed some."""
+    logs = Logs(originals, copies, _digest, timestamps=timestamps, otherwise=_bare, start=start, end=end)
+    digests, times = {record.digest for record in originals}, collections.defaultdict(set)
+    for record in originals:
+        times[record.bare].add(record.timestamp)
+    known = [copy for copy in copies if copy.bare in times]
+    headers = all(copy.digest in digests for copy in known)
+    kept = all(copy.timestamp in times[copy.bare] and not copy.log_append_time for copy in known)
+    return logs, Matching(timestamps and kept, headers)
 
 
 def _digest(record: Record) -> bytes:

@@ -101,7 +101,6 @@ ranges = st.builds(
     offsets,
     partitions,
     offsets,
-    st.none() | st.integers(0, 99),
     st.lists(offsets, max_size=2).map(tuple),
     done,
 )

@@ -183,6 +183,9 @@ class Oracle:
         facts = self.scenario.source_facts
         if not self.within:
             return False
+        aborted = {w.offset for w in self.scenario.written if w.kind == "aborted"}
+        if any(arrived.origin in aborted for arrived in self.scenario.arrived):
+            return False  # what is counted leaves aborted records out, and their copies are nobody's
         if not self.visible:
             return not self.scenario.arrived and self.scenario.committed == facts.end == facts.high_watermark
         return self._mirrored or self.all_unlike and self._sides_stand_apart

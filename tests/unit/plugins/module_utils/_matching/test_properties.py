@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import WholeLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, LogFacts, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
@@ -150,5 +151,5 @@ def test_the_judge_sees_through_a_careless_rule() -> None:
         unconsumed = [r.digest for r in case.source().records if r.offset >= case.committed]
         match = next((r.offset for r in case.destination().records if [r.digest] == unconsumed[:1]), None)
         if match is not None and Oracle(case).within:
-            kinds.update(found[0] for found in violations(case, Decision(Verdict.EXACT, match, repeats=0)))
+            kinds.update(found[0] for found in violations(case, Decision.exact(WholeLogs(0, 0, arrived=True), match)))
     assert {"1", "2"} <= kinds

@@ -63,7 +63,7 @@ def problem(kind: Kind, group: str = "billing", partition: TopicPartition = HERE
 def test_the_gravest_come_first_and_are_counted_by_kind():
     all_kinds = [problem(kind) for kind in Kind]
     assert by_gravity(reversed(all_kinds)) == all_kinds
-    assert [kind.value for kind in Kind][:4] == ["skipped", "beyond_end", "repeated", "absent"]
+    assert [kind.value for kind in Kind][:5] == ["skipped", "copy_differs", "beyond_end", "repeated", "absent"]
     absent = [problem(Kind.ABSENT, f"group-{number}") for number in range(4)]
     its = by_gravity([*absent, problem(Kind.SKIPPED, "zebra")])
     assert its[0].line == "zebra repeated-0: it is wrong"
