@@ -61,6 +61,8 @@ def choose_matching(source: DataFrame, destination: DataFrame, timestamps: bool,
     if here is None or there is None:
         raise ValueError("an aggregate without groups has one row")
     timed = timestamps and not (here["untimed"] or there["untimed"] or there["stamped"])
+    # Times that the tool has changed, be it some of them, would make copies unknown records.
+    timed = timed and steps.other_times(source, destination).isEmpty()
     if headers and (here["with_headers"] or there["with_headers"]):
         return Matching(timed, steps.other_headers(source, destination, timed).isEmpty())
     return Matching(timed, True)

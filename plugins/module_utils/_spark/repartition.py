@@ -48,14 +48,25 @@ def traits(records: DataFrame) -> DataFrame:
 
 def other_headers(source: DataFrame, destination: DataFrame, timestamp: bool) -> DataFrame:
     """A row for every record without headers that is at the source, and at the destination with headers of its own."""
+    return _changed(source, destination, [functions.col("bare"), time_of(timestamp).alias("time")], "fingerprint")
+
+
+def other_times(source: DataFrame, destination: DataFrame) -> DataFrame:
+    """A row for every key and value that is at the source, and at the destination with a timestamp of its own."""
+    return _changed(source, destination, [functions.col("bare")], "timestamp")
+
+
+def _changed(source: DataFrame, destination: DataFrame, kept: list[Column], part: str) -> DataFrame:
+    """What both clusters have with the same kept parts, and the destination with another part than the source."""
     f = functions
 
-    def each(records: DataFrame, here: bool) -> DataFrame:
-        return records.select("bare", time_of(timestamp).alias("time"), "fingerprint", f.lit(here).alias("here"))
+    def each(records: DataFrame, at_source: bool) -> DataFrame:
+        return records.select(*kept, part, f.lit(at_source).alias("here"))
 
-    whole = each(source, True).union(each(destination, False)).groupBy("bare", "time", "fingerprint")
-    seen = whole.agg(f.bool_or("here").alias("here"))
-    return seen.groupBy("bare", "time").agg((f.bool_or("here") & ~f.bool_and("here")).alias("other")).where("other")
+    whole = each(source, True).union(each(destination, False))
+    names = [name for name in whole.columns if name not in (part, "here")]
+    seen = whole.groupBy(*names, part).agg(f.bool_or("here").alias("here"))
+    return seen.groupBy(*names).agg((f.bool_or("here") & ~f.bool_and("here")).alias("other")).where("other")
 
 
 def told_apart(source: DataFrame, sides: DataFrame) -> DataFrame:

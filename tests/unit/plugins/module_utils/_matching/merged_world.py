@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import random as rnd
 import typing as t
 
@@ -53,10 +54,15 @@ class World:
     policy: Policy
     unlike: bool  # no two records that were written are equal
 
-    @property
+    @functools.cached_property
     def timestamps(self) -> bool:
         """Are timestamps compared?"""
-        return self.policy.with_timestamp and not any(facts.log_append_time for facts in self.destination)
+        if not self.policy.with_timestamp or any(facts.log_append_time for facts in self.destination):
+            return False
+        known = {(each.text, each.timestamp) for number in range(len(self.source)) for each in self.readable(number)}
+        texts = {text for text, _time in known}
+        copies = {(copy.text, copy.timestamp) for log in self.arrived for copy in log}
+        return all(copy in known for copy in copies if copy[0] in texts)
 
     def readable(self, partition: int) -> list[Written]:
         """What the source still shows, and what an open transaction holds behind that."""
