@@ -288,6 +288,8 @@ class Logs:
     the visible records of the destination. name tells contents apart; timestamps: whether times are compared at all.
     otherwise: another name, by which copies are known whose first one the source does not have (tools add headers). They
     count as copies with another time, unless they have the source's.
+    aborted: source records of aborted transactions, which some tools copy. The group never reads them at the source, so the
+    offset goes past copies of those before the committed one where that skips nothing.
     start and end are the destination's. Building takes time linear in the records, but for sorting.
     """
 
@@ -299,11 +301,13 @@ class Logs:
         *,
         timestamps: bool,
         otherwise: t.Callable[[Record], Name] | None = None,
+        aborted: t.Sequence[Record] = (),
         start: int,
         end: int,
     ) -> None:
         self.start, self.end = start, end
-        source = list(source)
+        source, copies = list(source), list(copies)
+        self._aborted = _copies_of_aborted(aborted, {name(record) for record in source}, copies, name, timestamps)
         self._sources, self._name, self._otherwise = [record.offset for record in source], name, otherwise
         self._contents, self._names = _contents(source, copies, name, otherwise, timestamps)
         self._count(self._contents.values())
@@ -351,6 +355,7 @@ class Logs:
         limit = min(firsts, default=self.end)
         # Of the pairs, every copy before the limit is consumed.
         lasts = [_last_before(self._pair_copies, limit), *(count.last_consumed(limit) for count in some)]
+        lasts += [copy for copy, original in self._aborted.items() if original < committed and copy < limit]
         last = max((each for each in lasts if each is not None), default=None)
         offset = self.start if last is None else last + 1
         twice = [count for count in some if count.repeated(offset)]
@@ -398,6 +403,8 @@ class Logs:
 
     def origin(self, copy: Record, committed: int, *, consumed: bool) -> int:
         """The source offset that a copy comes from: the last consumed one that it may be, or the first unconsumed one."""
+        if copy.offset in self._aborted:
+            return self._aborted[copy.offset]
         content = self._contents.get(self._name(copy))
         if content is None and self._otherwise is not None:
             content = self._contents[self._otherwise(copy)]
@@ -461,6 +468,26 @@ def _contents(
     for its, records in by_name.items():
         contents[its] = Content(_timed(records), [(copy.offset, time(copy)) for copy in found[its]])
     return contents, names
+
+
+def _copies_of_aborted(
+    aborted: t.Sequence[Record],
+    known: t.Collection[Name],
+    copies: t.Iterable[Record],
+    name: t.Callable[[Record], Name],
+    timestamps: bool,
+) -> dict[int, int]:
+    """The offsets of copies that can only be those of aborted records, with the lowest offset at the source of each."""
+
+    def key(record: Record) -> tuple[Name, Time]:
+        return name(record), record.timestamp if timestamps and not record.log_append_time else None
+
+    places: dict[tuple[Name, Time], int] = {}
+    for record in aborted:
+        if name(record) not in known:
+            places.setdefault((name(record), record.timestamp if timestamps else None), record.offset)
+            places.setdefault((name(record), None), record.offset)
+    return {copy.offset: places[key(copy)] for copy in copies if key(copy) in places} if places else {}
 
 
 def _timed(records: t.Iterable[Record]) -> list[tuple[int, int]]:
