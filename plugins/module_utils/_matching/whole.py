@@ -68,7 +68,8 @@ def count(reader: Reader, question: Question) -> Counted:
     source.want(source.start, source.end)
     copies = destination.records(destination.start, destination.end)
     originals, aborted = source.with_aborted(source.start, source.end)
-    key = id(question.source), len(originals), question.policy.with_timestamp
+    edges = source.start, source.end, destination.start, destination.end
+    key = id(question.source), edges, len(originals), question.policy.with_timestamp
     made = question.destination.made
     if key not in made:
         made[key] = _logs(originals, aborted, copies, destination, question.policy.with_timestamp)
