@@ -11,11 +11,12 @@ short_description: Find where consumer groups must stand on another cluster
 version_added: 0.1.0
 description:
   - The plan file holds, for everything in a snapshot, the destination's offset that neither skips nor repeats a record,
-    found by matching the records themselves; it does not matter which tool has copied them.
-  - The verdict of each entry says what was proved. V(exact) - no unconsumed record is lost, and no consumed one is
-    repeated. V(safe) - none is lost, at most so many are repeated, for this reason. V(blocked) - nothing could be
-    proved, and nothing will be written. V(uncommitted) - the group has no commit for this partition. V(requested) - an
-    option asked for this offset.
+    found by comparing the records themselves; it does not matter which tool has copied them. Where few records do not
+    prove an offset, both logs are counted, with Spark where they are long.
+  - The verdict of each entry says what was proved. V(exact) - no unconsumed record is skipped, and no consumed one is
+    repeated; C(evidence.certificate) in the plan names how that is known. V(safe) - none is skipped, at most so many are
+    repeated, for this reason. V(blocked) - nothing could be proved, and nothing will be written. V(uncommitted) - the
+    group has no commit for this partition. V(requested) - an option asked for this offset.
   - A verdict never makes this module fail; M(streamshift.kafka.kafka_offset_commit) applies the policies.
   - Topics in O(repartitioned) are read whole, with Spark.
   - Nothing is written to the clusters.
@@ -63,12 +64,13 @@ options:
   strategy:
     description:
       - V(records) matches the records.
-      - V(identical) keeps the offsets. Inside one cluster that is always right; between two, the records around every
-        commit are compared first, for a copier that keeps offsets.
+      - V(identical) keeps the offsets. Inside one cluster that is always right. Between two, the records around every
+        committed offset, at the start and at the end of the destination's log are compared first; it needs a replication
+        tool that keeps offsets.
       - V(mirror_maker) matches the records, too, with what MirrorMaker 2 has noted of their offsets. Where timestamps do
-        not lead to a record, as on topics with C(message.timestamp.type=LogAppendTime), logs are not read whole then.
-        What an earlier plan in O(plan) has proved of a group that has not moved is kept. Needs O(replication_policy), and
-        that MirrorMaker 2 has kept the order of records.
+        not lead to a record, as on topics with C(message.timestamp.type=LogAppendTime), this mostly saves counting both
+        logs. Exact entries of an earlier plan in O(plan) are kept for groups that have not moved, while records that are
+        read again confirm them. Needs O(replication_policy), and that MirrorMaker 2 has kept the order of records.
       - Without O(source), V(mirror_maker) takes MirrorMaker 2's checkpoints as they are. They are V(safe), with the
         reason C(checkpoint).
     type: str
@@ -77,8 +79,9 @@ options:
   match_on:
     description:
       - Which parts of a record make it the same record.
-      - By default everything, and where a copier has added headers, everything but the headers; the plan says which.
-      - For a copier that re-encodes values, leave out V(value).
+      - By default everything. A record whose timestamp or headers the replication tool or the broker has changed is
+        compared without them; the plan says what all records were compared by.
+      - For a replication tool that re-encodes values, leave out V(value).
     type: list
     elements: str
     choices: [key, value, headers, timestamp]
@@ -120,16 +123,18 @@ options:
     default: by_retention
   tail_check:
     description:
-      - How to rule out that consumed records stand behind the offset a second time, from a copier that was restarted.
-      - V(records) counts them where offsets do not prove it, with Spark where there are many, up to O(spark_limit).
-      - V(offsets) compares offsets only, V(none) nothing; what is not proved is then C(safe) with the reason
-        C(tail_not_counted).
+      - How to rule out that consumed records follow the offset, because the replication tool was restarted or has changed
+        the order.
+      - V(records) counts records where offsets do not prove it, up to O(search_limit), and with Spark up to O(spark_limit).
+      - V(offsets) only compares how many offsets follow on both clusters, V(none) does not look. What is not proved is
+        then V(safe) with the reason C(tail_not_counted), and consumed records may be repeated.
     type: str
     choices: [records, offsets, none]
     default: records
   search_limit:
     description:
-      - How many records of one partition may be read for one entry without Spark.
+      - How many records of one partition of one cluster may be read for one entry without Spark. Where few records do not
+        prove an offset, logs of up to so many offsets are counted whole, and longer ones with Spark.
     type: int
     default: 100000
   spark_limit:

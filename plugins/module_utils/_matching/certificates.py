@@ -94,8 +94,8 @@ class FromTheEnd:
 
     unconsumed content stands there as often as it is unconsumed, but for `missing` of them; nothing consumed stands there.
     So nothing is skipped, whatever stands before the offset, but for the missing ones. None of these is before the offset
-    either: a time look-up says so (`missing_are_not_before`). That look-up assumes that the tool keeps the timestamps of
-    these records; without missing ones nothing is assumed.
+    either: a time look-up says so (`missing_are_not_before`). That look-up, and those by which further records after the
+    offset are known to be destination-only, assume that the tool keeps timestamps; without either, nothing is assumed.
     """
 
     name: t.ClassVar = CertificateName.FROM_THE_END
@@ -154,7 +154,8 @@ class SameDifference:
     """Offsets differ by the same number where the destination begins, at the committed offset, and where it ends, and the
 
     records at its end stand nowhere else at the source. As many offsets lie in between on both clusters, so no copy is
-    missing, new or there twice. Assumes that the tool keeps the order of a partition, as MirrorMaker 2 does.
+    missing, new or there twice. Assumes that the tool keeps the order of a partition, as MirrorMaker 2 does, and that it did
+    not leave out exactly as many records between these places as it wrote twice.
     """
 
     name: t.ClassVar = CertificateName.SAME_DIFFERENCE
@@ -177,7 +178,10 @@ class SameLog:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OwnCopy:
-    """This collection has copied the range itself, in transactions that write each record once, and has noted each place."""
+    """This collection has copied the range itself, in transactions that write each record once, and has noted each place.
+
+    Assumes that no other tool copies the same records to these partitions.
+    """
 
     name: t.ClassVar = CertificateName.OWN_COPY
 

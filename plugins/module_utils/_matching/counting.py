@@ -19,178 +19,19 @@ there with their own.
 from __future__ import annotations
 
 import bisect
-import collections
-import dataclasses
 import itertools
-import operator
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.contents import contents_of, copies_of_aborted
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import (
+    Content,
+    Count,
+    Name,
+    Tally,
+    last_before,
+    separable,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-
-Name = t.Hashable
-Time = int | None
-
-
-class Tally(t.NamedTuple):
-    """Copies that are counted together, for one committed offset.
-
-    copies: their offsets, ascending. wanted, consumed: how many unconsumed and how many consumed source records they may stand for.
-    """
-
-    copies: t.Sequence[int]
-    wanted: int
-    consumed: int
-
-    @property
-    def first_wanted(self) -> int | None:
-        """The largest offset from which on as many copies follow as are wanted; None where none has to follow."""
-        need = min(self.wanted, len(self.copies))
-        return self.copies[-need] if need else None
-
-    def last_consumed(self, limit: int) -> int | None:
-        """The offset of the last copy before the limit that may stand for a consumed record."""
-        return _last_before(self.copies, limit) if self.consumed else None
-
-    @property
-    def surely_unconsumed(self) -> bool:
-        """Is one of the copies certainly an unconsumed record?"""
-        return self.wanted > 0 and len(self.copies) > self.consumed
-
-    def skipped(self, offset: int) -> int:
-        """How many unconsumed records a group that starts at this offset misses."""
-        return max(0, min(self.wanted, len(self.copies)) - _from_on(self.copies, offset))
-
-    def repeated(self, offset: int) -> int:
-        """How many consumed records a group that starts at this offset reads again, at most.
-
-        Where copies are missing, nobody knows of which side: as many more of those that follow may be consumed ones.
-        """
-        if not self.consumed:
-            return 0
-        missing = max(0, self.consumed + self.wanted - len(self.copies)) if self.wanted else 0
-        following = _from_on(self.copies, offset)
-        return min(following, max(0, following + missing - self.wanted))
-
-    def surely_repeated(self, offset: int) -> int:
-        """How many consumed records it reads again, whichever copies are missing."""
-        return max(0, _from_on(self.copies, offset) - self.wanted) if self.consumed else 0
-
-    @property
-    def absent(self) -> int:
-        """How many unconsumed records have no copy."""
-        return max(0, self.wanted - len(self.copies))
-
-    def comes_before(self, offset: int) -> bool:
-        """Is one of the copies before this offset?"""
-        return bool(self.copies) and self.copies[0] < offset
-
-
-class Mixed:
-    """The same for a content whose copies have different kinds of times: the source's own, stamped ones, others.
-
-    An own-time copy stands for a record of its time, and one with another time for those that are not there with their own. So
-    does a stamped one, but where the content is on one side of the committed offset only: there it stands for any of them.
-    """
-
-    def __init__(
-        self, consumed: t.Mapping[int, int], unconsumed: t.Mapping[int, int], copies: t.Sequence[tuple[int, Time]]
-    ) -> None:
-        self._consumed, self._unconsumed = consumed, unconsumed
-        self._own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
-        self._stamped: list[int] = []
-        self._other: list[int] = []
-        for offset, time in copies:
-            (self._stamped if time is None else self._own.get(time, self._other)).append(offset)
-        self._offsets = [offset for offset, _time in copies]
-        self.consumed, self.wanted = sum(consumed.values()), sum(unconsumed.values())
-        if self.consumed and self.wanted:
-            self._stamped, self._other = [], sorted([*self._stamped, *self._other])
-        self._consumed_missing = self._lacking(consumed, self._offsets[0])
-        self._wanted_missing = self._lacking(unconsumed, self._offsets[0])
-
-    def _lacking(self, wanted: t.Mapping[int, int], offset: int) -> int:
-        """How many of these have no copy with their own time from this offset on."""
-        return sum(max(0, number - _from_on(self._own[time], offset)) for time, number in wanted.items())
-
-    def _there(self, offset: int) -> int:
-        """For how many of the unconsumed records a copy follows."""
-        lacking = self._lacking(self._unconsumed, offset)
-        return self.wanted - lacking + min(lacking, _from_on(self._stamped, offset))
-
-    @property
-    def first_wanted(self) -> int | None:
-        """As Tally.first_wanted."""
-        everything = self._there(self._offsets[0])
-        if not everything and not self._others_needed:
-            return None
-        return next(offset for offset in reversed(self._offsets) if not self.skipped(offset))
-
-    @property
-    def _others_needed(self) -> int:
-        return min(self._wanted_missing, len(self._other))
-
-    def last_consumed(self, limit: int) -> int | None:
-        """As Tally.last_consumed."""
-        lists = [self._own[time] for time, number in self._consumed.items() if number]
-        if self.consumed:
-            lists.append(self._stamped)
-        if self._consumed_missing:
-            lists.append(self._other)
-        return max((last for its in lists if (last := _last_before(its, limit)) is not None), default=None)
-
-    @property
-    def surely_unconsumed(self) -> bool:
-        """As Tally.surely_unconsumed."""
-        return any(
-            number and len(self._own[time]) > self._consumed.get(time, 0) for time, number in self._unconsumed.items()
-        ) or (self._wanted_missing > 0 and len(self._stamped) + len(self._other) > self._consumed_missing)
-
-    def skipped(self, offset: int) -> int:
-        """As Tally.skipped."""
-        others = max(0, self._others_needed - _from_on(self._other, offset))
-        return self._there(self._offsets[0]) - self._there(offset) + others
-
-    def repeated(self, offset: int) -> int:
-        """As Tally.repeated."""
-        return self._repeated(offset, max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0)
-
-    def surely_repeated(self, offset: int) -> int:
-        """As Tally.surely_repeated."""
-        return self._repeated(offset, 0)
-
-    def _repeated(self, offset: int, missing: int) -> int:
-        if not self.consumed:
-            return 0
-        own = sum(
-            max(0, _from_on(self._own[time], offset) - self._unconsumed.get(time, 0))
-            for time, number in self._consumed.items()
-            if number
-        )
-        stamped = max(0, _from_on(self._stamped, offset) - self._lacking(self._unconsumed, offset))
-        other = max(0, _from_on(self._other, offset) - self._wanted_missing)
-        following = _from_on(self._offsets, offset)
-        return min(following, max(own + stamped + other + missing, following - self.wanted))
-
-    @property
-    def absent(self) -> int:
-        """As Tally.absent."""
-        return max(0, self.wanted - self._there(self._offsets[0]) - self._others_needed)
-
-    def comes_before(self, offset: int) -> bool:
-        """As Tally.comes_before."""
-        return any(its and its[0] < offset for its in (*self._own.values(), self._stamped))
-
-
-Count = Tally | Mixed  # both answer the same questions
-
-
-def _from_on(offsets: t.Sequence[int], offset: int) -> int:
-    return len(offsets) - bisect.bisect_left(offsets, offset)
-
-
-def _last_before(offsets: t.Sequence[int], limit: int) -> int | None:
-    at = bisect.bisect_left(offsets, limit)
-    return offsets[at - 1] if at else None
 
 
 class Answer(t.NamedTuple):
@@ -224,63 +65,6 @@ class Judgement(t.NamedTuple):
     absent: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Content:
-    """All records of one content: (offset, time) at the source, (offset, time) of the copies; both by offset.
-
-    The time of a copy is None where the broker has stamped it, and where times are not compared.
-    """
-
-    source: t.Sequence[tuple[int, int]]
-    copies: t.Sequence[tuple[int, Time]]
-
-    def tallies(self, committed: int) -> list[Count]:
-        """What is counted together, for a group that has consumed what lies before the committed offset."""
-        at = bisect.bisect_left(self.source, committed, key=_offset)
-        return tallies(
-            collections.Counter(time for _offset, time in self.source[:at]),
-            collections.Counter(time for _offset, time in self.source[at:]),
-            self.copies,
-        )
-
-    def has_arrived(self, committed: int) -> bool:
-        """Are there as many copies as the source has records of this content up to its last consumed one?"""
-        at = bisect.bisect_left(self.source, committed, key=_offset)
-        consumed = collections.Counter(time for _offset, time in self.source[:at])
-        times = collections.Counter(time for _offset, time in self.copies)
-        last = self.source[at - 1][1]
-        known = {time for _offset, time in self.source}
-        missing = sum(max(0, number - times[time]) for time, number in consumed.items())
-        rest = sum(number for time, number in times.items() if time not in known)
-        if times[None] and at == len(self.source):
-            rest -= times[None]
-            there = times.total() - rest >= at
-        else:
-            there = times[last] >= consumed[last]
-        return there or 0 < missing <= rest
-
-
-def tallies(
-    consumed: t.Mapping[int, int], unconsumed: t.Mapping[int, int], copies: t.Sequence[tuple[int, Time]]
-) -> list[Count]:
-    """The tallies of one content, from how many consumed and unconsumed source records have which time, and from its copies.
-
-    copies: (offset, time) by offset; a time is None where the broker has stamped it.
-    """
-    if not copies:
-        return [Tally([], sum(unconsumed.values()), sum(consumed.values()))]
-    known = {*consumed, *unconsumed}
-    kinds = {_kind(time, known) for _offset, time in copies}
-    if len(kinds) > 1:
-        return [Mixed(consumed, unconsumed, copies)]
-    if kinds != {_OWN}:
-        return [Tally([offset for offset, _time in copies], sum(unconsumed.values()), sum(consumed.values()))]
-    own: dict[int, list[int]] = {time: [] for time in known}
-    for offset, copied in copies:
-        own[t.cast(int, copied)].append(offset)
-    return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0)) for time, places in own.items()]
-
-
 class Logs:
     """Both logs of a partition, whole, ready to be counted for any number of committed offsets.
 
@@ -288,6 +72,8 @@ class Logs:
     the visible records of the destination. name tells contents apart; timestamps: whether times are compared at all.
     otherwise: another name, by which copies are known whose first one the source does not have (tools add headers). They
     count as copies with another time, unless they have the source's.
+    aborted: source records of aborted transactions, which some tools copy. The group never reads them at the source, so the
+    offset goes past copies of those before the committed one where that skips nothing.
     start and end are the destination's. Building takes time linear in the records, but for sorting.
     """
 
@@ -299,13 +85,15 @@ class Logs:
         *,
         timestamps: bool,
         otherwise: t.Callable[[Record], Name] | None = None,
+        aborted: t.Sequence[Record] = (),
         start: int,
         end: int,
     ) -> None:
         self.start, self.end = start, end
-        source = list(source)
+        source, copies = list(source), list(copies)
+        self._aborted = copies_of_aborted(aborted, {name(record) for record in source}, copies, name, timestamps)
         self._sources, self._name, self._otherwise = [record.offset for record in source], name, otherwise
-        self._contents, self._names = _contents(source, copies, name, otherwise, timestamps)
+        self._contents, self._names = contents_of(source, copies, name, otherwise, timestamps)
         self._count(self._contents.values())
 
     def _count(self, contents: t.Iterable[Content]) -> None:
@@ -315,7 +103,7 @@ class Logs:
         self._mixed: list[Content] = []
         self._lonely: list[int] = []  # source offsets of records without any copy
         for content in contents:
-            parts = _separable(content)
+            parts = separable(content)
             if parts is None:
                 self._mixed.append(content)
                 continue
@@ -336,7 +124,7 @@ class Logs:
 
     def _tallies(self, committed: int) -> list[Count]:
         """Those of the contents that occur more than once on a side."""
-        result: list[Count] = [_plain(offsets, copies, committed) for offsets, copies in self._plain]
+        result: list[Count] = [Tally.at(committed, offsets, copies) for offsets, copies in self._plain]
         for content in self._mixed:
             result += content.tallies(committed)
         return result
@@ -350,7 +138,8 @@ class Logs:
             firsts.append(self._lowest[at])
         limit = min(firsts, default=self.end)
         # Of the pairs, every copy before the limit is consumed.
-        lasts = [_last_before(self._pair_copies, limit), *(count.last_consumed(limit) for count in some)]
+        lasts = [last_before(self._pair_copies, limit), *(count.last_consumed(limit) for count in some)]
+        lasts += [copy for copy, original in self._aborted.items() if original < committed and copy < limit]
         last = max((each for each in lasts if each is not None), default=None)
         offset = self.start if last is None else last + 1
         twice = [count for count in some if count.repeated(offset)]
@@ -398,105 +187,11 @@ class Logs:
 
     def origin(self, copy: Record, committed: int, *, consumed: bool) -> int:
         """The source offset that a copy comes from: the last consumed one that it may be, or the first unconsumed one."""
+        if copy.offset in self._aborted:
+            return self._aborted[copy.offset]
         content = self._contents.get(self._name(copy))
         if content is None and self._otherwise is not None:
             content = self._contents[self._otherwise(copy)]
         offsets = [offset for offset, _time in content.source] if content is not None else []
         at = bisect.bisect_left(offsets, committed)
         return offsets[at - 1 if consumed else at]
-
-
-_ANOTHER = -2  # no record's time
-
-
-def _contents(
-    source: t.Sequence[Record],
-    copies: t.Iterable[Record],
-    name: t.Callable[[Record], Name],
-    otherwise: t.Callable[[Record], Name] | None,
-    timestamps: bool,
-) -> tuple[dict[Name, Content], dict[int, Name]]:
-    """All contents by their names, and the names of the records at the source's offsets.
-
-    Contents that are alike by their other name become one, by that name, where the destination has copies that only it knows.
-    """
-    by_name: dict[Name, list[Record]] = collections.defaultdict(list)
-    alike: dict[Name, set[Name]] = collections.defaultdict(set)
-    for record in source:
-        by_name[name(record)].append(record)
-        if otherwise is not None:
-            alike[otherwise(record)].add(name(record))
-    found: dict[Name, list[Record]] = {its: [] for its in by_name}
-    changed: dict[Name, list[Record]] = collections.defaultdict(list)
-    for copy in copies:
-        if name(copy) in found:
-            found[name(copy)].append(copy)
-        elif otherwise is not None and otherwise(copy) in alike:
-            changed[otherwise(copy)].append(copy)
-
-    def time(copy: Record) -> Time:
-        return copy.timestamp if timestamps and not copy.log_append_time else None
-
-    contents: dict[Name, Content] = {}
-    names = {record.offset: its for its, records in by_name.items() for record in records}
-    for common, others in changed.items():
-        members = sorted(alike[common], key=repr)
-        originals = sorted(record for its in members for record in by_name.pop(its))
-        unchanged = [(copy, its) for its in members for copy in found.pop(its)]
-        names.update((record.offset, common) for record in originals)
-        if not unchanged:
-            contents[common] = Content(_timed(originals), [(copy.offset, time(copy)) for copy in others])
-            continue
-        # Some copies have kept all: these are told apart by everything, and the others stand for what is not there so.
-        own: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
-        both = [
-            (copy.offset, own[its, time(copy)] if timestamps and time(copy) is not None else own[its, None])
-            for copy, its in unchanged
-        ]
-        both += [(copy.offset, _ANOTHER) for copy in others]
-        contents[common] = Content(
-            [(record.offset, own[name(record), record.timestamp if timestamps else None]) for record in originals],
-            sorted(both),
-        )
-    for its, records in by_name.items():
-        contents[its] = Content(_timed(records), [(copy.offset, time(copy)) for copy in found[its]])
-    return contents, names
-
-
-def _timed(records: t.Iterable[Record]) -> list[tuple[int, int]]:
-    return [(record.offset, record.timestamp) for record in records]
-
-
-_offset = operator.itemgetter(0)
-
-
-def _plain(offsets: list[int], copies: list[int], committed: int) -> Tally:
-    consumed = bisect.bisect_left(offsets, committed)
-    return Tally(copies, len(offsets) - consumed, consumed)
-
-
-def _separable(content: Content) -> list[tuple[list[int], list[int]]] | None:
-    """The offsets of records and copies that are counted together whatever is committed; None where that depends on it.
-
-    That is so where all copies have the time of a source record, where all have another one, and where all are stamped.
-    """
-    known = {time for _offset, time in content.source}
-    kinds = {_kind(time, known) for _offset, time in content.copies}
-    if len(kinds) > 1:
-        return None
-    if kinds == {_OWN} and len(known) > 1:
-        originals: dict[int, list[int]] = collections.defaultdict(list)
-        copies: dict[Time, list[int]] = collections.defaultdict(list)
-        for offset, time in content.source:
-            originals[time].append(offset)
-        for offset, copied in content.copies:
-            copies[copied].append(offset)
-        return [(offsets, copies[time]) for time, offsets in originals.items()]
-    return [([offset for offset, _time in content.source], [offset for offset, _time in content.copies])]
-
-
-_STAMPED, _OWN, _OTHER = range(3)
-
-
-def _kind(time: Time, known: t.Collection[int]) -> int:
-    return _STAMPED if time is None else _OWN if time in known else _OTHER

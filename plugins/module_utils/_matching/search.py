@@ -83,7 +83,7 @@ def find_cut(reader: Reader, context: Context, known: Known) -> Cut:
     while True:
         scan.look()
         try:
-            if scan.extend_up() or scan.extend_down():
+            if scan.extend_up() or scan.extend_down() or scan.explain_between():
                 continue
         except BudgetSpent:
             scan.look()
@@ -173,11 +173,25 @@ class _Scan:
         self._low = max(self._destination.start, self._low - more)
         return True
 
+    def explain_between(self) -> bool:
+        """Explain what is passed between the last known consumed record and L; whether there is more to look at now.
+
+        What lies before the place where the search began may be consumed, too, and then the offset is after it.
+        """
+        last = self._last(Side.CONSUMED)
+        if last is None:
+            return False
+        pairs = zip(self._records[last:], self._head[last:], strict=False)
+        return self._explain([record for record, side in pairs if side is Side.UNKNOWN])
+
+    def _last(self, wanted: Side) -> int | None:
+        return next((i for i in range(self._first - 1, -1, -1) if self._sides[i] is wanted), None)
+
     def finished(self) -> Cut:
         """The cut, when nothing is left to look at."""
         if Side.BOTH in self._head:
             raise Doubt
-        consumed = next((i for i in range(self._first - 1, -1, -1) if self._sides[i] is Side.CONSUMED), None)
+        consumed = self._last(Side.CONSUMED)
         unconsumed = self._first if self._first < len(self._records) else None
         return Cut(self._records, self._sides, self._low, self._high, consumed, unconsumed)
 

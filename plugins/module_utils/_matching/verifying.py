@@ -19,7 +19,6 @@ import operator
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Pair, Window, Windows
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Time, tallies
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import (
     Counts,
     Place,
@@ -27,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums i
     Spot,
     total,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Time, tallies
 
 
 class Record(t.NamedTuple):

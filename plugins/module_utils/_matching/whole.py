@@ -21,7 +21,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import BudgetSpent, NotRead, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import (
+    BudgetSpent,
+    LogReader,
+    NotRead,
+    Reader,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -62,11 +67,12 @@ def count(reader: Reader, question: Question) -> Counted:
     source, destination = reader.source, reader.destination
     source.want(source.start, source.end)
     copies = destination.records(destination.start, destination.end)
-    originals = source.records(source.start, source.end)
-    key = id(question.source), len(originals), question.policy.with_timestamp
+    originals, aborted = source.with_aborted(source.start, source.end)
+    edges = source.start, source.end, destination.start, destination.end
+    key = id(question.source), edges, len(originals), question.policy.with_timestamp
     made = question.destination.made
     if key not in made:
-        made[key] = _logs(originals, copies, destination.start, destination.end, question.policy.with_timestamp)
+        made[key] = _logs(originals, aborted, copies, destination, question.policy.with_timestamp)
     logs, matching = made[key]
     answer = logs.answer(question.committed)
     before, after = (
@@ -79,10 +85,15 @@ def count(reader: Reader, question: Question) -> Counted:
 
 
 def _logs(
-    originals: t.Sequence[Record], copies: t.Sequence[Record], start: int, end: int, timestamps: bool
+    originals: t.Sequence[Record],
+    aborted: t.Sequence[Record],
+    copies: t.Sequence[Record],
+    destination: LogReader,
+    timestamps: bool,
 ) -> tuple[Logs, Matching]:
     """Ready to be counted. Headers and times are believed record by record: a replication tool may have changed some."""
-    logs = Logs(originals, copies, _digest, timestamps=timestamps, otherwise=_bare, start=start, end=end)
+    edges = {"start": destination.start, "end": destination.end}
+    logs = Logs(originals, copies, _digest, timestamps=timestamps, otherwise=_bare, aborted=aborted, **edges)
     digests, times = {record.digest for record in originals}, collections.defaultdict(set)
     for record in originals:
         times[record.bare].add(record.timestamp)

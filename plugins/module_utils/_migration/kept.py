@@ -40,7 +40,7 @@ def kept_entries(
         entry = known.get(key)
         anchor = _anchor(entry, draft, match_on) if entry is not None else None
         if entry is None or anchor is None or (entry.offset or 0) <= there.logs[draft.partition].facts.log_start:
-            continue  # at the start of the log nothing tells whether more stood there, or stands there again
+            continue
         same[key] = entry
         pair, its = (draft.source_partition, draft.partition), (anchor, "timestamp" in entry.evidence.matched_by)
         last[pair] = max(last.get(pair, its), its)
@@ -61,4 +61,6 @@ def _anchor(entry: PlanEntry, draft: Draft, match_on: tuple[str, ...]) -> Copied
         return None
     if match_on and entry.evidence.matched_by != match_on:
         return None
+    if entry.evidence.before is None:
+        return None  # the offset was the log's start: nothing tells whether more stood there, or stands there again
     return entry.evidence.after or entry.evidence.before

@@ -15,7 +15,7 @@ import collections
 import json
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import (
     Content,
     Count,
     Mixed,

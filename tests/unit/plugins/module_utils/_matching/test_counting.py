@@ -124,3 +124,16 @@ def test_whatever_is_there_it_is_the_last_offset_that_skips_nothing(source: str,
     for later in range(answer.offset, both.end + 1):
         assert skips(later) or repeats(later) >= answer.repeats
         assert both.judge(committed, later)[:2] == (skips(later), repeats(later))
+
+
+def test_copies_of_aborted_records_that_stand_before_the_offset_at_the_source_are_passed() -> None:
+    copies = read("a@1 x@2 y@3 b@4 z@5")
+    aborted = [record for record in read("_ x@2 y@3 _ _ z@5")]
+    both = Logs(read("a@1 _ _ _ b@4"), copies, _digest, timestamps=True, aborted=aborted, start=0, end=5)
+    assert both.answer(4)[:2] == (3, 0)
+    assert both.answer(5)[:2] == (4, 0)
+    assert both.origin(copies[1], 4, consumed=True) == 1
+
+
+def _digest(record: Record) -> bytes:
+    return record.digest

@@ -276,6 +276,17 @@ class TestCopiedAgain:
         assert said(decision) == (SAFE, 1, Reason.ORDER_DIFFERS, 1)
 
 
+class TestFirstTries:
+    """The tool copied a few records from the beginning, and later began again at the committed offset."""
+
+    @pytest.mark.parametrize(("first", "tried"), [(1, 7), (0, 3), (0, 9), (1, 3), (100, 9), (0, 20)])
+    @pytest.mark.parametrize("copied", [33, 100, 300])
+    def test_all_that_was_tried_is_passed(self, first: int, tried: int, copied: int) -> None:
+        source = log(run(0, 1000))
+        destination = log(f"{run(first, first + tried)} {run(600, 600 + copied)}")
+        assert said(decided(600, source, destination)) == (EXACT, tried, None, 0)
+
+
 class TestTail:
     """Behind the cut."""
 
