@@ -8,7 +8,7 @@ Each test writes them with real producers, and asks with default options: the an
 of a plan that holds the earlier answer, kafka_offset_verify says what is wrong, and nothing of it is committed.
 
 The findings are called F1 to F12. F10, that an answer depended on which other groups of the partition were asked for, has no
-test here: no example of it was found again, neither by hand nor in random worlds (`make attack`, class neighbours).
+test here: `make attack`, which asks with other groups and without them, found no example of it.
 """
 
 from __future__ import annotations
