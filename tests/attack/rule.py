@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Span,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import decide_merged, refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
@@ -137,8 +137,16 @@ def whole(case: Case) -> Answer:
         if broker.edges.start < log.end:
             span = broker.edges.start, log.end
             log.add(span, broker.read(span))
-    decision, rounds, records = logs.drive(lambda q: decide_counted(q, count_whole(Reader(q), q)), question)
-    return _answer(decision, rounds, records)
+
+    def rule(question: Question) -> Decision | Need:
+        reader = Reader(question)
+        try:
+            counted = count_whole(reader, question)
+        except NotRead:
+            return reader.need()
+        return decide_counted(question, counted)
+
+    return _answer(*logs.drive(rule, question))
 
 
 def _counted(case: Case) -> counting.Logs:

@@ -96,11 +96,16 @@ class TestTwoRuns:
             time.sleep(0.01)
         second = other.begun(seconds=4)
         said = {one: outcome(first), other: outcome(second)}
-        (loser,) = [copy for copy in said if said[copy].get("failed")]
-        (winner,) = [copy for copy in said if copy is not loser]
-        message = said[loser]["msg"]
-        assert "another run copies the same records" in message or "this copy was begun already" in message
-        assert HERE in message and "started at" in message and "\n" not in message
+        losers = [copy for copy in said if said[copy].get("failed")]
+        assert losers, "two runs of one copy must not both succeed"
+        for message in (said[loser]["msg"] for loser in losers):
+            known = ("another run copies the same records", "this copy was begun already", "has taken over")
+            assert any(words in message for words in known), message
+            assert HERE in message and "started at" in message and "\n" not in message
+        if len(losers) == 2:  # at the same moment each may end the other: then the next run goes on
+            said[one] = one.backlog()
+            assert not said[one].get("failed"), said[one]
+        winner = one if len(losers) == 2 or other in losers else other
         winner.check(said[winner]["entries"])
 
     def test_who_takes_over_is_named_and_readers_wait_for_nobody(self, copy_in):

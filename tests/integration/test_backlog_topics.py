@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from demo.clients import Message, commit, create_topic, list_groups, log_bounds, partitions_of, produce, read
 from tests.support.consumers import content
-from tests.support.modules import Migration
+from tests.support.modules import Migration, run
 
 LONG_AGO = 1_400_000_000_000
 FOREIGN = b"foreign"
@@ -83,9 +83,14 @@ def test_settings_are_held_back_until_every_group_is_past(migration, source, des
     assert migration.backlog()["changed"] is False
 
     migration.roll_back(on_rewind="rewind")  # and all of it is unconsumed again
-    assert migration.backlog(check=True)["changed"] is True and own(destination, there) == THEIRS
-    assert migration.backlog()["changed"] is True and own(destination, there) == during
-    assert migration.backlog()["changed"] is False
+    for expected in ({"check": True}, True, THEIRS), ({}, True, during), ({}, False, during):
+        options, changed, settings = expected
+        result = migration.backlog(via=run, **options)
+        if result.get("failed"):  # the retention that was given back may have taken records by now
+            assert "copied records were deleted before every group has consumed them" in result["msg"]
+            assert max(start for start, _end in log_bounds(destination, there).values()) > 0
+            break
+        assert result["changed"] is changed and own(destination, there) == settings
 
 
 def test_settings_are_given_back_at_once_when_asked(migration, source, destination, topic):

@@ -42,9 +42,9 @@ def certificate(
         return None
     following = max(reader.source.end - reader.committed, reader.destination.end - offset)
     if check == "records" and following <= SHORT:
-        return _from_the_end(reader, context, known, offset)
+        return _from_the_end(reader, context, known, cut, offset)
     return _contiguous_to_the_end(reader, context, known, first) or (
-        _from_the_end(reader, context, known, offset) if check == "records" and following <= LONGEST else None
+        _from_the_end(reader, context, known, cut, offset) if check == "records" and following <= LONGEST else None
     )
 
 
@@ -118,7 +118,7 @@ def _gapless(reader: Reader, known: Known, shift: int, begin: int, end: int, *, 
     return None
 
 
-def _from_the_end(reader: Reader, context: Context, known: Known, offset: int) -> Certificate:
+def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offset: int) -> Certificate:
     """Read all that is unconsumed, and the destination from the offset on: each must be there as often as it should.
 
     Raises Doubt where it is not, or where anything consumed is there: counting both logs may find a better offset.
@@ -138,9 +138,20 @@ def _from_the_end(reader: Reader, context: Context, known: Known, offset: int) -
         if side is Side.BOTH and (there[known.key(record)] != wanted[known.key(record)]):
             raise Doubt
     missing = wanted - there
-    if missing and not _are_not_before(reader, known, offset, unconsumed, missing):
+    if missing and not (
+        _follows_the_last_consumed(context, known, cut, offset)
+        and _are_not_before(reader, known, offset, unconsumed, missing)
+    ):
         raise Doubt
     return FromTheEnd(len(unconsumed), missing.total(), missing_are_not_before=True, repeated=0)
+
+
+def _follows_the_last_consumed(context: Context, known: Known, cut: Cut, offset: int) -> bool:
+    """Is the record before the offset the last consumed one? Then the tool has kept its time, as time look-ups assume."""
+    before = [record for record in cut.records if record.offset < offset][-1:]
+    if not context.before:
+        return not before
+    return bool(before) and known.key(before[0]) == known.key(context.before[-1])
 
 
 def _are_not_before(

@@ -55,13 +55,16 @@ def contents_of(
         if not unchanged:
             result[common] = Content(_timed(originals), [(copy.offset, time(copy)) for copy in others])
             continue
-        # Some copies have kept all: these are told apart by everything, and the others stand for what is not there so.
+        # Some copies have kept all: these are told apart by everything. The others stand for what has their time, if that is
+        # one content, and else for what is not there so.
         own: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
-        both = [
-            (copy.offset, own[its, time(copy)] if timestamps and time(copy) is not None else own[its, None])
-            for copy, its in unchanged
-        ]
-        both += [(copy.offset, _ANOTHER) for copy in others]
+        at_time: dict[Time, set[Name]] = collections.defaultdict(set)
+        for record in originals:
+            at_time[record.timestamp].add(name(record))
+        both = [(copy.offset, own[its, time(copy)]) for copy, its in unchanged]
+        for copy in others:
+            possible = at_time.get(time(copy), set())
+            both.append((copy.offset, own[min(possible, key=repr), time(copy)] if len(possible) == 1 else _ANOTHER))
         result[common] = Content(
             [(record.offset, own[name(record), record.timestamp if timestamps else None]) for record in originals],
             sorted(both),

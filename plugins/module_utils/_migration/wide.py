@@ -150,13 +150,21 @@ class _Wide:
         return {
             key: _certified(decisions[key], tail)
             for key, tail in by_key.items()
-            if not tail.others and self._nothing_before(cases[key], decisions[key].offset or 0, tail)
+            if not tail.others and self._nothing_before(cases[key], decisions[key], tail)
         }
 
-    def _nothing_before(self, case: Case, offset: int, tail: Tail) -> bool:
-        """Does a time look-up say that what is missing after the offset is not before it either?"""
+    def _nothing_before(self, case: Case, decision: Decision, tail: Tail) -> bool:
+        """Does a time look-up say that what is missing after the offset is not before it either?
+
+        It does where the record before the offset is the last consumed one: then the tool has kept its time.
+        """
         if tail.oldest is None:
             return True
+        offset, before = decision.offset or 0, decision.before
+        if before is None or before.destination_offset != offset - 1:
+            return False
+        if self.source.logs[case.source].between(before.source_offset + 1, case.committed):
+            return False
         found = self.destination.logs[case.destination].lookups[tail.oldest]
         return self.policy.with_timestamp and tail.oldest >= 0 and (found is None or found >= offset)
 
