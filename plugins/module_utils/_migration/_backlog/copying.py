@@ -33,7 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     all_groups,
     transactional_number,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
@@ -79,13 +79,14 @@ def carry_out(
                 )
                 rebuilt = rebuild(spark, source, destination, _lost_ranges(backlog, taken.lost))
                 ownership.take(backlog, destination, run, fresh=False, rebuilt=rebuilt)
-            with watched(backlog, destination, say), expiry.renewed(backlog, destination, retention):
-                copy(
-                    spark,
-                    source,
-                    destination,
-                    _jobs(backlog, source, largest, options, run, retention, parallel_tasks(spark)),
-                )
+            jobs = _jobs(backlog, source, largest, options, run, retention, parallel_tasks(spark))
+            try:
+                with watched(backlog, destination, say), expiry.renewed(backlog, destination, retention):
+                    copy(spark, source, destination, jobs)
+            except Refused:
+                # A topic that is deleted takes the copy's progress with it, and says more than that the progress is gone.
+                identity.check_topics(backlog, source, destination)
+                raise
     done = _finished(backlog, source, destination)
     save(done)
     return done
