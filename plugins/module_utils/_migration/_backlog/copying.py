@@ -33,7 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     all_groups,
     transactional_number,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
@@ -83,8 +83,8 @@ def carry_out(
             try:
                 with watched(backlog, destination, say), expiry.renewed(backlog, destination, retention):
                     copy(spark, source, destination, jobs)
-            except Refused:
-                # A topic that is deleted takes the copy's progress with it, and says more than that the progress is gone.
+            except MigrationError:
+                # A topic that is made anew takes the copy's progress with it, and what brokers then say names no cause.
                 identity.check_topics(backlog, source, destination)
                 raise
     done = _finished(backlog, source, destination)
