@@ -13,9 +13,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.limits 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as plan_file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Evidence,
+    Plan,
+    PlanEntry,
+    SourcePosition,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Verdict
 from demo.clients import committed, create_topic
 from tests.support.modules import refuses, succeeds
 
@@ -27,8 +32,11 @@ def plan(destination, topic, tmp_path):
 
     def write(metadata, name=topic):
         partitions = (TopicPartition(topic, 0), TopicPartition(name, 1))
+        evidence = Evidence(certificate=CertificateName.NOTHING_CONSUMED)
         entries = (
-            PlanEntry(topic, where, 0, Verdict.EXACT, (SourcePosition(topic, where, 0),), text, repeats=0)
+            PlanEntry(
+                topic, where, 0, Verdict.EXACT, (SourcePosition(topic, where, 0),), text, repeats=0, evidence=evidence
+            )
             for where, text in zip(partitions, ("short", metadata), strict=True)
         )
         made = Plan("source-id", destination.cluster_id, "0" * 32, tuple(entries))

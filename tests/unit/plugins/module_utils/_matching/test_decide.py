@@ -286,6 +286,12 @@ class TestFirstTries:
         destination = log(f"{run(first, first + tried)} {run(600, 600 + copied)}")
         assert said(decided(600, source, destination)) == (EXACT, tried, None, 0)
 
+    def test_the_consumed_twin_of_an_unconsumed_record_may_repeat(self) -> None:
+        words = [f"r{number}@0" for number in range(600)]
+        words[50] = words[580] = "x@0"
+        source, destination = log(" ".join(words)), log(" ".join([*words[570:585], "x@0", *words[585:]]))
+        assert said(decided(570, source, destination)) == (SAFE, 0, Reason.EQUAL_RECORDS, 1)
+
 
 class TestTail:
     """Behind the cut."""
