@@ -327,11 +327,11 @@ _POLICIES = {
 
 
 class _Planned(t.NamedTuple):
-    """A plan file. receipt: of its commit, None where the whole plan is verified. chosen: the entries to verify, None for all."""
+    """A plan file. written: the receipt of its commit, None where the whole plan is verified. chosen: the entries to verify, None for all."""
 
-    plan: plan.Plan
+    made: plan.Plan
     digest: str
-    receipt: receipt.Receipt | None
+    written: receipt.Receipt | None
     chosen: list[plan.PlanEntry] | None
 
 
@@ -404,7 +404,7 @@ def _records(
     params = module.params
     spark = options.spark_options(params)
     if planned:
-        claimed = [claims.of_plan(each.plan, each.receipt, source, destination, each.chosen) for each in planned]
+        claimed = [claims.of_plan(each.made, each.written, source, destination, each.chosen) for each in planned]
     else:
         match_on = tuple(params["match_on"] or ())
         claimed = [claims.of_commits(source, destination, options.selection(params), options.mapping(params), match_on)]
@@ -427,7 +427,7 @@ def _anchors(
 ) -> tuple[use_case.Verified, list[report.Report]]:
     found, reports = [], []
     for each in planned:
-        verified, written = use_case.anchors(each.plan, each.receipt, source, destination, each.chosen)
+        verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen)
         found.append(verified)
         reports.append(dataclasses.replace(written, plan=each.digest))
     return use_case.together(found), reports

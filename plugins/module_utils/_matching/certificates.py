@@ -187,14 +187,7 @@ class OwnCopy:
     name: t.ClassVar = CertificateName.OWN_COPY
 
 
-Certificate = (
-    NothingConsumed
-    | NothingThere
-    | WholeLogs
-    | FromTheEnd
-    | ContiguousToTheEnd
-    | EndsWithConsumed
-    | SameDifference
-    | SameLog
-    | OwnCopy
+Certificate: t.TypeAlias = (
+    "NothingConsumed | NothingThere | WholeLogs | FromTheEnd | ContiguousToTheEnd | EndsWithConsumed | SameDifference | "
+    "SameLog | OwnCopy"
 )

@@ -14,7 +14,7 @@ import operator
 import typing as t
 
 Name = t.Hashable
-Time = int | None
+Time: t.TypeAlias = "int | None"
 
 
 class Tally(t.NamedTuple):
@@ -173,7 +173,7 @@ class Mixed:
         return any(its and its[0] < offset for its in (*self._own.values(), self._stamped))
 
 
-Count = Tally | Mixed  # both answer the same questions
+Count: t.TypeAlias = "Tally | Mixed"  # both answer the same questions
 
 
 def from_on(offsets: t.Sequence[int], offset: int) -> int:

@@ -25,7 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.library
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.ownership import check_owned, taken_over
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
 
-Kept = dict[TopicPartition, Progress | None]
+Kept: t.TypeAlias = "dict[TopicPartition, Progress | None]"
 Claims = dict[TopicPartition, Progress]
 
 

@@ -128,7 +128,7 @@ def test_whatever_is_there_it_is_the_last_offset_that_skips_nothing(source: str,
 
 def test_copies_of_aborted_records_that_stand_before_the_offset_at_the_source_are_passed() -> None:
     copies = read("a@1 x@2 y@3 b@4 z@5")
-    aborted = [record for record in read("_ x@2 y@3 _ _ z@5")]
+    aborted = read("_ x@2 y@3 _ _ z@5")
     both = Logs(read("a@1 _ _ _ b@4"), copies, _digest, timestamps=True, aborted=aborted, start=0, end=5)
     assert both.answer(4)[:2] == (3, 0)
     assert both.answer(5)[:2] == (4, 0)

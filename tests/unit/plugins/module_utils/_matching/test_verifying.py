@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums i
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verifying import Contents, Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record as Seen
 
-Log = list[tuple[int, str, int | None]]  # offset, content, time; None: stamped
+Log: t.TypeAlias = "list[tuple[int, str, int | None]]"  # offset, content, time; None: stamped
 
 
 def log(text: str) -> Log:

@@ -23,6 +23,11 @@ TRIED = " ".join(f"p{n}@{n}<{n}" for n in [*range(1, 8), *range(80, 120)])
 HIDDEN = "S a@5 x@5(open) c@5(open) a@5(open) T a@5<0 x@5<1 c@5<2 a@5<3 C=1"
 
 
+def _steps_back(case):
+    origins = [copy.origin for copy in case.destination if copy.origin is not None]
+    return any(later <= earlier for earlier, later in itertools.pairwise(origins))
+
+
 @pytest.mark.parametrize(
     ("text", "offset", "skipped", "repeated"),
     [
@@ -81,7 +86,7 @@ def test_a_class_and_a_number_make_a_world_that_its_text_gives_again(name: str) 
         ("open, copied", lambda case: any(_kind(case, copy.origin) == "open" for copy in case.destination)),
         ("stamped, partly", lambda case: len({copy.stamped for copy in case.destination}) == 2),
         ("lag", lambda case: case.to_come),
-        ("first tries", lambda case: _steps_back(case)),
+        ("first tries", _steps_back),
         ("strangers", lambda case: any(copy.origin is None and copy.kind == "data" for copy in case.destination)),
         ("compacted", lambda case: any(record.gone for record in case.source)),
     ],
@@ -92,8 +97,3 @@ def test_the_worlds_go_through_what_their_class_says(name, seen) -> None:
 
 def _kind(case, origin):
     return next((record.kind for record in case.source if record.offset == origin), None)
-
-
-def _steps_back(case):
-    origins = [copy.origin for copy in case.destination if copy.origin is not None]
-    return any(later <= earlier for earlier, later in itertools.pairwise(origins))

@@ -21,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark import pa
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.contents import Extent, Pair, layout_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.verifying import Asked, Places, answers, summed
 
-Log = list[tuple[int, str, int | None]]  # offset, content, time; None: stamped
+Log: t.TypeAlias = "list[tuple[int, str, int | None]]"  # offset, content, time; None: stamped
 END = 40
 
 
