@@ -113,11 +113,12 @@ requirements:
   - xxhash >= 3.0
 """
 
-    # The same for a source that a module only looks at, and does without where it is not given.
-    SOURCE = (
-        DOCUMENTATION.replace("  cluster:\n", "  source:\n", 1)
-        .replace("- The Kafka cluster.", "- The Kafka cluster that the groups come from.", 1)
-        .replace("    required: true\n    suboptions:", "    suboptions:", 1)
-        .replace("O(cluster.", "O(source.")
-        .partition("requirements:\n")[0]
-    )
+
+# The same for a source that a module only looks at, and does without where it is not given.
+ModuleDocFragment.SOURCE = (  # type: ignore[attr-defined]
+    ModuleDocFragment.DOCUMENTATION.replace("  cluster:\n", "  source:\n", 1)
+    .replace("- The Kafka cluster.", "- The Kafka cluster that the groups come from.", 1)
+    .replace("    required: true\n    suboptions:", "    suboptions:", 1)
+    .replace("O(cluster.", "O(source.")
+    .partition("requirements:\n")[0]
+)
