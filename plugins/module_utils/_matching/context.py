@@ -141,7 +141,6 @@ class Known:
         self._unconsumed: dict[Key, int] = {}  # the highest one, for no more may have been lost before it
         self._bare: set[Key] | None = None
         self._records: list[list[Record]] = []
-        self._visible: list[list[Record]] = []
         self.foreign: set[Key] = set()
         self._never_read: set[Key] = set()  # consumed, but aborted
         self._never_due: set[Key] = set()  # unconsumed, but aborted
@@ -149,7 +148,6 @@ class Known:
 
     def add(self, visible: list[Record], aborted: list[Record] | None = None) -> None:
         """Take in source records."""
-        self._visible.append(visible)
         self._records += [visible, aborted or []]
         if self._bare is not None:
             self._bare.update(self._bare_key(record) for record in (*visible, *(aborted or ())))
@@ -197,15 +195,6 @@ class Known:
     def consumed_at(self, record: Record) -> int:
         """The lowest source offset before the committed one that this destination record may come from."""
         return self._consumed[self.key(record)]
-
-    def consumed_places(self, names: set[Key]) -> dict[Key, set[int]]:
-        """All known source offsets before the committed one of the visible records that match these."""
-        places: dict[Key, set[int]] = {name: set() for name in names}
-        for part in self._visible:
-            for record in part:
-                if record.offset < self.committed and (name := self.key(record)) in names:
-                    places[name].add(record.offset)
-        return places
 
     def unconsumed_at(self, record: Record) -> int:
         """The highest source offset at or after the committed one that this destination record may come from."""
