@@ -142,5 +142,5 @@ def test_nothing_listens_there():
 
 @pytest.mark.parametrize("scheme", ["file", "ftp", "gopher", "data"])
 def test_only_http_is_asked(scheme):
-    with pytest.raises(MigrationError, match="is no address"):
+    with pytest.raises(MigrationError, match="is not an HTTP URL"):
         ConnectRest(f"{scheme}://127.0.0.1/etc/passwd")
