@@ -30,7 +30,7 @@ attributes:
   check_mode:
     support: full
     details:
-      - Check mode returns exactly what the run returns, and writes nothing.
+      - Check mode returns exactly what the real run returns, and writes nothing.
   diff_mode:
     support: full
   idempotent:

@@ -6,18 +6,20 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    # Modules that have these options list the fragment below as well, whose topic_map they speak of.
+    # Modules with these options also list the fragment below, because the descriptions refer to its topic_map.
     DOCUMENTATION = r"""
 options:
   replication_policy:
     description:
-      - How MirrorMaker 2 names the topics that it copies. Not together with O(topic_map).
+      - How MirrorMaker 2 names clusters and topics, as in its own configuration.
+      - Mutually exclusive with O(topic_map).
     type: dict
     suboptions:
       name:
         description:
+          - How MirrorMaker 2 names the topics that it copies.
           - V(identity) keeps the names (C(IdentityReplicationPolicy)).
-          - V(default) puts O(replication_policy.source_alias) and O(replication_policy.separator) before them
+          - V(default) prefixes the names with O(replication_policy.source_alias) and O(replication_policy.separator)
             (C(DefaultReplicationPolicy)).
         type: str
         choices: [identity, default]
@@ -33,27 +35,31 @@ options:
         default: "."
       target_alias:
         description:
-          - MirrorMaker 2's alias of the destination cluster, after which it names a topic of its own.
+          - MirrorMaker 2's alias of the destination cluster. One of its internal topics has this alias in its name.
+          - Strategy V(mirror_maker) needs it if O(replication_policy.offset_syncs_location=source).
         type: str
       internal_topic_separator_enabled:
         description:
-          - Whether topics of its own have O(replication_policy.separator), too
+          - Whether MirrorMaker 2 uses O(replication_policy.separator) in the names of its internal topics, too
             (C(replication.policy.internal.topic.separator.enabled)).
         type: bool
         default: true
       offset_syncs_location:
         description:
-          - The cluster on which it notes the offsets of records (C(offset-syncs.topic.location)).
+          - The cluster that holds MirrorMaker 2's offset-syncs topic (C(offset-syncs.topic.location)).
+          - V(source) is the source cluster.
+          - V(target) is the destination cluster.
         type: str
         choices: [source, target]
         default: source
   repartitioned:
     description:
-      - Source topics whose records stand in other partitions at the destination, by regular expressions that match the
-        whole name. The number of partitions may be another one, or the same with another way of choosing among them.
-      - Several of these topics may also be mapped to one, by O(topic_map).
-      - Their records are told apart one by one on Spark, which reads both sides whole. Every partition at the destination
-        gets an offset that skips no unconsumed record; consumed records may be repeated, and the plan says how
+      - Source topics whose records are in other partitions at the destination, as regular expressions that match the
+        whole name. The number of partitions may differ, or the same number of partitions may be assigned in another
+        way.
+      - O(topic_map) may also map several of these topics to one.
+      - Spark reads these topics completely on both clusters and compares them record by record. Each partition at the
+        destination gets an offset that skips no unconsumed record. Consumed records may be repeated; the plan says how
         many.
     type: list
     elements: str
@@ -64,18 +70,19 @@ options:
 options:
   topic_map:
     description:
-      - Topics that have another name at the destination. The first rule that fits wins; others keep their name.
+      - Topics that have another name at the destination. The first rule that matches applies; other topics keep their
+        name.
     type: list
     elements: dict
     default: []
     suboptions:
       name:
         description:
-          - The whole name that this rule is about.
+          - The exact name of the source topic.
         type: str
       pattern:
         description:
-          - A regular expression that matches the whole names that this rule is about.
+          - A regular expression that matches the whole name of the source topic.
         type: str
       to:
         description:
@@ -84,18 +91,19 @@ options:
         required: true
   group_map:
     description:
-      - Groups that get another name at the destination. The first rule that fits wins; others keep their name.
+      - Groups that get another name at the destination. The first rule that matches applies; other groups keep their
+        name.
     type: list
     elements: dict
     default: []
     suboptions:
       name:
         description:
-          - The whole name that this rule is about.
+          - The exact name of the source group.
         type: str
       pattern:
         description:
-          - A regular expression that matches the whole names that this rule is about.
+          - A regular expression that matches the whole name of the source group.
         type: str
       to:
         description:
@@ -104,7 +112,7 @@ options:
         required: true
       topics:
         description:
-          - Limits the rule to what the group has committed for these source topics, by regular expressions that
+          - Applies the rule only to the group's committed offsets on these source topics, as regular expressions that
             match the whole name.
         type: list
         elements: str

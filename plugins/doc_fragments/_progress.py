@@ -10,15 +10,17 @@ class ModuleDocFragment:
 options:
   progress_file:
     description:
-      - Where the module writes how far it is, a line each. Set by the collection's action plugin; leave it out.
+      - Path of the file to which the module appends its progress, one line at a time.
+      - The collection's action plugin sets this option. Do not set it yourself.
     type: path
 attributes:
   action:
-    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
+    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the
+      controller.
     support: full
     details:
-      - It shows what the module is doing, line by line while it works.
+      - The action plugin shows the module's progress while the module works.
 notes:
-  - While the module works, lines on standard error say what it is doing. Only with C(ansible_connection=local), not under
-    C(no_log), and not under C(async).
+  - While the module works, it prints its progress to standard error, but only with C(ansible_connection=local), without
+    C(no_log) and without C(async).
 """

