@@ -7,13 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kafka_group_offsets
-short_description: Write down what consumer groups have committed
+short_description: Save committed offsets of consumer groups to a file
 version_added: 0.1.0
 description:
-  - The snapshot file holds what the selected consumer groups of a cluster have committed now, offsets, metadata and
-    leader epochs.
-  - It is the first step of a migration, and worth keeping - it says where every group stood.
-  - Nothing is written to the cluster.
+  - Writes a snapshot file with everything that the selected consumer groups of a cluster have committed - offsets,
+    metadata and leader epochs.
+  - This is the first step of a migration. Keep the file, because it records the committed offsets of every group before
+    the migration.
+  - Writes nothing to the cluster.
 author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
@@ -26,38 +27,46 @@ options:
   snapshot:
     description:
       - Path of the snapshot file. Its directory must exist.
-      - A file that holds the same already is left untouched.
+      - The module leaves a file that already has the same content untouched.
     type: path
     required: true
   format:
     description:
+      - Format of the snapshot file.
       - V(json) keeps everything.
-      - V(csv) is what C(kafka-consumer-groups --reset-offsets --from-file) reads - C(topic,partition,offset) for one
-        group, C(group,topic,partition,offset) for several. Metadata and leader epochs are not in it.
+      - V(csv) is the format that C(kafka-consumer-groups --reset-offsets --from-file) reads - C(topic,partition,offset)
+        for one group, C(group,topic,partition,offset) for several groups. It omits metadata and leader epochs.
     type: str
     choices: [json, csv]
     default: json
   on_active_group:
     description:
-      - What to do with a group that still has members, or whose commits move within O(idle_wait), and so will consume more
-        than the snapshot says.
-      - V(warn) takes it in with a warning, V(skip_group) leaves it out, V(fail) fails.
+      - What to do for a group in use, which will consume more than the snapshot says. A group is in use if it has
+        members, or if its committed offsets change within O(idle_wait).
+      - V(warn) includes the group and returns a warning. Records that it consumes after the snapshot are repeated after
+        the migration.
+      - V(skip_group) leaves the group out.
+      - V(fail) fails and writes no snapshot.
     type: str
     choices: [warn, skip_group, fail]
     default: warn
   on_blocked:
     description:
-      - What to do with a group in O(groups) that holds no committed offsets, such as a share group.
-      - V(fail) fails. V(skip_group) and V(skip_partition) leave it out with a warning, as long as others are selected.
-      - Groups like that are never selected by patterns.
+      - What to do for a group in O(groups) that has no committed offsets, such as a share group. Patterns never select
+        such groups.
+      - V(fail) fails and writes no snapshot.
+      - V(skip_group) leaves the group out and returns a warning, as long as other groups are selected.
+      - V(skip_partition) does the same as V(skip_group).
     type: str
     choices: [fail, skip_group, skip_partition]
     default: fail
   idle_wait:
     description:
-      - How many seconds lie between two readings of the commits, once for all groups together; the second one becomes the
-        snapshot. Consumers that use C(assign()) never show as members; only their commits move, every 5 seconds by default.
-      - With V(0), the commits are read once.
+      - How many seconds to wait before reading the committed offsets a second time, once for all groups together. The
+        second reading becomes the snapshot.
+      - This detects consumers that use C(assign()). They never appear as members; only their committed offsets change,
+        every 5 seconds by default.
+      - With V(0), the module reads the committed offsets once.
     type: float
     default: 0
 seealso:
@@ -65,7 +74,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Write down where two groups stand
+- name: Save the committed offsets of two groups
   streamshift.kafka.kafka_group_offsets:
     cluster: "{{ kafka_cluster }}"
     groups:
@@ -73,7 +82,7 @@ EXAMPLES = r"""
       - shipping
     snapshot: "{{ inventory_dir }}/snapshot.json"
 
-- name: Write down all groups of a team, for the stock tools
+- name: Save the committed offsets of all groups of a team as CSV for Kafka's own tools
   streamshift.kafka.kafka_group_offsets:
     cluster: "{{ kafka_cluster }}"
     group_patterns:
@@ -97,30 +106,30 @@ groups:
   elements: dict
   contains:
     name:
-      description: The group.
+      description: Name of the group.
       type: str
       returned: success
       sample: billing
     type:
-      description: Its type, as Kafka calls it; V(unknown) on brokers that do not tell.
+      description: Type of the group, as Kafka names it; V(unknown) if the brokers do not return it.
       type: str
       returned: success
       sample: classic
     partitions:
-      description: How many partitions it has committed an offset for.
+      description: Number of partitions with a committed offset.
       type: int
       returned: success
       sample: 12
 active_groups:
-  description: Selected groups that have members, or whose commits have moved within O(idle_wait).
+  description: Selected groups that have members, or whose committed offsets changed within O(idle_wait).
   returned: success
   type: list
   elements: str
   sample: []
 left_out_groups:
   description:
-    - Groups that a pattern has matched, and an exclude pattern, their type or O(on_active_group) has left out, and named
-      ones that O(on_blocked) has left out.
+    - Groups that match a pattern but were left out because of an exclude pattern, their type or O(on_active_group), and
+      groups in O(groups) that were left out because of O(on_blocked).
   returned: success
   type: list
   elements: str
