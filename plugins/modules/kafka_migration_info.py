@@ -7,12 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kafka_migration_info
-short_description: Name everything that stands in the way of a migration
+short_description: Run pre-migration checks of connectivity, ACLs, topics and files
 version_added: 0.1.0
 description:
-  - Connects to both clusters, and asks for every right that migrating these groups needs.
-  - Refuses two names of one cluster, told by the cluster's id, unless every group gets another name or another topic.
-  - No record is read, and nothing is written.
+  - Connects to both clusters and checks that the user has every ACL that a migration of the selected groups needs.
+  - Reports a problem if source and destination have the same cluster ID, unless every group gets another name or
+    another topic.
+  - Reads no records and writes nothing.
 author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
@@ -27,41 +28,49 @@ extends_documentation_fragment:
 options:
   commits:
     description:
-      - Whether the destination's groups will be written, and not only read.
+      - Whether the migration will write the groups at the destination, and not only read them.
     type: bool
     default: true
   plan:
     description:
-      - Path of the plan file that the migration is going to use. One that is there and damaged is a problem, and so is a
-        directory that is missing and cannot be made.
+      - Path of the plan file that the migration will use. The module reports a problem if the file is damaged, or if
+        its directory is missing and cannot be created.
     type: path
   receipt:
     description:
-      - The same for the receipt file, and one of another destination cluster is a problem, too.
+      - Path of the receipt file that the migration will use. The module reports a problem if the file is damaged or
+        belongs to another destination cluster, or if its directory is missing and cannot be created.
     type: path
   copy:
     description:
-      - Path of the copy file, where M(streamshift.kafka.kafka_backlog_copy) is going to copy the records. One that is damaged
-        is a problem. So is a right to write the destination's topics that is missing, and, unless everything is copied
-        already, whatever is missing of what O(spark) says.
+      - Path of the copy file that M(streamshift.kafka.kafka_backlog_copy) will use. The module reports a problem if the
+        file is damaged, or if the user lacks an ACL for writing the destination's topics.
+      - Unless everything is copied already, it also reports a problem for each missing requirement of O(spark).
     type: path
   verify:
     description:
-      - How the offsets are going to be verified. V(records) needs what O(spark) says, and what is missing is a problem.
+      - How the migration will verify the offsets.
+      - V(records) needs Spark. The module reports a problem for each missing requirement of O(spark).
+      - V(anchors) needs neither Spark nor Java.
+      - V(none) checks nothing more.
     type: str
     choices: [records, anchors, none]
     default: none
   on_active_group:
     description:
-      - What to do with a source group that still has members.
-      - V(fail) makes it a problem, V(skip_group) leaves it out, V(warn) takes it as any other.
+      - What to do for a source group that has members.
+      - V(warn) checks it like any other group.
+      - V(skip_group) leaves it out of the checks.
+      - V(fail) reports a problem.
     type: str
     choices: [warn, skip_group, fail]
     default: warn
   on_blocked:
     description:
-      - What to do with a group in O(groups) that holds no committed offsets, such as a share group.
-      - V(fail) makes it a problem, V(skip_group) and V(skip_partition) leave it out, as long as others are selected.
+      - What to do for a group in O(groups) that has no committed offsets, such as a share group.
+      - V(fail) reports a problem.
+      - V(skip_group) leaves the group out of the checks, as long as other groups are selected.
+      - V(skip_partition) does the same as V(skip_group).
     type: str
     choices: [fail, skip_group, skip_partition]
     default: fail
@@ -70,7 +79,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look for what is missing
+- name: Check everything that the migration needs
   streamshift.kafka.kafka_migration_info:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
@@ -78,7 +87,7 @@ EXAMPLES = r"""
       - billing
   register: migration
 
-- name: Go on only when nothing is
+- name: Stop if there is a problem
   ansible.builtin.assert:
     that: migration.problems | length == 0
     fail_msg: "{{ migration.problems | join('\n') }}"
@@ -86,14 +95,14 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cluster_ids:
-  description: The ids of the clusters that answered.
+  description: The cluster IDs of the clusters that answered.
   returned: success
   type: dict
   sample:
     source: 5L6g3nShT-eMCtK--X86sw
     destination: vPeOCWypqUOSepEvx0cbog
 problems:
-  description: A line for each thing that is missing; empty when a migration can start.
+  description: One line for each problem. The list is empty if the migration can start.
   returned: success
   type: list
   elements: str
@@ -101,10 +110,10 @@ problems:
     - "source cluster broker1:9092: missing ACL TOPIC READ on orders"
 notes:
   description:
-    - A line for each thing that does not stand in the way, and should be known before the migration begins, such as an ACL
-      that only a rollback needs, or a topic that would block entries of the plan because it is missing or has another number of
-      partitions at the destination.
-    - Topics are not looked at where O(copy) makes them, and where there are RV(problems).
+    - One line for each thing that does not prevent the migration but that you should know before it starts. Examples
+      are an ACL that only a rollback needs, or a topic that would block group-partitions because it is missing or has
+      another number of partitions at the destination.
+    - The module does not check topics that the copy of O(copy) creates, and none if there are RV(problems).
   returned: success
   type: list
   elements: str
