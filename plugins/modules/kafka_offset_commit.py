@@ -7,15 +7,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kafka_offset_commit
-short_description: Set consumer groups to where a plan says, and take it back
+short_description: Commit the offsets of a plan for consumer groups, or roll them back
 version_added: 0.1.0
 description:
-  - The groups of a cluster stand where the plan says, or where they stood before.
-  - Everything is checked before anything is written - the cluster is the plan's, nothing of the plan is blocked, every
-    group stands where the plan expects it and nobody is in it. Then the offsets are committed with their metadata, and
-    read back.
-  - The receipt is on disk before the first write. It holds what stood there before, and is the rollback.
-  - What stands right is left alone, and so is a group that was migrated earlier and has consumed since.
+  - Commits the planned offsets for the groups of a cluster, or restores the offsets that were committed before.
+  - Checks everything before the first write. The cluster must be the one in the plan, the plan must contain nothing
+    blocked, every group must have the committed offsets that the plan expects, and no group may be in use. Then the
+    module commits the offsets with their metadata, and reads them back.
+  - Saves the receipt to disk before the first write. The receipt contains the offsets that were committed before, and
+    makes a rollback possible.
+  - Does not write offsets that are already correct, and leaves a group alone that was migrated earlier and has consumed
+    since.
 author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
@@ -28,117 +30,144 @@ extends_documentation_fragment:
 options:
   source:
     description:
-      - The Kafka cluster that the groups come from. Where it is given, the groups that will be written are read there twice
-        more - before the first write, together with the second reading of the destination, and after the last write. Groups
-        that have members, or whose offsets are not those that the plan was made from, are treated as O(on_active_source) says.
-      - The first of the readings is the snapshot that the plan was made from. A consumer that commits at the source is seen
-        when it has done so between the snapshot and the last write.
-      - Not used with O(state=rolled_back).
+      - The Kafka cluster that the groups come from. If it is set, the module reads the groups there twice - before the
+        first write, together with the second reading of the destination, and after the last write. O(on_active_source)
+        applies to groups that have members, or whose committed offsets differ from those that the plan was made from.
+      - The first reading is the snapshot that the plan was made from. So the module detects every consumer that commits
+        at the source between the snapshot and the last write.
+      - Ignored with O(state=rolled_back).
   state:
     description:
-      - V(committed) - the groups stand where O(plan) says.
-      - V(rolled_back) - the selected groups stand where O(receipt) says that they stood before. Commits that were not there
-        are removed, and so is a group that then holds nothing. Everything else in the receipt is left alone, whoever uses it.
+      - Which offsets the groups have afterwards.
+      - V(committed) commits the offsets of O(plan).
+      - V(rolled_back) restores, for the selected groups, the offsets that were committed before according to
+        O(receipt). The module deletes offsets that did not exist before, and groups that have no offsets left. It
+        leaves everything else in the receipt alone, whether it is in use or not.
     type: str
     choices: [committed, rolled_back]
     default: committed
   plan:
     description:
       - Path of the plan file, as M(streamshift.kafka.kafka_offset_translate) writes it.
-      - An entry whose metadata is longer than the brokers' C(offset.metadata.max.bytes) is refused before the first commit is
-        written. A user without the ACL CLUSTER DESCRIBE_CONFIGS may not read that limit, and has 4096, Kafka's default.
-      - Required for O(state=committed).
+      - The module writes nothing if the metadata of a planned offset is longer than the brokers'
+        C(offset.metadata.max.bytes). If the user lacks the ACL CLUSTER DESCRIBE_CONFIGS, the module assumes 4096,
+        Kafka's default.
+      - Required with O(state=committed).
     type: path
   plan_digest:
     description:
-      - The SHA-256 digest of the plan file's bytes, as M(streamshift.kafka.kafka_offset_translate) returns it and
-        C(sha256sum) prints it. Nothing is written when the file has another one, so exactly the plan that was reviewed is
-        committed.
+      - SHA-256 digest of the plan file that was reviewed, as M(streamshift.kafka.kafka_offset_translate) returns it and
+        C(sha256sum) prints it.
+      - Nothing is written if the plan file has another digest, so that exactly the reviewed plan is committed.
     type: str
   snapshot:
     description:
-      - Path of a snapshot file. Nothing is written unless the plan was made from exactly this snapshot, so a plan that
-        was reviewed is applied only while the source stands where it stood.
-      - The plan must also cover the snapshot, see O(on_missing_entry).
+      - Path of a snapshot file. The module writes nothing unless the plan was made from exactly this snapshot. So a
+        reviewed plan is committed only if the source's groups have not moved since.
+      - The plan must also cover the whole snapshot; see O(on_missing_entry).
     type: path
   on_missing_entry:
     description:
-      - What to do when O(plan) has no entry for something in O(snapshot), because somebody has removed its line.
-      - V(fail) writes nothing at all, V(skip) leaves such partitions out. Their consumers then start by their
-        C(auto.offset.reset).
+      - What to do if the plan has no entry for a group-partition in O(snapshot), because somebody has removed the line.
+      - V(fail) writes nothing at all, and fails.
+      - V(skip) leaves out these group-partitions. Their consumers start according to their C(auto.offset.reset), which
+        may skip or repeat records.
     type: str
     choices: [fail, skip]
     default: fail
   receipt:
     description:
-      - Path of the receipt file. Its directory must exist. Keep it - it is the only way back.
+      - Path of the receipt file. Its directory must exist.
+      - Keep the file, because a rollback is not possible without it.
     type: path
     required: true
   groups:
     description:
-      - With O(state=rolled_back), the groups to roll back, by the names that they had at the source. So are
-        O(group_patterns), O(topics) and O(topic_patterns). A receipt of a release that did not note the source knows only
-        the names at the destination.
-      - O(groups) or O(group_patterns) must select something, unless O(everything=true). A name that is not in the receipt
-        is an error. A name beats O(exclude_group_patterns).
+      - With O(state=rolled_back), names of the groups to roll back. O(exclude_group_patterns) does not apply to them. A
+        name that is not in the receipt is an error.
+      - Set O(groups) or O(group_patterns), unless O(everything=true).
+      - O(groups), O(group_patterns), O(topics) and O(topic_patterns) select by the names at the source. A receipt of a
+        release that did not record the source contains only the names at the destination.
     type: list
     elements: str
     default: []
   everything:
     description:
-      - With O(state=rolled_back), roll back all that the receipt holds, also what other runs in the same directory have set.
+      - With O(state=rolled_back), whether to roll back everything in the receipt, including what other runs in the same
+        directory have committed.
     type: bool
     default: false
   report:
     description:
-      - Path of the report file that M(streamshift.kafka.kafka_offset_verify) has written of O(plan). An entry to which it
-        objects counts as blocked, with the reason C(verification_failed), under O(on_blocked).
-      - A report of another plan is refused. So is a report of an earlier state of the plan file.
+      - Path of the report file that M(streamshift.kafka.kafka_offset_verify) has written for O(plan). Offsets that
+        failed verification count as blocked, with the reason C(verification_failed); see O(on_blocked).
+      - The module refuses a report about another plan, or about an earlier state of the plan file.
     type: path
   on_blocked:
     description:
-      - What to do when entries of the plan are blocked, or when O(report) objects to them.
-      - V(fail) writes nothing at all, V(skip_group) leaves out the groups concerned, V(skip_partition) only the entries.
+      - What to do if the plan contains blocked group-partitions, or if O(report) contains offsets that failed
+        verification.
+      - V(fail) writes nothing at all, and fails.
+      - V(skip_group) leaves out every group that has a blocked group-partition.
+      - V(skip_partition) leaves out only the blocked group-partitions. Their consumers continue from what they have
+        committed at the destination, or start according to their C(auto.offset.reset), which may skip or repeat
+        records.
     type: str
     choices: [fail, skip_group, skip_partition]
     default: fail
   on_rewind:
     description:
-      - What to do for an entry whose group has already committed a later offset here.
-      - V(fail) writes nothing at all, V(keep) leaves such entries alone, V(rewind) sets them.
-      - With O(state=rolled_back), it is about groups that have consumed since, or that do not stand where O(receipt) says
-        that they were set. V(keep) leaves all partitions of such a group alone, V(rewind) rolls them back.
+      - What to do if a group has committed an offset at the destination that is after the planned offset. The planned
+        offset would move the group back.
+      - V(fail) writes nothing at all, and fails.
+      - V(keep) keeps the committed offset. Records between the planned and the committed offset may be skipped.
+      - V(rewind) commits the planned offset. Records between the planned and the committed offset may be repeated.
+      - With O(state=rolled_back), the option applies to groups that have consumed since they were migrated, or whose
+        committed offset is not the one in O(receipt). V(keep) leaves all partitions of such a group alone, V(rewind)
+        rolls them back.
     type: str
     choices: [fail, keep, rewind]
     default: fail
   on_advance:
     description:
-      - The same for a group that has committed an earlier offset here. With O(state=rolled_back), V(keep) leaves all
-        partitions of such a group alone.
+      - What to do if a group has committed an offset at the destination that is before the planned offset. The planned
+        offset would move the group forward.
+      - V(advance) commits the planned offset. The group does not read the records between the committed and the planned
+        offset.
+      - V(keep) keeps the committed offset. Records between the committed and the planned offset may be repeated.
+      - V(fail) writes nothing at all, and fails.
+      - With O(state=rolled_back), V(keep) leaves all partitions of such a group alone.
     type: str
     choices: [advance, keep, fail]
     default: advance
   on_active_group:
     description:
-      - What to do for a group that somebody uses - it has members, or its commits move within O(idle_wait).
-      - V(fail) writes nothing at all, V(skip_group) leaves it out.
+      - What to do for a group in use at the destination. A group is in use if it has members, or if its committed
+        offsets change within O(idle_wait).
+      - V(fail) writes nothing at all, and fails.
+      - V(skip_group) leaves the group out, and writes the others.
     type: str
     choices: [fail, skip_group]
     default: fail
   on_active_source:
     description:
-      - What to do for a group that somebody uses at O(source).
-      - V(fail) writes nothing at all, V(skip_group) leaves it out, V(warn) commits what the plan says, and returns a note.
-      - When it is seen only after the last write, V(fail) and V(skip_group) fail. Nothing is undone by itself then; the
-        message says what would be missed or repeated at the destination, and how to go on.
+      - What to do for a group in use at O(source). A group is in use if it has members, or if its committed offsets
+        change, from the snapshot until the last write.
+      - V(fail) writes nothing at all, and fails.
+      - V(skip_group) leaves the group out, and writes the others.
+      - V(warn) commits the planned offsets and returns a note. Records that the group has consumed at the source since
+        the snapshot are repeated at the destination.
+      - If the use is detected only after the last write, V(fail) and V(skip_group) fail. The written offsets stay; the
+        message says which records would be skipped or repeated at the destination, and how to continue.
     type: str
     choices: [fail, skip_group, warn]
     default: fail
   idle_wait:
     description:
-      - How many seconds lie between two readings of the commits, once for all groups together. Consumers that use
-        C(assign()) never show as members; only their commits move, every 5 seconds by default.
-      - There is no wait when nothing is to be written.
+      - How many seconds to wait before reading the committed offsets a second time, once for all groups together.
+      - This detects consumers that use C(assign()). They never appear as members; only their committed offsets change,
+        every 5 seconds by default.
+      - The module does not wait if there is nothing to write.
     type: float
     default: 5
 seealso:
@@ -147,13 +176,13 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Set the groups to where the plan says
+- name: Commit the offsets of a plan
   streamshift.kafka.kafka_offset_commit:
     cluster: "{{ kafka_cluster }}"
     plan: "{{ inventory_dir }}/plan.json"
     receipt: "{{ inventory_dir }}/receipt.json"
 
-- name: Commit exactly the plan that was reviewed, and only while nobody uses the groups at the source
+- name: Commit exactly the reviewed plan, and only if the groups are not in use at the source
   streamshift.kafka.kafka_offset_commit:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     cluster: "{{ hostvars.cloud.kafka_cluster }}"
@@ -161,7 +190,7 @@ EXAMPLES = r"""
     plan_digest: "{{ reviewed_digest }}"
     receipt: "{{ inventory_dir }}/receipt.json"
 
-- name: Set the groups, but for what the verification objects to
+- name: Commit all groups except those with an offset that failed verification
   streamshift.kafka.kafka_offset_commit:
     cluster: "{{ kafka_cluster }}"
     plan: "{{ inventory_dir }}/plan.json"
@@ -185,18 +214,19 @@ receipt:
   type: str
   sample: /srv/kafka-migrations/onprem-to-cloud/receipt.json
 entries:
-  description: The commits before and after, of a rollback the selected ones, sorted by group, topic and partition; null where there is none.
+  description: The committed offsets before and after, sorted by group, topic and partition; null if there is none.
+    After a rollback, only the selected ones.
   returned: success
   type: list
   elements: dict
   contains:
     group:
-      description: The group.
+      description: The group at the destination.
       type: str
       returned: success
       sample: billing
     topic:
-      description: The topic.
+      description: The topic at the destination.
       type: str
       returned: success
       sample: orders
@@ -211,29 +241,32 @@ entries:
       returned: success
       sample: null
     after:
-      description: The offset that is committed now, or would be in check mode.
+      description: The offset that is committed now. In check mode, the offset that would be committed.
       type: int
       returned: success
       sample: 41877
 written:
-  description: How many commits were, or in check mode would be, written or removed.
+  description: Number of committed offsets that the module has written or deleted. In check mode, the number that it
+    would write or delete.
   returned: success
   type: int
   sample: 12
 left_out:
-  description: A line for everything that a policy, or an earlier migration, leaves alone.
+  description: One line for each group or group-partition that the module left alone because of an option or an earlier
+    migration.
   returned: success
   type: list
   elements: str
   sample: []
 notes:
-  description: A line for each group that is still in use at O(source), where O(on_active_source=warn) allows it.
+  description: One line for each group that is still in use at O(source), with O(on_active_source=warn).
   returned: success
   type: list
   elements: str
   sample: []
 summary:
-  description: A table for people, as lines. That of a rollback begins with how many groups go back.
+  description: A human-readable table, as lines. After a rollback, the first line is the number of groups that were
+    rolled back.
   returned: success
   type: list
   elements: str
