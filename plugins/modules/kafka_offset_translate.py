@@ -7,19 +7,24 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kafka_offset_translate
-short_description: Find where consumer groups must stand on another cluster
+short_description: Find the offsets at which consumer groups continue on another cluster
 version_added: 0.1.0
 description:
-  - The plan file holds, for everything in a snapshot, the destination's offset that neither skips nor repeats a record,
-    found by comparing the records themselves; it does not matter which tool has copied them. Where few records do not
-    prove an offset, both logs are counted, with Spark where they are long.
-  - The verdict of each entry says what was proved. V(exact) - no unconsumed record is skipped, and no consumed one is
-    repeated; C(evidence.certificate) in the plan names how that is known. V(safe) - none is skipped, at most so many are
-    repeated, for this reason. V(blocked) - nothing could be proved, and nothing will be written. V(uncommitted) - the
-    group has no commit for this partition. V(requested) - an option asked for this offset.
-  - A verdict never makes this module fail; M(streamshift.kafka.kafka_offset_commit) applies the policies.
-  - Topics in O(repartitioned) are read whole, with Spark.
-  - Nothing is written to the clusters.
+  - Writes a plan file. For each committed offset in a snapshot, the plan contains the destination offset that neither
+    skips nor repeats a record.
+  - Finds the offset by comparing the records themselves, whichever replication tool has copied them. If a few records
+    do not prove an offset, the module counts both logs as a whole, and uses Spark if they are long.
+  - Each planned offset has a verdict that says what is proved.
+  - V(exact) - no unconsumed record is skipped and no consumed record is repeated. C(evidence.certificate) in the plan
+    names the proof.
+  - V(safe) - no unconsumed record is skipped. Consumed records may be repeated, at most as many as the plan says, for
+    the reason that it gives.
+  - V(blocked) - nothing is proved, and nothing will be committed.
+  - V(uncommitted) - the group has no committed offset on this partition.
+  - V(requested) - an option requested this offset.
+  - A verdict never fails this module; M(streamshift.kafka.kafka_offset_commit) applies the policies.
+  - Topics in O(repartitioned) are read completely, with Spark.
+  - Writes nothing to the clusters.
 author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
@@ -36,112 +41,138 @@ options:
   source:
     description:
       - The Kafka cluster that the groups come from.
-      - Where it is lost, leave it out and set O(strategy=mirror_maker).
+      - If the source is lost, omit this option and set O(strategy=mirror_maker).
     required: false
   snapshot:
     description:
       - Path of the snapshot file, as M(streamshift.kafka.kafka_group_offsets) writes it, in either format.
-      - Required with O(source). Without it, O(groups) and its like tell what is to be planned, and only then.
+      - Required with O(source). Omit it only together with O(source); then select the groups with O(groups) or
+        O(group_patterns), and the topics with O(topics) and O(topic_patterns).
     type: path
   groups:
     description:
-      - Consumer groups, by name, where there is no O(source). A name beats O(exclude_group_patterns).
+      - Without O(source), names of consumer groups to select. O(exclude_group_patterns) does not apply to them.
   snapshot_group:
     description:
-      - The group that a CSV file of three columns is about.
+      - The name of the group in a CSV snapshot of three columns, which does not contain it.
     type: str
   plan:
     description:
       - Path of the plan file. Its directory must exist.
-      - A file that says the same already is left untouched.
+      - The module leaves a file that already has the same content untouched.
     type: path
     required: true
   receipt:
     description:
       - Path of the receipt file of M(streamshift.kafka.kafka_offset_commit).
-      - Where it explains what the destination's groups have committed since, the plan stays as it is.
+      - If the receipt shows that the destination's groups have committed since because they were migrated, the plan
+        does not change.
     type: path
   strategy:
     description:
-      - V(records) matches the records.
-      - V(identical) keeps the offsets. Inside one cluster that is always right. Between two, the records around every
-        committed offset, at the start and at the end of the destination's log are compared first; it needs a replication
-        tool that keeps offsets.
-      - V(mirror_maker) matches the records, too, with what MirrorMaker 2 has noted of their offsets. Where timestamps do
-        not lead to a record, as on topics with C(message.timestamp.type=LogAppendTime), this mostly saves counting both
-        logs. Exact entries of an earlier plan in O(plan) are kept for groups that have not moved, while records that are
-        read again confirm them. Needs O(replication_policy), and that MirrorMaker 2 has kept the order of records.
-      - Without O(source), V(mirror_maker) takes MirrorMaker 2's checkpoints as they are. They are V(safe), with the
-        reason C(checkpoint).
+      - How to find the offsets.
+      - V(records) compares the records.
+      - V(identical) keeps the source's offsets. Inside one cluster this is always correct. Between two clusters it
+        needs a replication tool that preserves offsets; the module first compares the records around every committed
+        offset, and at the start and the end of the destination's log.
+      - V(mirror_maker) compares the records, too, and uses MirrorMaker 2's internal topics to find them. This needs
+        O(replication_policy), and MirrorMaker 2 must have preserved the order of the records. If timestamps do not
+        identify a record, as on topics with C(message.timestamp.type=LogAppendTime), it usually avoids counting both
+        logs.
+      - With V(mirror_maker), exact offsets of an earlier O(plan) are kept for groups that have not moved, provided that
+        the records around them, read again, confirm them.
+      - Without O(source), V(mirror_maker) uses MirrorMaker 2's checkpoints as they are. Their verdict is V(safe) with
+        the reason C(checkpoint), so consumed records are repeated.
     type: str
     choices: [records, identical, mirror_maker]
     default: records
   match_on:
     description:
-      - Which parts of a record make it the same record.
-      - By default everything. A record whose timestamp or headers the replication tool or the broker has changed is
-        compared without them; the plan says what all records were compared by.
-      - For a replication tool that re-encodes values, leave out V(value).
+      - Which parts two records must have in common to count as the same record.
+      - By default, all parts. If the replication tool or the broker has changed a record's timestamp or headers, the
+        module compares the record without them; the plan says which parts it has compared for all records.
+      - V(key) compares the keys.
+      - V(value) compares the values. Leave it out if the replication tool re-encodes values.
+      - V(headers) compares the headers. Leave it out if the replication tool changes headers.
+      - V(timestamp) compares the timestamps. Leave it out if the replication tool or the broker changes timestamps.
     type: list
     elements: str
     choices: [key, value, headers, timestamp]
   wait_for_replication:
     description:
-      - How many seconds to wait for records that are still to be copied, before entries are V(blocked) with the reason
-        C(destination_lags).
+      - How many seconds to wait for records that the replication tool has not copied yet. After that, the
+        group-partitions are V(blocked) with the reason C(destination_lags).
     type: float
     default: 0
   on_uncommitted:
     description:
-      - What to do for a partition that the group has not committed, of a topic of which it has committed others.
-      - V(ignore) leaves it alone. A consumer with C(auto.offset.reset=latest) would then lose records.
-      - V(start) and V(end) commit the destination's start or end.
-      - Of topics in O(repartitioned) every partition at the destination gets an offset. What the group has not committed
-        counts as unconsumed, with V(end) as consumed.
+      - What to do for a partition on which the group has no committed offset, if it has committed offsets on other
+        partitions of the topic.
+      - V(ignore) commits nothing. The consumer starts according to its C(auto.offset.reset); with C(latest), it skips
+        records.
+      - V(start) commits the start of the destination's log. No record is skipped.
+      - V(end) commits the end of the destination's log. All records that are on the partition now are skipped.
+      - In a topic of O(repartitioned), every partition at the destination gets an offset. Records of partitions on
+        which the group has no committed offset count as unconsumed; with V(end), they count as consumed.
     type: str
     choices: [ignore, start, end]
     default: ignore
   on_expired:
     description:
-      - What to do for a group that stands before the start of the source's log; the destination may still hold what the
-        source has lost.
-      - V(count_back) counts back from the first record that is on both, assuming that nothing else writes there.
-      - V(start) takes the destination's start.
-      - V(first_visible) takes the first record that is still on both, and says how many are skipped at most.
-      - Of topics in O(repartitioned) V(count_back) takes the first record that only the destination has.
-      - V(fail) blocks the entry.
+      - What to do if a group's committed offset is before the start of the source's log. Unconsumed records have then
+        expired at the source, and the destination may still have them.
+      - V(count_back) counts back from the first record that both clusters still have. It assumes that only the
+        replication tool writes to the destination's topic. If another producer does, unconsumed records may be skipped.
+      - In a topic of O(repartitioned), V(count_back) takes the first record that only the destination has.
+      - V(start) takes the start of the destination's log. No record is skipped; consumed records that are still there
+        are repeated.
+      - V(first_visible) takes the first record that both clusters still have. Records that have expired at the source
+        are skipped; the plan says how many at most.
+      - V(fail) blocks the group-partition.
     type: str
     choices: [count_back, start, first_visible, fail]
     default: count_back
   on_no_anchor:
     description:
       - What to do for a group at the end of a source partition from which every record has expired.
-      - V(by_retention) takes the first record at the destination that is too young to have expired at the source.
-      - V(start) and V(end) take the destination's start or end. V(fail) blocks the entry.
+      - V(by_retention) takes the first record at the destination that is too young to have expired at the source, and
+        counts older records as consumed. It assumes that the source's present retention time has always applied.
+      - V(start) takes the start of the destination's log. No record is skipped; all consumed records there are
+        repeated.
+      - V(end) takes the end of the destination's log. No record is repeated; unconsumed records that are already there
+        are skipped.
+      - V(fail) blocks the group-partition.
     type: str
     choices: [by_retention, start, end, fail]
     default: by_retention
   tail_check:
     description:
-      - How to rule out that consumed records follow the offset, because the replication tool was restarted or has changed
-        the order.
-      - V(records) counts records where offsets do not prove it, up to O(search_limit), and with Spark up to O(spark_limit).
-      - V(offsets) only compares how many offsets follow on both clusters, V(none) does not look. What is not proved is
-        then V(safe) with the reason C(tail_not_counted), and consumed records may be repeated.
+      - How to rule out that consumed records follow the offset, because the replication tool was restarted or has
+        changed the order of the records.
+      - V(records) counts the records if the offsets do not rule it out, up to O(search_limit) records without Spark and
+        up to O(spark_limit) records with Spark.
+      - V(offsets) only compares how many offsets follow on both clusters. If that does not rule it out, the verdict is
+        V(safe) with the reason C(tail_not_counted), and consumed records may be repeated.
+      - V(none) checks nothing. If nothing else rules it out, the verdict is V(safe) with the reason
+        C(tail_not_counted), and consumed records may be repeated.
     type: str
     choices: [records, offsets, none]
     default: records
   search_limit:
     description:
-      - How many records of one partition of one cluster may be read for one entry without Spark. Where few records do not
-        prove an offset, logs of up to so many offsets are counted whole, and longer ones with Spark.
+      - How many records of one partition of one cluster the module may read without Spark to find one offset.
+      - If a few records do not prove an offset, the module counts logs of at most this many offsets as a whole; longer
+        logs need Spark.
     type: int
     default: 100000
   spark_limit:
     description:
-      - How many records of one partition Spark may read on both clusters together, to settle the entries that need more.
-      - Beyond it, and where Spark cannot be used, they stay V(blocked) with the reason C(search_budget_spent), or V(safe) with
-        the reason C(tail_not_counted). V(0) does without Spark.
+      - How many records of one partition Spark may read on both clusters together, to find offsets that need more than
+        O(search_limit).
+      - If that is not enough, or if Spark cannot be used, the verdict is V(blocked) with the reason
+        C(search_budget_spent), or V(safe) with the reason C(tail_not_counted). With V(safe), consumed records may be
+        repeated.
+      - With V(0), Spark is not used for this.
     type: int
     default: 1000000000
 seealso:
@@ -150,14 +181,14 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Find where the groups must stand
+- name: Find the offsets at which the groups continue
   streamshift.kafka.kafka_offset_translate:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
     snapshot: "{{ inventory_dir }}/snapshot.json"
     plan: "{{ inventory_dir }}/plan.json"
 
-- name: The same for topics that MirrorMaker 2 has prefixed, and for a replication tool that is still at work
+- name: Find the offsets on topics that MirrorMaker 2 has prefixed and is still copying
   streamshift.kafka.kafka_offset_translate:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
@@ -168,7 +199,7 @@ EXAMPLES = r"""
       source_alias: onprem
     wait_for_replication: 60
 
-- name: The same where records bear the time at which they came, with MirrorMaker 2's own notes
+- name: Find the offsets on topics with LogAppendTime, with the help of MirrorMaker 2's offset-syncs
   streamshift.kafka.kafka_offset_translate:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
@@ -180,7 +211,7 @@ EXAMPLES = r"""
       source_alias: onprem
       target_alias: cloud
 
-- name: The source is lost, and the groups go on from MirrorMaker 2's checkpoints
+- name: Continue from MirrorMaker 2's checkpoints because the source is lost
   streamshift.kafka.kafka_offset_translate:
     destination: "{{ hostvars.cloud.kafka_cluster }}"
     group_patterns: [".*"]
@@ -190,7 +221,7 @@ EXAMPLES = r"""
       name: default
       source_alias: onprem
 
-- name: Plan new names for groups inside one cluster
+- name: Plan to rename groups inside one cluster
   streamshift.kafka.kafka_offset_translate:
     source: "{{ kafka_cluster }}"
     destination: "{{ kafka_cluster }}"
@@ -209,18 +240,18 @@ plan:
   type: str
   sample: /srv/kafka-migrations/onprem-to-cloud/plan.json
 entries:
-  description: What the plan says, sorted by group, topic and partition.
+  description: The contents of the plan, sorted by group, topic and partition.
   returned: success
   type: list
   elements: dict
   contains:
     group:
-      description: The destination's group.
+      description: The group at the destination.
       type: str
       returned: success
       sample: billing
     topic:
-      description: The destination's topic.
+      description: The topic at the destination.
       type: str
       returned: success
       sample: orders
@@ -230,12 +261,12 @@ entries:
       returned: success
       sample: 3
     offset:
-      description: Where the group must stand; null when the entry is blocked or uncommitted.
+      description: The offset to commit; null if the verdict is V(blocked) or V(uncommitted).
       type: int
       returned: success
       sample: 41877
     verdict:
-      description: How much is proved.
+      description: What is proved about the offset.
       type: str
       returned: success
       sample: exact
@@ -245,39 +276,40 @@ entries:
       returned: success
       sample: null
     repeats:
-      description: How many consumed records are repeated at most; null when they were not counted.
+      description: How many consumed records are repeated at most; null if they were not counted.
       type: int
       returned: success
       sample: 0
     detail:
-      description: What was found or assumed, and what to do about it.
+      description: What the module has found or assumed, and what you can do about it.
       type: str
       returned: success
       sample: ""
 digest:
-  description: The SHA-256 digest of the plan file's bytes, for O(streamshift.kafka.kafka_offset_commit#module:plan_digest).
+  description: SHA-256 digest of the plan file, for O(streamshift.kafka.kafka_offset_commit#module:plan_digest).
   returned: success
   type: str
   sample: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 kept:
-  description: How many entries were kept from the plan that was there, with O(strategy=mirror_maker).
+  description: With O(strategy=mirror_maker), the number of entries that were kept from the earlier plan.
   returned: success
   type: int
   sample: 0
 records_read:
-  description: How many records of both clusters were read without Spark.
+  description: Number of records read without Spark, on both clusters together.
   returned: success
   type: int
   sample: 913
 index:
-  description: How much MirrorMaker 2 has noted, with O(strategy=mirror_maker).
+  description: With O(strategy=mirror_maker), the number of checkpoints and offset-syncs that were read from MirrorMaker
+    2's internal topics.
   returned: success
   type: dict
   sample:
     checkpoints: 12
     syncs: 604
 counts:
-  description: How many entries have each verdict.
+  description: Number of entries with each verdict.
   returned: success
   type: dict
   sample:
@@ -287,7 +319,7 @@ counts:
     safe: 0
     uncommitted: 0
 summary:
-  description: A table for people, as lines.
+  description: A human-readable table, as lines.
   returned: success
   type: list
   elements: str
