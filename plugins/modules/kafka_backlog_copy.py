@@ -7,17 +7,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kafka_backlog_copy
-short_description: Copy what groups have not consumed to another cluster, each record once
+short_description: Copy the records that groups have not consumed to another cluster, each record once
 version_added: 0.1.0
 description:
-  - For each partition that the groups of a snapshot consume, copies the records from the first of their offsets to the end,
-    with key, value, headers, timestamp, partition and order, on Spark. What aborted transactions hold is left out.
-  - Each record is copied exactly once. The progress is committed in the transactions that hold the records, so a copy that
-    is killed at any moment goes on when the same task is run again.
-  - Writes a plan file that says where each group stands among the copied records, for
+  - Uses Spark to copy, for each partition that the groups of a snapshot consume, the records from the first committed
+    offset to the end. Key, value, headers, timestamp, partition and order stay the same. Records of aborted
+    transactions are not copied.
+  - Copies each record exactly once. The progress is committed in the same transactions as the records, so if the copy
+    is killed at any moment, running the same task again continues it.
+  - Writes a plan file with the offset of each group among the copied records, for
     M(streamshift.kafka.kafka_offset_commit).
-  - Topics that are missing are made like the source's. Until every group is past the backlog, settings are held back by
-    which a broker would delete, compact or stamp copied records.
+  - Creates missing topics with the settings of the source's topics. Until every group has consumed the backlog,
+    retention, compaction and C(LogAppendTime) are suspended on the destination's topics, because a broker would
+    otherwise delete, compact or re-timestamp copied records.
 author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
@@ -30,8 +32,8 @@ attributes:
   check_mode:
     support: partial
     details:
-      - Check mode shows every range that is going to be copied and the topics that are going to be made or changed. Where the
-        records come to lie is known only when they are copied, so the destination's offsets are null.
+      - Check mode returns every range that would be copied and the topics that would be created or changed. The
+        destination's offsets are null, because they are known only after the records are copied.
   diff_mode:
     support: full
   idempotent:
@@ -44,87 +46,96 @@ options:
     required: true
   copy:
     description:
-      - Path of the copy file, which holds what is copied and what is held back. Its directory must exist. A later run goes
-        on with what it says. Keep it until the settings are restored.
+      - Path of the copy file. Its directory must exist. The file contains the ranges to copy and the suspended
+        settings, and a later run continues from it.
+      - Keep the file until the settings are restored.
     type: path
     required: true
   plan:
     description:
-      - Path of the plan file that is written when everything is copied.
+      - Path of the plan file. The module writes it when everything is copied.
     type: path
     required: true
   receipt:
     description:
-      - Path of the receipt file of an earlier commit. It explains what the destination's groups have committed since, so that
-        the plan stays as it is.
+      - Path of the receipt file of an earlier commit. If the receipt shows that the destination's groups have committed
+        since because they were migrated, the plan does not change.
     type: path
   on_uncommitted:
     description:
-      - What to do for a partition that a group has not committed, of a topic of which it has committed another one.
-      - V(ignore) leaves it alone, V(start) copies the whole partition and lets the group begin there, V(end) lets it begin
-        after what is copied.
+      - What to do for a partition on which the group has no committed offset, if it has committed offsets on other
+        partitions of the topic.
+      - V(ignore) copies nothing for this group and commits nothing. The consumer starts according to its
+        C(auto.offset.reset), and never gets records that were not copied.
+      - V(start) copies the whole partition, and the group continues with its first record. No record is skipped.
+      - V(end) copies nothing for this group, and the group continues after the copied records. All records that are on
+        the partition now are skipped.
     type: str
     choices: [ignore, start, end]
     default: ignore
   append:
     description:
-      - Whether a destination topic may hold records already. What is copied is appended to them.
+      - Whether a destination topic may already contain records. The copied records are then appended to them.
     type: bool
     default: false
   live:
     description:
-      - Whether the source may still be written. The ends are fixed when the copy is planned, and what is written later is not
-        copied.
+      - Whether producers may still write to the source. The module determines the ends when it plans the copy, and does
+        not copy records that are written later.
     type: bool
     default: false
   idle_wait:
     description:
-      - How many seconds lie between two readings of the source's ends, which must be equal unless O(live=true).
+      - How many seconds to wait before reading the ends of the source's partitions a second time. Both readings must be
+        equal, unless O(live=true).
     type: float
     default: 5
   max_bytes_per_second:
     description:
-      - The most bytes of keys and values that are copied in a second, by all workers together.
+      - How many bytes of keys and values all Spark workers together may copy in a second. Unlimited by default.
     type: int
   on_lost_progress:
     description:
-      - What to do where a destination log has grown since the copy was planned, and the progress of the copy is gone, because
-        its groups were deleted, or their commits have expired (C(offsets.retention.minutes)). To copy on would copy a second
-        time what is there.
-      - V(fail) fails, and names the partition.
-      - V(rebuild) compares what is there with the source, record by record, and goes on after it. It fails where anything but
-        the copy was written to the log since the copy was planned, and names the first such offset.
+      - What to do if a destination partition has grown since the copy was planned, and the progress of the copy is lost
+        because its groups were deleted or their offsets have expired (C(offsets.retention.minutes)). Copying on without
+        the progress would repeat records.
+      - V(fail) copies nothing, fails and names the partition.
+      - V(rebuild) compares the copied records with the source, record by record, and continues after the last one. It
+        fails if anything but the copy has written to the partition since the copy was planned, and names the first such
+        offset.
     type: str
     choices: [fail, rebuild]
     default: fail
   restore_retention:
     description:
-      - Give the topics their settings back although groups are not past the backlog. The brokers may then delete records
-        that are not consumed.
-      - A run that finds every group past the backlog does it without.
+      - Restore the topics' suspended settings although groups have not consumed the backlog yet. The brokers may then
+        delete records that groups have not consumed.
+      - A run that finds that every group has consumed the backlog restores the settings without this option.
     type: bool
     default: false
 notes:
-  - Progress is kept in groups, and written with transactional ids, whose names begin with C(streamshift-). The groups are
-    removed by a run that finds every group past the backlog. The user needs the
-    ACLs GROUP READ and DELETE and TRANSACTIONAL_ID WRITE on that prefix, TOPIC READ, WRITE, DESCRIBE_CONFIGS and
-    ALTER_CONFIGS on the destination's topics, TOPIC CREATE where some are missing, GROUP DESCRIBE on the destination's
-    groups, and TOPIC READ and DESCRIBE_CONFIGS on the source's topics.
-  - Records are compressed as C(compression.type) in O(destination.client_config) says; by default they are not.
+  - The module keeps its progress in consumer groups, and writes with transactional IDs, whose names begin with
+    C(streamshift-). The run that finds that every group has consumed the backlog deletes these groups.
+  - The user needs the ACLs GROUP READ and DELETE and TRANSACTIONAL_ID WRITE on the prefix C(streamshift-). On the
+    destination, the user needs TOPIC READ, WRITE, DESCRIBE_CONFIGS and ALTER_CONFIGS on the topics, TOPIC CREATE if
+    topics are missing, and GROUP DESCRIBE on the groups. On the source, the user needs TOPIC READ and DESCRIBE_CONFIGS
+    on the topics.
+  - C(compression.type) in O(destination.client_config) compresses the copied records. They are not compressed by
+    default.
 seealso:
   - module: streamshift.kafka.kafka_offset_verify
   - module: streamshift.kafka.kafka_offset_commit
 """
 
 EXAMPLES = r"""
-- name: Write down where the groups stand
+- name: Save the committed offsets of the groups
   streamshift.kafka.kafka_group_offsets:
     cluster: "{{ hostvars.onprem.kafka_cluster }}"
     groups:
       - billing
     snapshot: "{{ inventory_dir }}/snapshot.json"
 
-- name: Copy what they have not consumed
+- name: Copy the records that the groups have not consumed
   streamshift.kafka.kafka_backlog_copy:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
@@ -133,7 +144,7 @@ EXAMPLES = r"""
     plan: "{{ inventory_dir }}/plan.json"
     max_bytes_per_second: 50000000
 
-- name: Set them to the first record that they have not consumed
+- name: Commit the offset of the first unconsumed record for each group
   streamshift.kafka.kafka_offset_commit:
     cluster: "{{ hostvars.cloud.kafka_cluster }}"
     plan: "{{ inventory_dir }}/plan.json"
@@ -152,100 +163,101 @@ plan:
   type: str
   sample: /srv/kafka-migrations/onprem-to-cloud/plan.json
 ranges:
-  description: What is copied of each partition of the source, sorted.
+  description: The copied range of each source partition, sorted.
   returned: success
   type: list
   elements: dict
   contains:
     topic:
-      description: The source's topic.
+      description: The topic at the source.
       type: str
       returned: success
       sample: orders
     partition:
-      description: The partition, here and there.
+      description: The partition, the same on both clusters.
       type: int
       returned: success
       sample: 3
     destination_topic:
-      description: The destination's topic.
+      description: The topic at the destination.
       type: str
       returned: success
       sample: orders
     start:
-      description: The first offset that is copied.
+      description: The first offset of the range.
       type: int
       returned: success
       sample: 41877
     end:
-      description: The offset after the last one that is copied.
+      description: The offset after the last one of the range.
       type: int
       returned: success
       sample: 50000
     records:
-      description: How many records that are at most; markers of transactions and what was compacted away are no records.
+      description: How many records the range contains at most. Control records and records that compaction has removed
+        do not count as records.
       type: int
       returned: success
       sample: 8123
     bytes:
-      description: About how many bytes they have on the source's disks; null where its brokers do not tell.
+      description: Approximate size of the range on the source's disks; null if the brokers do not return sizes.
       type: int
       returned: success
       sample: 1212416
     groups:
-      description: The groups that stand at the start, or before it.
+      description: The groups whose committed offset is the start of the range, or before it.
       type: list
       elements: str
       returned: success
       sample: [billing]
     lost:
-      description: How many offsets from the first group's on have left the source's log already.
+      description: How many offsets, from the first group's committed offset on, have already left the source's log.
       type: int
       returned: success
       sample: 0
     left:
-      description: How many offsets are left alone, because no group has committed anything of the partition.
+      description: How many offsets are not copied because no group has a committed offset on the partition.
       type: int
       returned: success
       sample: 0
     reason:
       description:
-        - V(expired) where records are lost, V(uncommitted) where they are left alone, V(nothing_to_copy) where the groups are at
-          the end, else null.
+        - V(expired) if offsets have left the source's log, V(uncommitted) if offsets are not copied, V(nothing_to_copy)
+          if the groups are at the end; otherwise null.
       type: str
       returned: success
       sample: null
     copied:
-      description: How many records were copied, by all runs together; null in check mode.
+      description: How many records all runs together have copied; null in check mode.
       type: int
       returned: success
       sample: 8119
 topics:
-  description: A line for each topic that is made, and for each of which settings are held back.
+  description: One line for each topic that the copy creates, and one for each topic with suspended settings.
   returned: success
   type: list
   elements: str
   sample:
     - "orders: made by this copy, with 6 partitions and replication factor 3"
 suspended:
-  description: Topics of the destination that have not got their settings back yet, sorted.
+  description: Destination topics whose settings are still suspended, sorted.
   returned: success
   type: list
   elements: str
   sample: [orders]
 entries:
-  description: Where every group stands among the copied records, as the plan says it. Offsets are null in check mode.
+  description: The planned offset of each group among the copied records. Offsets are null in check mode.
   returned: success
   type: list
   elements: dict
   contains:
     group:
-      description: The destination's group.
+      description: The group at the destination.
       type: str
       returned: success
       sample: billing
     topic:
-      description: The destination's topic.
+      description: The topic at the destination.
       type: str
       returned: success
       sample: orders
@@ -255,7 +267,7 @@ entries:
       returned: success
       sample: 3
     offset:
-      description: The offset that is to be committed.
+      description: The offset to commit.
       type: int
       returned: success
       sample: 0
@@ -265,22 +277,22 @@ entries:
       returned: success
       sample: exact
     reason:
-      description: V(expired) where records had left the source's log.
+      description: V(expired) if unconsumed records had left the source's log; otherwise null.
       type: str
       returned: success
       sample: null
     repeats:
-      description: V(0) for an exact offset.
+      description: How many consumed records are repeated; V(0) for an exact offset.
       type: int
       returned: success
       sample: 0
     detail:
-      description: A word on the reason.
+      description: More about the reason.
       type: str
       returned: success
       sample: ""
 summary:
-  description: A table for people, as lines.
+  description: A human-readable table, as lines.
   returned: success
   type: list
   elements: str
