@@ -10,11 +10,12 @@ module: kafka_connect_offsets
 short_description: Hand Confluent Replicator's position over to MirrorMaker 2
 version_added: 0.1.0
 description:
-  - Reads how far Replicator has copied each partition, and stores that for a MirrorSourceConnector, which then goes on with
-    the next record - none is copied twice, none is left out.
-  - Every position is checked first, for MirrorMaker 2 begins from the start, without a word, where one is out of range.
-  - Keys and partitions are written byte for byte as Kafka Connect looks for them, and read back.
-  - The receipt is on disk before the first write, and is the way back.
+  - Reads how far Replicator has copied each partition, and stores this position for a MirrorSourceConnector. The
+    connector then continues with the next record, so no record is copied twice and none is left out.
+  - Checks every position first, because MirrorMaker 2 silently starts from the beginning of a partition if a position
+    is out of range.
+  - Writes keys and partitions byte for byte as Kafka Connect expects them, and reads them back.
+  - Saves the receipt to disk before the first write. A rollback restores the positions in the receipt.
 author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
@@ -25,135 +26,159 @@ extends_documentation_fragment:
 options:
   state:
     description:
-      - V(present) - the connector's stored positions are Replicator's.
-      - V(rolled_back) - they are what O(receipt) says that they were before.
+      - Which positions the connector has afterwards.
+      - V(present) stores Replicator's positions.
+      - V(rolled_back) restores the positions that were stored before, according to O(receipt). Records that Replicator
+        has copied may then be copied again.
     type: str
     choices: [present, rolled_back]
     default: present
   replicator:
     description:
-      - The Replicator whose position is taken over. It must be stopped.
+      - The Replicator whose position is handed over. It must be stopped.
     type: dict
     default: {}
     suboptions:
       connector:
-        description: The name of the connector.
+        description: Name of the connector.
         type: str
         default: replicator
       offsets_topic:
-        description: The topic in which its worker stores offsets, C(offset.storage.topic).
+        description: The topic in which Replicator's Connect workers store offsets (C(offset.storage.topic)).
         type: str
         default: connect-offsets
       cluster:
-        description: On which cluster that topic is.
+        description:
+          - The cluster that has this topic.
+          - V(source) is the source cluster.
+          - V(destination) is the destination cluster.
         type: str
         choices: [source, destination]
         default: destination
       group:
-        description: The group with which it consumes at the source, C(src.consumer.group.id). The connector's name by default.
+        description: The group with which Replicator consumes at the source (C(src.consumer.group.id)). The default is
+          the connector's name.
         type: str
       position:
         description:
-          - V(agree) takes what is stored, and refuses where the group has committed anything else.
-          - V(stored) does not look at the group. V(group) takes what the group has committed, which is right for a Replicator
-            with C(offset.start=consumer).
+          - Where to read Replicator's position.
+          - V(agree) takes the position stored in Kafka Connect, and fails if the group has committed a different one.
+          - V(stored) takes the position stored in Kafka Connect without comparing it with the group. If it is wrong,
+            records are copied twice or left out.
+          - V(group) takes the group's committed offsets. This is right for a Replicator with C(offset.start=consumer);
+            for others, records may be copied twice or left out.
         type: str
         choices: [agree, stored, group]
         default: agree
       topic_rename_format:
-        description: Its property C(topic.rename.format). It has to be what O(replication_policy) does.
+        description: Replicator's C(topic.rename.format). It must give the topics the same names as
+          O(replication_policy).
         type: str
         default: ${topic}
       worker_groups:
-        description: The C(group.id) of its Connect workers. A group of these that has members is refused.
+        description: The C(group.id) of Replicator's Connect workers. The module fails if one of these groups has
+          members.
         type: list
         elements: str
         default: []
   replication_policy:
     description:
-      - How MirrorMaker 2 calls topics and clusters.
+      - How MirrorMaker 2 names clusters and topics.
     type: dict
     required: true
     suboptions:
       name:
-        description: Whether topics keep their names (V(identity)), or get the alias of the source before them (V(default)).
+        description:
+          - How MirrorMaker 2 names the topics that it copies.
+          - V(identity) keeps the names (C(IdentityReplicationPolicy)).
+          - V(default) prefixes the names with O(replication_policy.source_alias) and O(replication_policy.separator)
+            (C(DefaultReplicationPolicy)).
         type: str
         choices: [identity, default]
         default: identity
       source_alias:
-        description: The alias that MirrorMaker 2 has for the source.
+        description: MirrorMaker 2's alias of the source cluster.
         type: str
         required: true
       separator:
-        description: What is between alias and topic, C(replication.policy.separator).
+        description: MirrorMaker 2's C(replication.policy.separator).
         type: str
         default: .
   connector:
     description:
-      - The name of the connector that goes on. V(MirrorSourceConnector) is right for a MirrorMaker 2 that runs by itself.
+      - Name of the MirrorMaker 2 connector that takes over. For a dedicated MirrorMaker 2 cluster, keep the default
+        V(MirrorSourceConnector).
     type: str
     default: MirrorSourceConnector
   method:
     description:
-      - V(topic) writes to the worker's topic while the worker is stopped.
-      - V(rest) asks a worker of Kafka Connect 3.6 or newer. The connector must be STOPPED; it can be created so, with
-        C(initial_state).
+      - How to store the positions.
+      - V(topic) writes to the workers' offsets topic while the workers are stopped.
+      - V(rest) calls the REST API of a worker of Kafka Connect 3.6 or newer. The connector must be STOPPED; you can
+        create it in this state with C(initial_state).
     type: str
     choices: [topic, rest]
     default: topic
   offsets_topic:
     description:
-      - With O(method=topic), the topic where the worker stores offsets, on the destination. By default that of a MirrorMaker 2
-        that runs by itself. It is made if it is missing.
+      - With O(method=topic), the topic at the destination in which MirrorMaker 2's workers store offsets. The default
+        is the topic of a dedicated MirrorMaker 2 cluster.
+      - The module creates the topic if it is missing.
     type: str
   worker_group:
     description:
-      - With O(method=topic), the group of the workers that use this topic, which must have no members. By default that of a
-        MirrorMaker 2 that runs by itself.
+      - With O(method=topic), the group of the workers that use this topic. It must have no members. The default is the
+        group of a dedicated MirrorMaker 2 cluster.
     type: str
   rest:
     description:
-      - With O(method=rest), where the worker is.
+      - With O(method=rest), how to reach the worker's REST API.
     type: dict
     suboptions:
       url:
-        description: Its address, such as C(https://connect.example.com:8083).
+        description: URL of the worker, for example C(https://connect.example.com:8083).
         type: str
         required: true
       username:
-        description: For basic authentication.
+        description: User name for basic authentication.
         type: str
       password:
-        description: For basic authentication.
+        description: Password for basic authentication.
         type: str
       ca_path:
-        description: A file with the certificates to trust.
+        description: Path of the CA certificates, in PEM format, that must have signed the worker's certificate.
         type: path
       validate_certs:
-        description: Whether the worker's certificate must be valid.
+        description: Verify the worker's certificate.
         type: bool
         default: true
   on_misplaced:
     description:
-      - What to do when keys of the connector are in a partition where Connect does not look for them, have other bytes than it
-        writes, or hold no offset. Scripts write such keys; Connect ignores them, takes the wrong one of two, or stops.
-      - V(fail) writes nothing at all. V(remove) removes them. For that, records of the offsets topic are deleted, which needs
-        its C(cleanup.policy) to be C(compact,delete) for a moment, and the ACLs TOPIC ALTER_CONFIGS and DELETE.
+      - What to do if keys of the connector are in a partition where Connect does not look for them, have other bytes
+        than Connect writes, or hold no offset. Scripts write such keys. Connect ignores them, takes the wrong one of
+        two, or stops.
+      - V(fail) writes nothing at all, and fails.
+      - V(remove) deletes the keys. To delete records of the offsets topic, the module sets its C(cleanup.policy) to
+        C(compact,delete) for a moment, which needs the ACLs TOPIC ALTER_CONFIGS and DELETE.
     type: str
     choices: [fail, remove]
     default: fail
   on_rewind:
     description:
-      - What to do when the connector stands further than Replicator already, and not because it has gone on since it was
-        handed over, by O(receipt) - records would be copied again.
-      - V(fail) writes nothing at all. V(keep) leaves those positions as they are. V(rewind) replaces them, which is right where
-        the records are not at the destination.
+      - What to do if the connector's stored position is after Replicator's position, unless the receipt shows that the
+        connector has copied further since it took over.
+      - V(fail) writes nothing at all, and fails.
+      - V(keep) keeps these positions. Records between both positions are left out unless they are at the destination
+        already.
+      - V(rewind) replaces these positions with Replicator's. Records between both positions are copied again; choose it
+        if they are not at the destination.
     type: str
     choices: [fail, keep, rewind]
     default: fail
   receipt:
     description:
-      - Path of the receipt file. Its directory must exist. Keep it - it is the only way back.
+      - Path of the receipt file. Its directory must exist.
+      - Keep the file, because a rollback is not possible without it.
     type: path
     required: true
 seealso:
@@ -161,7 +186,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Let MirrorMaker 2 go on where Replicator has stopped
+- name: Let MirrorMaker 2 continue after the last record that Replicator has copied
   streamshift.kafka.kafka_connect_offsets:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
@@ -180,13 +205,14 @@ receipt:
   type: str
   sample: /srv/kafka-migrations/onprem-to-cloud/connect-receipt.json
 entries:
-  description: The offset of the last record that was copied, before and after, sorted; null where there is none.
+  description: The stored position of each partition before and after, sorted. A position is the offset of the last
+    copied record; null if there is none.
   returned: success
   type: list
   elements: dict
   contains:
     topic:
-      description: The source's topic.
+      description: The topic at the source.
       type: str
       returned: success
       sample: orders
@@ -196,22 +222,23 @@ entries:
       returned: success
       sample: 3
     before:
-      description: What was stored before.
+      description: The position that was stored before.
       type: int
       returned: success
       sample: null
     after:
-      description: What is stored now, or would be in check mode.
+      description: The position that is stored now. In check mode, the position that would be stored.
       type: int
       returned: success
       sample: 41876
 written:
-  description: How many positions were, or in check mode would be, stored or forgotten.
+  description: Number of positions that the module has stored or deleted. In check mode, the number that it would store
+    or delete.
   returned: success
   type: int
   sample: 12
 misplaced:
-  description: How many keys were, or in check mode would be, removed by O(on_misplaced=remove).
+  description: Number of keys that O(on_misplaced=remove) has deleted. In check mode, the number that it would delete.
   returned: success
   type: int
   sample: 0
