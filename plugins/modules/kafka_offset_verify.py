@@ -7,18 +7,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kafka_offset_verify
-short_description: Verify that groups go on with the records that they have not consumed
+short_description: Verify that groups continue with exactly the records that they have not consumed
 version_added: 0.1.0
 description:
-  - Reads the records around a group's offset at the destination, and around its offset at the source, and counts them by
-    content. It does not search for an offset, and shares nothing with the search of
+  - Reads the records around a group's offset at the destination and around its committed offset at the source, and
+    counts them by content. It does not search for offsets, and uses none of the search code of
     M(streamshift.kafka.kafka_offset_translate).
-  - Few records, up to 500,000 offsets of both clusters together, take seconds; more are counted on Spark.
-  - Fails when an unconsumed record would be skipped or is absent, and when more consumed records would be repeated than
-    the plan says. Changes nothing.
-  - With O(plan), it verifies the offsets of a plan before any group is set; with O(receipt) as well, the offsets that were
-    committed. With O(groups) or O(group_patterns), it verifies whatever the groups have committed on both clusters now, by
-    whichever tool, before a cut-over or after it.
+  - Up to 500,000 offsets of both clusters together take seconds. The module counts more records on Spark.
+  - Fails if an unconsumed record would be skipped or is absent, or if more consumed records would be repeated than the
+    plan says. Changes nothing.
+  - With O(plan) alone, verifies the planned offsets; groups need not be committed yet. With O(receipt) as well,
+    verifies the offsets that were committed.
+  - With O(groups) or O(group_patterns), verifies what the groups have committed on both clusters now, with any tool,
+    before or after a cut-over.
 author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
@@ -34,120 +35,140 @@ extends_documentation_fragment:
 options:
   plan:
     description:
-      - Path of the plan file, or of several, which one Spark session then serves. Not together with a selection, a mapping
-        or O(match_on).
+      - Path of the plan file. You can set several paths to verify them in one Spark session.
+      - Mutually exclusive with O(match_on) and the options that select or map groups and topics.
     type: list
     elements: path
   receipt:
     description:
-      - Path of the receipt file. One receipt serves all plans; otherwise name one for each plan, in the same order.
-      - Where there is no such file, nothing was written.
+      - Path of the receipt file. Set one receipt for all plans, or one for each plan in the same order.
+      - If the file does not exist, nothing was committed.
     type: list
     elements: path
   copy:
     description:
-      - Path of the copy file of M(streamshift.kafka.kafka_backlog_copy), which goes together with O(plan) and
-        O(method=records). Then everything that was copied is compared with the source, too, from where the copy began.
-      - A record that is missing, is there more than once, or stands in another order fails the task. Records that others
-        have written to the same partitions do not.
+      - Path of the copy file of M(streamshift.kafka.kafka_backlog_copy). Needs O(plan) and O(method=records). The
+        module then also compares all copied records with the source, from the start of the copy on.
+      - The task fails if a record is missing, is there more than once, or has another place in the order. Records that
+        other producers have written to the same partitions do not fail the task.
     type: path
   scope:
     description:
       - Which offsets of O(plan) to verify.
-      - V(plan) verifies every offset, committed or not, wherever the groups stand at the destination. The default without
-        O(receipt).
-      - V(to_commit) verifies only the offsets that M(streamshift.kafka.kafka_offset_commit) would write now. When there are
-        none, Spark does not start. O(on_blocked), O(on_rewind), O(on_advance) and O(on_active_group) say which offsets the
-        commit leaves alone; O(receipt) tells which groups were migrated earlier and have consumed since.
-      - V(committed) verifies the offsets that were committed according to O(receipt), or that were right already, and that
-        the groups stand there or have consumed since. The default with O(receipt).
+      - V(plan) verifies every planned offset, committed or not, whatever the groups have committed at the destination.
+        This is the default without O(receipt).
+      - V(to_commit) verifies only the offsets that M(streamshift.kafka.kafka_offset_commit) would write now. Spark does
+        not start if there are none. O(on_blocked), O(on_rewind), O(on_advance) and O(on_active_group) determine which
+        offsets the commit leaves alone; O(receipt) shows which groups were migrated earlier and have consumed since.
+      - V(committed) verifies the offsets that were committed according to O(receipt), or that were correct already, and
+        that the groups still have them or have consumed since. This is the default with O(receipt).
     type: str
     choices: [plan, to_commit, committed]
   method:
     description:
+      - How to verify the offsets.
       - V(records) counts the records around every offset.
-      - V(anchors) compares only the two records beside every offset with those of O(plan). It needs neither Spark nor Java.
+      - V(anchors) compares only the two records next to every offset with those in O(plan). It needs neither Spark nor
+        Java. It detects neither skipped nor repeated records farther away from the offset.
     type: str
     choices: [records, anchors]
     default: records
   limit:
     description:
-      - How many offsets to read before and after each offset, on both clusters. V(0) reads whole logs.
-      - What lies outside is not verified, and the entry's C(complete) is false in O(report). Where more consumed records may
-        come again, according to O(plan), as many offsets are read in addition, at most as many again.
+      - How many offsets to read before and after each offset, on both clusters. V(0) reads complete logs.
+      - The module does not verify what is outside this range, and sets C(complete) to false for the entry in O(report).
+        If O(plan) allows repeated records, it reads as many additional offsets, up to the same limit again.
     type: int
     default: 10000
   match_on:
     description:
-      - Without O(plan), which parts of a record make it the same record. By default everything, then everything but the
-        headers. A timestamp only separates what the rest cannot. A plan says by itself what it has matched.
+      - Without O(plan), which parts two records must have in common to count as the same record. A plan contains the
+        parts that were compared.
+      - By default, all parts; then all parts except the headers. A timestamp is used only to distinguish records that
+        are otherwise equal.
+      - V(key) compares the keys.
+      - V(value) compares the values. Leave it out if the replication tool re-encodes values.
+      - V(headers) compares the headers.
+      - V(timestamp) compares the timestamps.
     type: list
     elements: str
     choices: [key, value, headers, timestamp]
   on_problem:
     description:
-      - What to do when something is wrong.
-      - V(fail) fails the task, after O(report) is written.
-      - V(report) succeeds and returns the problems. M(streamshift.kafka.kafka_offset_commit) with the same O(report) leaves
-        these offsets out.
+      - What to do if there is a problem.
+      - V(fail) writes O(report) and then fails the task.
+      - V(report) succeeds and returns the problems. M(streamshift.kafka.kafka_offset_commit) with the same O(report)
+        does not commit these offsets.
     type: str
     choices: [fail, report]
     default: fail
   on_absent:
     description:
-      - What to do when an unconsumed record is absent at the destination though later records are there. The replication tool
-        has left it out or lost it, and no offset brings it back.
-      - V(fail) counts it as a problem, because the group will never get this record.
-      - V(warn) reports it as a note. Choose it where the replication tool leaves records out on purpose; everything else is
-        verified as before. A record that was lost by accident is then only a note, too.
+      - What to do if an unconsumed record is absent at the destination although later records are there. The
+        replication tool has left the record out or lost it, and no offset brings it back.
+      - V(fail) counts this as a problem, so the offset fails verification. The group would never get this record.
+      - V(warn) reports this as a note. Choose it if the replication tool filters records on purpose. Records that were
+        lost by accident are then only a note, too. Everything else is verified as before.
     type: str
     choices: [fail, warn]
     default: fail
   on_blocked:
     description:
-      - With O(scope=to_commit), what the commit does when entries of the plan are blocked. V(skip_group) leaves out the
-        groups concerned.
+      - With O(scope=to_commit), what the commit will do if the plan contains blocked group-partitions. Set it as for
+        M(streamshift.kafka.kafka_offset_commit).
+      - V(fail) verifies all offsets that are not blocked, although the commit will fail.
+      - V(skip_group) does not verify groups that have a blocked group-partition.
+      - V(skip_partition) verifies all offsets that are not blocked.
     type: str
     choices: [fail, skip_group, skip_partition]
     default: fail
   on_rewind:
     description:
-      - With O(scope=to_commit), what the commit does for an entry whose group has already committed a later offset at the
-        destination. V(keep) leaves it out.
+      - With O(scope=to_commit), what the commit will do if a group has committed an offset at the destination that is
+        after the planned offset. Set it as for M(streamshift.kafka.kafka_offset_commit).
+      - V(fail) verifies the planned offset, although the commit will fail.
+      - V(keep) does not verify the planned offset.
+      - V(rewind) verifies the planned offset.
     type: str
     choices: [fail, keep, rewind]
     default: fail
   on_advance:
     description:
-      - The same for a group that has committed an earlier offset at the destination.
+      - With O(scope=to_commit), what the commit will do if a group has committed an offset at the destination that is
+        before the planned offset. Set it as for M(streamshift.kafka.kafka_offset_commit).
+      - V(advance) verifies the planned offset.
+      - V(keep) does not verify the planned offset.
+      - V(fail) verifies the planned offset, although the commit will fail.
     type: str
     choices: [advance, keep, fail]
     default: advance
   on_active_group:
     description:
-      - With O(scope=to_commit), what the commit does for a group that has members at the destination. V(skip_group) leaves
-        it out.
+      - With O(scope=to_commit), what the commit will do for a group that has members at the destination. Set it as for
+        M(streamshift.kafka.kafka_offset_commit).
+      - V(fail) verifies the group's offsets, although the commit will fail.
+      - V(skip_group) does not verify the group's offsets.
     type: str
     choices: [fail, skip_group]
     default: fail
   report:
     description:
-      - Path of a file for everything that was found, as JSON. With several plans, one for each of them, in the same order.
-      - It is written also when something is wrong, and not in check mode. It holds offsets and names, and nothing of the
-        records. It names the SHA-256 digest of the plan file that it is about.
-      - With O(scope=to_commit), a report of this very plan stays when there is nothing left to commit.
+      - Path of a JSON file for all findings. With several plans, set one path for each plan in the same order.
+      - The module also writes the file if there are problems, but not in check mode. The file contains names and
+        offsets but no contents of records, and the SHA-256 digest of the verified plan file.
+      - With O(scope=to_commit), an existing report of the same plan stays as it is if there is nothing left to commit.
     type: list
     elements: path
 notes:
-  - Where the destination's topic is compacted, a record that is absent may have been there. Reported as a note; does not
-    fail the task.
-  - What the replication tool has still to write is reported as a note; does not fail the task.
+  - If the destination's topic is compacted, compaction may have removed an absent record. The module reports this as a
+    note; it does not fail the task.
+  - Records that the replication tool has not copied yet are reported as a note; they do not fail the task.
 seealso:
   - module: streamshift.kafka.kafka_offset_commit
 """
 
 EXAMPLES = r"""
-- name: Verify a plan before a group is set
+- name: Verify a plan before it is committed
   streamshift.kafka.kafka_offset_verify:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
@@ -164,7 +185,7 @@ EXAMPLES = r"""
       - "{{ inventory_dir }}/wave1/report.json"
       - "{{ inventory_dir }}/wave2/report.json"
 
-- name: Verify what would be committed, and leave it to the commit to refuse what is wrong
+- name: Verify what would be committed, and let the commit refuse offsets that fail verification
   streamshift.kafka.kafka_offset_verify:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
@@ -174,7 +195,7 @@ EXAMPLES = r"""
     report: "{{ inventory_dir }}/report.json"
     on_problem: report
 
-- name: Verify what was committed, with the two records beside every offset
+- name: Verify what was committed with the two records next to every offset
   streamshift.kafka.kafka_offset_verify:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
@@ -182,7 +203,7 @@ EXAMPLES = r"""
     receipt: "{{ inventory_dir }}/receipt.json"
     method: anchors
 
-- name: See what a cut-over would skip or repeat with the offsets that MirrorMaker 2 has committed
+- name: Check what a cut-over would skip or repeat with the offsets that MirrorMaker 2 has committed
   streamshift.kafka.kafka_offset_verify:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
@@ -196,27 +217,29 @@ EXAMPLES = r"""
 
 RETURN = r"""
 verified:
-  description: How many group-partitions have records that were compared and are right, or have none on either side.
+  description: Number of group-partitions whose records were compared without a problem, or that have no records on
+    either cluster.
   returned: always
   type: int
   sample: 12
 without_records:
-  description: How many group-partitions have nothing that could be compared.
+  description: Number of group-partitions that have no records to compare.
   returned: always
   type: int
   sample: 0
 compared:
-  description: How many records of the source were found at the destination where they belong.
+  description: Number of the source's records that were found at the destination where they belong.
   returned: always
   type: int
   sample: 118734
 problems:
-  description: A line for each thing that is wrong, the gravest first.
+  description: One line for each problem, the most serious first.
   returned: always
   type: list
   elements: str
   sample:
-    - "billing orders-0: 1 unconsumed record is skipped: before the offset 51, first source offset 50, destination offset 50"
+    - "billing orders-0: 1 unconsumed record is skipped: before the offset 51, first source offset 50, destination offset
+      50"
 findings:
   description: The same problems in the same order, as data.
   returned: always
@@ -225,12 +248,15 @@ findings:
   contains:
     kind:
       description:
-        - V(skipped) - unconsumed records lie before the offset. V(beyond_end) - the offset lies after the end of the log.
-          V(repeated) - more consumed records come again than the plan says. V(absent) - unconsumed records are not at the
-          destination, though later ones are.
-        - V(moved) - what was committed is not there any more. V(record_differs) - a record beside the offset is not the one
-          that was matched. V(not_committed), V(not_comparable) - a group, or a topic, has nothing to compare with.
-          V(not_examined) - too many records differ.
+        - Kind of the problem.
+        - V(skipped) - unconsumed records are before the offset.
+        - V(beyond_end) - the offset is after the end of the log.
+        - V(repeated) - more consumed records are repeated than the plan says.
+        - V(absent) - unconsumed records are not at the destination, although later ones are.
+        - V(moved) - the committed offset is no longer the one that was committed.
+        - V(record_differs) - a record next to the offset is not the one that was matched.
+        - V(not_committed) and V(not_comparable) - a group, or a topic, has nothing to compare with.
+        - V(not_examined) - too many records differ.
       type: str
       returned: always
       sample: skipped
@@ -245,17 +271,17 @@ findings:
       returned: always
       sample: orders
     partition:
-      description: The partition; null where several partitions of a repartitioned or merged topic are verified as one.
+      description: The partition; null if several partitions of a repartitioned or merged topic are verified together.
       type: int
       returned: always
       sample: 0
     count:
-      description: How many records are concerned; null where the problem is not about a number of records.
+      description: How many records the problem concerns; null if the problem does not concern a number of records.
       type: int
       returned: always
       sample: 1
     source:
-      description: Where the group stands at the source, each with C(topic), C(partition) and C(offset).
+      description: The group's committed offsets at the source, each with C(topic), C(partition) and C(offset).
       type: list
       elements: dict
       returned: always
@@ -273,26 +299,26 @@ findings:
           partition: 0
           offset: 51
     detail:
-      description: What is wrong, in words.
+      description: Description of the problem.
       type: str
       returned: always
       sample: "1 unconsumed record is skipped: before the offset 51, first source offset 50, destination offset 50"
 kinds:
-  description: How many problems there are of each kind that occurs, the gravest kind first.
+  description: Number of problems of each kind that occurs, the most serious kind first.
   returned: always
   type: dict
   sample:
     skipped: 1
     absent: 4
 notes:
-  description: A line for each thing that is worth a word and not wrong.
+  description: One line for each observation that is not a problem.
   returned: always
   type: list
   elements: str
   sample:
     - "billing orders-1: 3 unconsumed records are still to be copied"
 plan_digests:
-  description: The SHA-256 digests of the plan files, in the order of O(plan).
+  description: SHA-256 digests of the plan files, in the order of O(plan).
   returned: always
   type: list
   elements: str
