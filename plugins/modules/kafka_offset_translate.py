@@ -41,7 +41,9 @@ options:
   source:
     description:
       - The Kafka cluster that the groups come from.
-      - If the source is lost, omit this option and set O(strategy=mirror_maker).
+      - If the source is lost, omit this option and set O(strategy=mirror_maker). The plan then uses MirrorMaker 2's
+        checkpoints as they are. Their verdict is V(safe) with the reason C(checkpoint), so consumed records are
+        repeated.
     required: false
   snapshot:
     description:
@@ -81,8 +83,6 @@ options:
         logs.
       - With V(mirror_maker), exact offsets of an earlier O(plan) are kept for groups that have not moved, provided that
         the records around them, read again, confirm them.
-      - Without O(source), V(mirror_maker) uses MirrorMaker 2's checkpoints as they are. Their verdict is V(safe) with
-        the reason C(checkpoint), so consumed records are repeated.
     type: str
     choices: [records, identical, mirror_maker]
     default: records
