@@ -14,10 +14,10 @@ SEED ?= 1
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo check test lint format bench attack lock clean
+.PHONY: help setup java demo check test lint format docs-roles bench attack lock clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
 setup: .venv/.complete java  ## the virtual environment, its packages, Java and Maven (all other commands do it when needed)
 
@@ -42,6 +42,9 @@ lint: .venv/.complete  ## formatting, types, import rules, YAML and Ansible's co
 
 format: .venv/.complete  ## let ruff put the Python files in order
 	@$(PYTHON) -m ruff check --fix . ; $(PYTHON) -m ruff format .
+
+docs-roles: .venv/.complete  ## describe the roles' variables with the words of the modules' documentation
+	@$(PROGRAM) tools/role_docs.py
 
 bench: setup  ## print how fast it is, side by side with plain reading
 	@$(PROGRAM) tests/benchmark/run.py

@@ -55,11 +55,11 @@ def test_init_files_are_empty(known_files):
 
 
 def test_commands_in_the_documentation_exist(known_files):
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     commands = {
         command
         for file in documents(known_files)
-        for command in re.findall(r"\bmake ([a-z]+)\b(?=[`\s=A-Z]|$)", code_of(file))
+        for command in re.findall(r"\bmake ([a-z-]+)\b(?=[`\s=A-Z]|$)", code_of(file))
     }
     assert {"demo", "test"} <= commands <= targets
 
