@@ -67,8 +67,8 @@ ADDED = {
     "backlog_migration_on_active_source": ["The phase V(plan) always only warns."],
     "mirror_maker_group_sync_groups": ["You can also name groups that MirrorMaker 2 itself does not sync."],
     "mirror_maker_group_sync_on_rewind": [
-        "The committed offset is after the planned one if the group was moved back at the source, or if another client has"
-        " committed at the destination. V(fail) ends the run and names the group; with V(keep), each round reports it."
+        "This happens if the group was moved back at the source, or if another client has committed at the destination.",
+        "V(fail) ends the run and names the group. With V(keep), each round reports the group.",
     ],
 }
 
