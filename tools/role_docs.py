@@ -52,6 +52,7 @@ BY_HAND = {"idle_wait"}
 # What an option of a module is called in a role, where it is not a variable of the same name.
 REFERENCES = {
     "state=rolled_back": "O({role}_phase=rollback)",
+    "state=absent": "O({role}_phase=remove)",
     "everything=true": "O({role}_rollback_all=true)",
     **{name: f"C({name}.json)" for name in ("copy", "plan", "receipt", "report", "snapshot")},
 }
