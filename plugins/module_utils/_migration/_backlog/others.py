@@ -20,18 +20,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.countin
 _KEEP = "run without remove_topics, which keeps the topics; or delete them yourself"
 
 
-def check_unused(backlog: Backlog, made: t.Collection[BacklogTopic], destination: Connection) -> None:
-    """Raise Refused where somebody else has written to one of these topics, or committed offsets of them, or may have.
+def check_commits(backlog: Backlog, names: t.Collection[str], destination: Connection) -> None:
+    """Raise Refused where another group has committed an offset of one of these topics.
 
-    made: topics of this copy that are there. Nobody may copy meanwhile. Raises NotAuthorized where the user may not see
-    every group.
+    Raises NotAuthorized where the user may not see every group.
     """
-    if made:
-        _check_commits(backlog, {topic.name for topic in made}, destination)
-        _check_records(backlog, {topic.name for topic in made}, destination)
-
-
-def _check_commits(backlog: Backlog, names: set[str], destination: Connection) -> None:
+    if not names:
+        return
     somewhere = [TopicPartition(min(names), 0)]
     if storage.log_sizes(destination, somewhere) is None:
         raise NotAuthorized(
@@ -54,7 +49,11 @@ def _check_commits(backlog: Backlog, names: set[str], destination: Connection) -
             )
 
 
-def _check_records(backlog: Backlog, names: set[str], destination: Connection) -> None:
+def check_records(backlog: Backlog, names: t.Collection[str], destination: Connection, fenced: bool) -> None:
+    """Raise Refused where one of these topics, which the copy has made, holds anything but what it has written, or may do so.
+
+    fenced: nobody copies any more, and no transaction of the copy is open; else records in open transactions are not looked at.
+    """
     counts = topics.partition_counts(destination, names)
     every = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
     bounds = positions.partition_bounds(destination, every)
@@ -67,7 +66,7 @@ def _check_records(backlog: Backlog, names: set[str], destination: Connection) -
                 raise _foreign(destination, where, "the progress of the copy is gone, and the log holds records")
         elif its.log_start:
             raise _foreign(destination, where, f"the log begins at {its.log_start}: records were deleted")
-        elif its.end < its.high_watermark:
+        elif fenced and its.end < its.high_watermark:
             raise _foreign(destination, where, f"a transaction is open from offset {its.end} on")
     found = count_records(destination, {where: (its.log_start, its.end) for where, its in bounds.items()})
     for where in every:

@@ -57,28 +57,30 @@ def remove(
     """Clear what a copy has left at the destination. May be killed at any moment, and called again then.
 
     plan: of a copy that is done. wait: see running.check_idle(). predict: only tell. Asks nobody but the destination.
-    Raises, before anything is changed, NotAuthorized for missing ACLs, Locked where a run is under way, and Refused for
-    topics of which somebody else needs, or has written, something.
+    Raises, before anything is removed, NotAuthorized for missing ACLs, Locked where a run is under way, and Refused for
+    topics of which somebody else needs, or has written, something. What is fenced by then stays fenced.
     """
     _check_cluster(backlog, destination)
     here, warnings = _still_ours(backlog, destination)
     made = _made(here, destination) if remove_topics else []
     staying = [topic for topic in here if topic not in made]
-    names = all_groups(backlog)
+    names, deleted = all_groups(backlog), [topic.name for topic in made]
     _check_rights(backlog, destination, names, staying, made)
     running.check_idle(backlog, destination, wait)
     _check_consumers(backlog, plan, destination, staying)
+    others.check_commits(backlog, deleted, destination)
     if not predict:
         fence(destination, transactional_ids(backlog))
-    say(f"looking whether others use {counted(len(made), 'topic')}") if made else None
-    others.check_unused(backlog, made, destination)
+    if deleted:
+        say(f"looking whether others have written to {counted(len(deleted), 'topic')}")
+        others.check_records(backlog, deleted, destination, fenced=not predict)
     settings = destination_topics.changes_back(destination, staying)
     left = tuple(name for name, its in groups.read_groups(destination, names, stable=False).items() if its.exists)
     if not predict:
         destination_topics.give_back(destination, settings)
-        deletion.delete_topics(destination, [topic.name for topic in made])
+        deletion.delete_topics(destination, deleted)
         _delete_groups(destination, names)
-    return Removal(left, tuple(sorted(settings)), tuple(sorted(topic.name for topic in made)), warnings)
+    return Removal(left, tuple(sorted(settings)), tuple(sorted(deleted)), warnings)
 
 
 def _check_cluster(backlog: Backlog, destination: Connection) -> None:
