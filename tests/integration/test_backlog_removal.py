@@ -121,7 +121,7 @@ class TestRestored:
         predicted = copy.backlog(check=True, diff=True, **asked)
         assert (topic_settings(copy.servers, copy.to), copy.files()) == (during, files)
         done = copy.backlog(diff=True, **asked)
-        assert done == predicted and done["changed"] is True and done["held_back"] == []
+        assert done == predicted and done["changed"] is True and done["suspended"] == []
         assert own(topic_settings(copy.servers, copy.to)) == BEFORE
         assert len(done["entries"]) == 4 and all(each["offset"] is not None for each in done["entries"])
         assert copy.plan_file.read_bytes() == files["plan.json"]

@@ -133,7 +133,7 @@ def _check_rights(
         reads_groups=names,
         deletes_groups=names,
         transactional_ids=transactional_ids(backlog),
-        alters_topics=[topic.name for topic in staying if topic.held_back],
+        alters_topics=[topic.name for topic in staying if topic.suspended],
         deletes_topics=[topic.name for topic in made],
     )
     if lacking:
@@ -148,7 +148,7 @@ def _check_consumers(
     backlog: Backlog, plan: Plan | None, destination: Connection, staying: t.Iterable[BacklogTopic]
 ) -> None:
     """Raise Refused where a group still consumes what was copied: the settings that come back may delete it."""
-    suspended = {topic.name for topic in staying if topic.held_back and not topic.restored}
+    suspended = {topic.name for topic in staying if topic.suspended and not topic.restored}
     if plan is None or not backlog.is_done or not suspended:
         return
     for entry, committed in committed_within(backlog, plan.entries, destination):

@@ -40,7 +40,7 @@ def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Out
     restored = copying.restore_topics(backlog, destination, ours, predict=save is None)
     if save is not None and restored != backlog:
         save(restored)
-    suspended = [topic.name for topic in restored.topics if topic.held_back and not topic.restored]
+    suspended = [topic.name for topic in restored.topics if topic.suspended and not topic.restored]
     return Outcome(
         backlog,
         restored,
