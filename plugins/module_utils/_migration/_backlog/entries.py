@@ -97,10 +97,11 @@ def committed_within(
     commits = commits_of(groups.read_groups(destination, sorted({entry.group for entry in planned})))
     ends = {each.destination: each.place(each.end) for each in backlog.ranges}
     for entry in planned:
-        committed = commits.get(entry.key)
-        if entry.offset is not None and committed is not None and entry.partition in ends:
-            if entry.offset <= committed.offset < ends[entry.partition]:
-                yield entry, committed.offset
+        committed, end = commits.get(entry.key), ends.get(entry.partition)
+        if entry.offset is None or committed is None or end is None:
+            continue
+        if entry.offset <= committed.offset < end:
+            yield entry, committed.offset
 
 
 def _entry(draft: Draft, its: BacklogRange, on_uncommitted: str) -> PlanEntry:

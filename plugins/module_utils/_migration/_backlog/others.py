@@ -10,7 +10,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, storage, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.progress import read_progress
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
