@@ -39,11 +39,40 @@ attributes:
   idempotent:
     support: full
 options:
+  source:
+    description:
+      - The Kafka cluster that the groups come from.
+      - Required with O(state=present); ignored with O(state=absent).
+    required: false
+  state:
+    description:
+      - What the module does with the copy.
+      - V(present) copies the records.
+      - V(absent) gives the copy up. It deletes the groups that hold the progress, restores the topics' settings that
+        the copy has changed and nobody else has changed since, and then deletes the files O(copy) and O(plan). It
+        contacts only the destination, so the source may be gone. Copied records stay in topics that are not deleted.
+      - V(absent) fails before it changes anything if a run of the copy is in progress, and names the host and the
+        process. It detects a run on this machine by its process, and a run on another machine by progress that changes
+        within O(idle_wait). A run that it does not detect fails, and writes nothing more.
+      - V(absent) also fails if a group of O(plan) has not consumed all copied records yet, because the restored
+        retention may delete them.
+    type: str
+    choices: [present, absent]
+    default: present
+  remove_topics:
+    description:
+      - With O(state=absent), whether to delete the topics that the copy has created, together with their records.
+      - The module fails before it changes anything, and names the topic, if another group has committed an offset on
+        such a topic, or if the topic contains anything but the copied records. To check this, it reads all of these
+        records.
+      - The module never deletes topics that existed before the copy.
+    type: bool
+    default: false
   snapshot:
     description:
       - Path of the snapshot file, as M(streamshift.kafka.kafka_group_offsets) writes it.
+      - Required with O(state=present).
     type: path
-    required: true
   copy:
     description:
       - Path of the copy file. Its directory must exist. The file contains the ranges to copy and the suspended
@@ -54,8 +83,8 @@ options:
   plan:
     description:
       - Path of the plan file. The module writes it when everything is copied.
+      - Required with O(state=present).
     type: path
-    required: true
   receipt:
     description:
       - Path of the receipt file of an earlier commit. If the receipt shows that the destination's groups have committed
@@ -88,6 +117,8 @@ options:
     description:
       - How many seconds to wait before reading the ends of the source's partitions a second time. Both readings must be
         equal, unless O(live=true).
+      - With O(state=absent), how many seconds to wait before reading the progress a second time, to detect a run on
+        another machine.
     type: float
     default: 5
   max_bytes_per_second:
@@ -111,6 +142,8 @@ options:
       - Restore the topics' suspended settings although groups have not consumed the backlog yet. The brokers may then
         delete records that groups have not consumed.
       - A run that finds that every group has consumed the backlog restores the settings without this option.
+      - If everything is copied and O(plan) exists, such a run contacts only the destination, does not read the snapshot
+        and does nothing else. The source may have grown or be gone, and its groups may have expired.
     type: bool
     default: false
 notes:
@@ -120,6 +153,9 @@ notes:
     destination, the user needs TOPIC READ, WRITE, DESCRIBE_CONFIGS and ALTER_CONFIGS on the topics, TOPIC CREATE if
     topics are missing, and GROUP DESCRIBE on the groups. On the source, the user needs TOPIC READ and DESCRIBE_CONFIGS
     on the topics.
+  - O(state=absent) needs GROUP DELETE and TRANSACTIONAL_ID WRITE on this prefix, and DESCRIBE_CONFIGS and ALTER_CONFIGS
+    on the topics whose settings it restores. O(remove_topics) also needs TOPIC READ and DELETE on the topics that it
+    deletes, GROUP DESCRIBE on all groups, and CLUSTER DESCRIBE, because brokers do not list all groups without it.
   - C(compression.type) in O(destination.client_config) compresses the copied records. They are not compressed by
     default.
 seealso:
@@ -149,6 +185,23 @@ EXAMPLES = r"""
     cluster: "{{ hostvars.cloud.kafka_cluster }}"
     plan: "{{ inventory_dir }}/plan.json"
     receipt: "{{ inventory_dir }}/receipt.json"
+
+- name: Restore the topics' settings although the source is gone
+  streamshift.kafka.kafka_backlog_copy:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    snapshot: "{{ inventory_dir }}/snapshot.json"
+    copy: "{{ inventory_dir }}/copy.json"
+    plan: "{{ inventory_dir }}/plan.json"
+    restore_retention: true
+
+- name: Give the copy up and delete the topics that it has created
+  streamshift.kafka.kafka_backlog_copy:
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    copy: "{{ inventory_dir }}/copy.json"
+    plan: "{{ inventory_dir }}/plan.json"
+    state: absent
+    remove_topics: true
 """
 
 RETURN = r"""
@@ -158,13 +211,13 @@ copy:
   type: str
   sample: /srv/kafka-migrations/onprem-to-cloud/copy.json
 plan:
-  description: Path of the plan file.
+  description: Path of the plan file; null if O(plan) is not set.
   returned: success
   type: str
   sample: /srv/kafka-migrations/onprem-to-cloud/plan.json
 ranges:
   description: The copied range of each source partition, sorted.
-  returned: success
+  returned: O(state=present)
   type: list
   elements: dict
   contains:
@@ -200,12 +253,14 @@ ranges:
       returned: success
       sample: 8123
     bytes:
-      description: Approximate size of the range on the source's disks; null if the brokers do not return sizes.
+      description: Approximate size of the range on the source's disks; null if the brokers do not return sizes, or if
+        the source is not contacted.
       type: int
       returned: success
       sample: 1212416
     groups:
-      description: The groups whose committed offset is the start of the range, or before it.
+      description: The groups whose committed offset is the start of the range, or before it; empty if the source is not
+        contacted.
       type: list
       elements: str
       returned: success
@@ -234,20 +289,20 @@ ranges:
       sample: 8119
 topics:
   description: One line for each topic that the copy creates, and one for each topic with suspended settings.
-  returned: success
+  returned: O(state=present)
   type: list
   elements: str
   sample:
     - "orders: made by this copy, with 6 partitions and replication factor 3"
 suspended:
   description: Destination topics whose settings are still suspended, sorted.
-  returned: success
+  returned: O(state=present)
   type: list
   elements: str
   sample: [orders]
 entries:
   description: The planned offset of each group among the copied records. Offsets are null in check mode.
-  returned: success
+  returned: O(state=present)
   type: list
   elements: dict
   contains:
@@ -291,6 +346,24 @@ entries:
       type: str
       returned: success
       sample: ""
+removed_groups:
+  description: The deleted groups that held the progress of the copy.
+  returned: O(state=absent)
+  type: list
+  elements: str
+  sample: [streamshift-copy-2f6b1c0a9d8e7f60-progress-0]
+restored_topics:
+  description: The topics whose settings were restored, sorted.
+  returned: O(state=absent)
+  type: list
+  elements: str
+  sample: [orders]
+removed_topics:
+  description: The deleted topics, sorted.
+  returned: O(state=absent)
+  type: list
+  elements: str
+  sample: []
 summary:
   description: A human-readable table, as lines.
   returned: success
@@ -301,8 +374,10 @@ summary:
     - "orders          0         41877         50000             8123       1.2  billing"
 """
 
+import os
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import removal, restoring
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import run as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
@@ -314,10 +389,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.run impo
 
 
 def backlog_copy(module: Module) -> dict[str, t.Any]:
+    options.check_not_negative(module.params, "idle_wait")
+    options.check_positive(module.params, "max_bytes_per_second")
+    result = _absent(module) if module.params["state"] == "absent" else _present(module)
+    return {**result, "copy": module.params["copy"], "plan": module.params["plan"]}
+
+
+def _present(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["copy"]
-    options.check_not_negative(params, "idle_wait")
-    options.check_positive(params, "max_bytes_per_second")
     for name in ("copy", "plan"):
         files.check_writable(params[name])
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
@@ -327,35 +407,55 @@ def backlog_copy(module: Module) -> dict[str, t.Any]:
         files.write(path, file.to_json(backlog))
 
     with files.locked(path):
-        text = files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
         known, planned, given = (
             files.read(params[name]) if params[name] else None for name in ("copy", "plan", "receipt")
         )
-        outcome = use_case.run(
-            snapshot.read(text, params["snapshot"]),
-            source,
-            destination,
-            mapping,
-            _options(params),
-            use_case.Earlier(
-                file.from_json(known, path) if known is not None else None,
-                plan.from_json(planned, params["plan"]) if planned is not None else None,
-                receipt.from_json(given, params["receipt"]) if given is not None else None,
-            ),
-            None if module.check_mode else save,
-            reporter(params["progress_file"]),
+        earlier = use_case.Earlier(
+            file.from_json(known, path) if known is not None else None,
+            plan.from_json(planned, params["plan"]) if planned is not None else None,
+            receipt.from_json(given, params["receipt"]) if given is not None else None,
         )
+        written = None if module.check_mode else save
+        if params["restore_retention"] and restoring.is_enough(earlier):
+            outcome = restoring.restore(earlier, destination, written)
+        else:
+            text = files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
+            taken, say = snapshot.read(text, params["snapshot"]), reporter(params["progress_file"])
+            outcome = use_case.run(taken, source, destination, mapping, _options(params), earlier, written, say)
         made = plan.to_json(outcome.plan) if outcome.plan is not None else planned
         if made is not None and made != planned and not module.check_mode:
             files.write(params["plan"], made)
     for line in outcome.warnings:
         module.warn(line)
-    return {
-        "changed": outcome.changed or made != planned,
-        "copy": path,
-        "plan": params["plan"],
-        **backlog_results.result(outcome),
-    }
+    return {"changed": outcome.changed or made != planned, **backlog_results.result(outcome)}
+
+
+def _absent(module: Module) -> dict[str, t.Any]:
+    params = module.params
+    path, destination = params["copy"], options.connection(params, "destination")
+    if not os.path.exists(path):
+        return {"changed": False, **backlog_results.removal_result(None, removal.Removal((), (), (), []))}
+    files.check_writable(path)
+    with files.locked(path):
+        known = file.from_json(files.read_required(path, "copy", "kafka_backlog_copy"), path)
+        planned = files.read(params["plan"]) if params["plan"] else None
+        removed = removal.remove(
+            known,
+            plan.from_json(planned, params["plan"]) if planned is not None else None,
+            destination,
+            params["remove_topics"],
+            params["idle_wait"],
+            module.check_mode,
+            reporter(params["progress_file"]),
+        )
+        if not module.check_mode:
+            for name in filter(
+                None, (params["plan"], path)
+            ):  # the copy file last: a run that was killed begins with it
+                files.remove(name)
+    for line in removed.warnings:
+        module.warn(line)
+    return {"changed": True, **backlog_results.removal_result(known, removed)}
 
 
 def _options(params: dict[str, t.Any]) -> Options:
@@ -375,12 +475,15 @@ def main() -> None:
     module = Module(
         argument_spec={
             **options.cluster_spec("source", "destination"),
+            "source": {**options.cluster_spec("source")["source"], "required": False},
             **options.renaming_spec(),
             **options.spark_spec(),
             **progress_spec(),
-            "snapshot": {"type": "path", "required": True},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "remove_topics": {"type": "bool", "default": False},
+            "snapshot": {"type": "path"},
             "copy": {"type": "path", "required": True},
-            "plan": {"type": "path", "required": True},
+            "plan": {"type": "path"},
             "receipt": {"type": "path"},
             "on_uncommitted": {"type": "str", "choices": ["ignore", "start", "end"], "default": "ignore"},
             "append": {"type": "bool", "default": False},
@@ -390,6 +493,7 @@ def main() -> None:
             "restore_retention": {"type": "bool", "default": False},
             "on_lost_progress": {"type": "str", "choices": ["fail", "rebuild"], "default": "fail"},
         },
+        required_if=[("state", "present", ("source", "snapshot", "plan"))],
         supports_check_mode=True,
     )
     run(module, backlog_copy)
