@@ -197,6 +197,13 @@ CLASSES: dict[str, _Make] = {
     "destination aged": _with(retention_there=True, route=("all", "again")),
     "destination compacted": _with(compaction_there=True, route=("all", "again")),
     "exactly-once tool": _with(markers_there=(0.1, 0.4), route=("all", "again")),
+    "exactly-once, late": _with(
+        size=tuple(range(20, 700, 20)),
+        markers_there=(0.02, 0.1, 0.4),
+        route=("all", "again", "late", "first_tries", "mixed"),
+        clock=("steps", "even", "bursts", *_BACK),
+        lag=(False, True),
+    ),
     "headers": _with(headers=True, route=("all", "again")),
     "moved on": _with(kept=True, lag=(False, True), expiry=(False, True), retention_there=(False, True)),
     "moved on, recreated": _with(kept=True, recreated=True, retention_there=(False, True)),
