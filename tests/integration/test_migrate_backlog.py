@@ -152,6 +152,30 @@ def test_a_rollback_leaves_what_is_copied_which_is_proved_before_groups_are_set_
     assert log_bounds(destination, orders) == copied
 
 
+def test_it_ends_without_its_source(source, destination, orders, controller):
+    """Settings come back, and what is given up goes; nobody asks the source, which is gone."""
+    create_topic(destination, orders, partitions=2, retention_ms=600_000)
+    done(controller.migrate_backlog(groups=[orders], verify="none"))
+    during = topic_settings(destination, orders)
+    gone = Controller(controller.directory, onprem={"bootstrap_servers": ["127.0.0.1:1"]}, cloud=destination)
+    files = gone.files()
+    dry = done(gone.migrate_backlog("--check", groups=[orders], restore_retention=True))
+    assert (dry.changed, gone.files(), topic_settings(destination, orders)) == (1, files, during)
+    real = done(gone.migrate_backlog(groups=[orders], restore_retention=True))
+    assert real.changed == 1 and "Every group is set. The source was not asked." in real.output
+    assert topic_settings(destination, orders) == {"retention.ms": "600000"}
+    assert done(gone.migrate_backlog(groups=[orders], restore_retention=True)).changed == 0
+
+    groups = [name for name in list_groups(destination) if name.startswith("streamshift-copy-")]
+    dry = done(gone.migrate_backlog("--check", phase="remove"))
+    removed = done(gone.migrate_backlog(phase="remove", remove_topics=True))
+    assert (dry.changed, removed.changed) == (1, 1) and "progress of the copy, deleted" in removed.output
+    assert [file.name for file in sorted(home(gone).iterdir())] == ["receipt.json", "snapshot.json"]
+    assert len(set(groups) - set(list_groups(destination))) == 1
+    assert log_bounds(destination, orders)[0][1] >= 15  # the topic was there before
+    assert done(gone.migrate_backlog(phase="remove")).changed == 0
+
+
 def test_what_was_begun_does_not_go_on_with_groups_that_have_moved(source, destination, orders, controller):
     migrated_by_modules(controller, source, destination, orders)
     files = controller.files()
