@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Faults at random times during migrations, on real brokers: `make faults COUNT=200 SEED=1 VERSION=4.3.0`.
+
+A line for each fault as it goes, and a table in the end. The exit code is 1 where anything was lost, doubled, misplaced, left
+behind, not mended by a re-run, or told without a clear message; the line of it names the SEED that shows it again, which with
+COUNT=1 plays that migration alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / ".ansible/collections")]
+
+from tests.faults.attempts import prepare
+from tests.faults.bed import Bed
+from tests.faults.story import Story, filled
+from tests.faults.tally import Tally
+
+SPARK_EVERY = 3  # stories
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=200, help="go on until there were so many faults")
+    parser.add_argument("--seed", type=int, default=1, help="of the first migration; the next one has the next number")
+    parser.add_argument("--version", default="4.3.0", help="of the destination's brokers")
+    arguments = parser.parse_args()
+    begun = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"{time.monotonic() - begun:6.0f} s {line}", flush=True)
+
+    tally = Tally(say)
+    with tempfile.TemporaryDirectory(prefix="streamshift-faults-") as folder:
+        prepare()
+        bed = Bed(Path(folder), arguments.version)
+        try:
+            say(f"a source of one broker, and a destination of three with Kafka {arguments.version}, are there")
+            source, seed = filled(bed), arguments.seed
+            while tally.faults < arguments.count:
+                spark = seed % SPARK_EVERY == 0
+                say(f"SEED={seed}{', on Spark' if spark else ''}")
+                Story(bed, source, tally, seed, Path(folder) / str(seed), spark).play()
+                seed += 1
+        finally:
+            bed.close()
+    print(tally.table())
+    print(*tally.violations, sep="\n")
+    print(f"{tally.faults} faults in {time.monotonic() - begun:.0f} s, {len(tally.violations)} violations")
+    return 1 if tally.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
