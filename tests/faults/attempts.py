@@ -18,6 +18,7 @@ from multiprocessing import forkserver
 from pathlib import Path
 from unittest import mock
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import copying, transactions
 from ansible_collections.streamshift.kafka.plugins.modules import (  # noqa: F401  the slow part of an attempt's start
     kafka_backlog_copy,
@@ -111,6 +112,9 @@ def _main(module: str, options: Result, spark: bool, variables: dict[str, str], 
     with contextlib.ExitStack() as stack:
         if not spark:
             stack.enter_context(sparkless())
+            stack.enter_context(
+                mock.patch.object(obstacles, "obstacle", lambda _options: None)
+            )  # asks Java for seconds
             stack.enter_context(mock.patch.multiple(copying, **_SMALL))
             stack.enter_context(mock.patch.object(transactions, "_SETTINGS", timeout))
         try:

@@ -12,9 +12,11 @@ COUNT=1 plays that migration alone.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,10 +24,33 @@ sys.path[:0] = [str(ROOT), str(ROOT / ".ansible/collections")]
 
 from tests.faults.attempts import prepare
 from tests.faults.bed import Bed
-from tests.faults.story import Story, filled
+from tests.faults.story import Share, Story, filled
 from tests.faults.tally import Tally
 
-SPARK_EVERY = 3  # stories
+SPARK_EVERY = 3  # migrations
+
+
+def play(version: str, seed: int, count: int, tally: Tally, share: Share) -> None:
+    """Let at least so many faults happen, in whole migrations, each with the next seed."""
+    say = tally.say
+    with tempfile.TemporaryDirectory(prefix="streamshift-faults-") as folder:
+        prepare()
+        bed = Bed(Path(folder), version)
+        try:
+            say(f"a source of one broker, and a destination of three with Kafka {version}, are there")
+            source = filled(bed)
+            while tally.faults < count:
+                spark = seed % SPARK_EVERY == 0
+                say(f"SEED={seed}{', on Spark' if spark else ''}")
+                story = Story(bed, source, tally, seed, Path(folder) / str(seed), spark)
+                try:
+                    story.play(share)
+                except Exception:  # noqa: BLE001  the next migration may show more
+                    tally.violated([], "other", traceback.format_exc(), seed, "a migration")
+                    bed.heal()
+                seed += 1
+        finally:
+            bed.close()
 
 
 def main() -> int:
@@ -34,28 +59,20 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first migration; the next one has the next number")
     parser.add_argument("--version", default="4.3.0", help="of the destination's brokers")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_unused: sys.exit(1))  # so that nothing is left running
     begun = time.monotonic()
 
     def say(line: str) -> None:
         print(f"{time.monotonic() - begun:6.0f} s {line}", flush=True)
 
     tally = Tally(say)
-    with tempfile.TemporaryDirectory(prefix="streamshift-faults-") as folder:
-        prepare()
-        bed = Bed(Path(folder), arguments.version)
-        try:
-            say(f"a source of one broker, and a destination of three with Kafka {arguments.version}, are there")
-            source, seed = filled(bed), arguments.seed
-            while tally.faults < arguments.count:
-                spark = seed % SPARK_EVERY == 0
-                say(f"SEED={seed}{', on Spark' if spark else ''}")
-                Story(bed, source, tally, seed, Path(folder) / str(seed), spark).play()
-                seed += 1
-        finally:
-            bed.close()
-    print(tally.table())
-    print(*tally.violations, sep="\n")
-    print(f"{tally.faults} faults in {time.monotonic() - begun:.0f} s, {len(tally.violations)} violations")
+    try:
+        play(arguments.version, arguments.seed, arguments.count, tally, Share())
+    finally:
+        print(tally.table())
+        print(*tally.violations, sep="\n")
+        seconds = time.monotonic() - begun
+        print(f"{tally.faults} faults in {seconds:.0f} s, {len(tally.violations)} violations", flush=True)
     return 1 if tally.violations else 0
 
 

@@ -45,6 +45,16 @@ COPIES_FOR = {False: 5.0, True: 8.0}  # seconds, without and with Spark
 SETTINGS: dict[str, str | int] = {"retention_ms": 31 * 86_400_000, "cleanup_policy": "delete"}
 
 
+class Share(t.NamedTuple):
+    """How many faults a migration gets: while it copies, and in each quick step; cycles: of commit and rollback, and of
+    faults in each of them. situations: whether every second migration begins with one of those that are ordered."""
+
+    copy: int = 8
+    quick: int = 3
+    cycles: int = 2
+    situations: bool = True
+
+
 class Source(t.NamedTuple):
     """The topic that every migration copies from its own offsets on, and the one of the ordered situations."""
 
@@ -94,23 +104,24 @@ class Story:
         self.planned: list[dict[int, int]] = []
         self.plain: dict[str, Result] = {}
 
-    def play(self) -> None:
+    def play(self, share: Share) -> None:
         """All of its steps. What is wrong is in the tally."""
         self._prepare()
-        self._situation()
+        if share.situations and self.under.story % 2:
+            self._situation()
         under = self.under
         under.calmly(self._snapshot())
-        under.suffer(self._snapshot(), 2)
+        under.suffer(self._snapshot(), share.quick)
         under.calmly(self._preview())
         under.suffer(self._preview(), 1)
-        if under.suffer(self._copy(), 6) is None:
+        if under.suffer(self._copy(), share.copy) is None:
             return
         self.planned = self._must_stand()
-        under.suffer(self._translation(), 2)
-        under.suffer(self._verification(), 2)
-        for _time in range(2):
-            under.suffer(self._commit(), 1)
-            under.suffer(self._rollback(), 1)
+        under.suffer(self._translation(), share.quick)
+        under.suffer(self._verification(), share.quick)
+        for _time in range(share.cycles):
+            under.suffer(self._commit(), share.cycles)
+            under.suffer(self._rollback(), share.cycles)
         under.suffer(self._commit(), 1)
         self._consume()
         under.suffer(self._settings_back(), 1)
@@ -126,9 +137,9 @@ class Story:
             commit(self.bed.destination, self.groups[0], dict.fromkeys(((self.to, at) for at in range(PARTITIONS)), 0))
 
     def _situation(self) -> None:
-        """One of those that are ordered; every story has the next one."""
+        """One of those that are ordered; every second story has the next one."""
         names = list(SITUATIONS)
-        name = names[self.under.story % len(names)]
+        name = names[self.under.story // 2 % len(names)]
         to = f"owned-{self.under.story}"
         folder = self.migration.directory.parent
         fault = self.tally.fault(name, "copy", self.under.story)

@@ -15,6 +15,7 @@ COLUMNS = (
     "lost", "doubled", "misplaced", "unclear messages", "leftovers", "other",
 )  # fmt: skip
 VIOLATIONS = COLUMNS[4:]
+Say = t.Callable[[str], None]
 STEPS = ("snapshot", "plan", "copy", "verification", "commit", "rollback", "settings back")
 
 
@@ -32,7 +33,7 @@ class Fault:
 class Tally:
     """All counts. say: prints a line."""
 
-    say: t.Callable[[str], None]
+    say: Say
     counts: collections.Counter[tuple[str, str, str]] = dataclasses.field(default_factory=collections.Counter)
     violations: list[str] = dataclasses.field(default_factory=list)
     faults: int = 0
