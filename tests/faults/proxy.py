@@ -35,6 +35,14 @@ class Network:
 
     def close(self) -> None:
         """End the thread, and with it every connection."""
+
+        async def end() -> None:
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        self.run(end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
