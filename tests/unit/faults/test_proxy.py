@@ -12,8 +12,8 @@ import threading
 import time
 
 import pytest
-from sandbox_processes import free_ports
 
+from sandbox_processes import free_ports
 from tests.faults.proxy import Network
 
 
