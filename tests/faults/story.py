@@ -41,7 +41,7 @@ from tests.support.sparkless import sparkless
 PARTITIONS, RECORDS = 3, 1200  # of each partition
 GROUPS = 2
 PLACES = 3  # before the first, in the middle, at the end
-COPIES_FOR = {False: 5.0, True: 8.0}  # seconds, without and with Spark
+COPIES_FOR = {False: 12.0, True: 15.0}  # seconds, without and with Spark
 SETTINGS: dict[str, str | int] = {"retention_ms": 31 * 86_400_000, "cleanup_policy": "delete"}
 
 
@@ -49,8 +49,8 @@ class Share(t.NamedTuple):
     """How many faults a migration gets: while it copies, and in each quick step; cycles: of commit and rollback, and of
     faults in each of them. situations: whether every second migration begins with one of those that are ordered."""
 
-    copy: int = 8
-    quick: int = 3
+    copy: int = 12
+    quick: int = 5
     cycles: int = 2
     situations: bool = True
 
@@ -181,7 +181,7 @@ class Story:
             "copy", lambda via: self._backlog(via, max_bytes_per_second=limit),
             always=lambda: judge.records(self.bed.destination, self.to, self.wanted, complete=False)
             if self._is_there() else Harm(),
-            done=self._copied, faults=3, spark=self.spark, copies=True,
+            done=self._copied, faults=6, spark=self.spark, copies=True,
         )  # fmt: skip
 
     def _translation(self) -> Step:
