@@ -27,7 +27,7 @@ from tests.faults.bed import Bed
 from tests.faults.story import Share, Story, filled
 from tests.faults.tally import Tally
 
-SPARK_EVERY = 3  # migrations
+SPARK_EVERY = 4  # migrations
 
 
 def play(version: str, seed: int, count: int, tally: Tally, share: Share) -> None:

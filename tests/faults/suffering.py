@@ -26,7 +26,7 @@ from tests.support.spark import java_processes
 # What a module may call that which a fault does to it. Anything else is a wrong diagnosis.
 EXPECTED = ("BrokerError", "ConnectionFailed", "SparkFailed")
 _TRIES = 4  # to be there before a quick step ends
-_STRIKES_WITHIN = 30.0
+_STRIKES_WITHIN = 120.0
 _LONGEST = 1000  # characters of a message
 _GONE_WITHIN = 60.0  # Java may write its archive of classes first
 
