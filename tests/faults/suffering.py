@@ -24,7 +24,7 @@ from tests.support.modules import Result
 from tests.support.spark import java_processes
 
 # What a module may call that which a fault does to it. Anything else is a wrong diagnosis.
-EXPECTED = ("BrokerError", "ConnectionFailed", "SparkFailed")
+EXPECTED = ("BrokerError", "ConnectionFailed", "SparkFailed", "Locked")
 _TRIES = 4  # to be there before a quick step ends
 _STRIKES_WITHIN = 120.0
 _LONGEST = 1000  # characters of a message
@@ -199,6 +199,6 @@ def unclear(result: Result) -> str | None:
         return "not one line"
     if not failure.get("cluster") or failure["cluster"] not in message:
         return "no cluster is named"
-    if failure["kind"] not in EXPECTED:
+    if failure["kind"] not in EXPECTED or "another run copies" in message:
         return f"not what has happened ({failure['kind']})"
     return None
