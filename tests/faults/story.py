@@ -152,7 +152,7 @@ class Story:
                     )
                 )
         except Exception:  # noqa: BLE001  whatever it is, the situation is not as it must be
-            self.tally.violated([fault], "other", traceback.format_exc(limit=-2), self.under.story, "copy")
+            self.tally.violated([fault], "other", traceback.format_exc(limit=-8), self.under.story, "copy")
         else:
             self.tally.came([fault], "mended by re-run")
         delete_topic(self.bed.destination, to)
