@@ -6,7 +6,7 @@
 """The rule for a destination topic whose partitions are not copies of one source partition each. Pure.
 
 Its records come from several source partitions, in an order that nobody has kept. So records are told apart one by one,
-wherever they stand: consumed, unconsumed, or unknown to the source. In each destination partition the group stands behind
+wherever they stand: consumed, unconsumed, or unknown to the source. In each destination partition the group stands after
 the last consumed record before the first unconsumed one; consumed records that follow there come again.
 """
 
@@ -99,8 +99,8 @@ class Found:
     these two (or from the last consumed one to the end, where there is no unconsumed one) the timestamp of the youngest,
     None without any.
     first_unknown, first_young: the offsets of the first unknown record, and of the first one that cannot have expired at the
-    source yet (see young_from). consumed_behind: how many consumed records follow the first unconsumed one;
-    unsure_behind: how many that may be consumed, but cannot be told from unconsumed ones.
+    source yet (see young_from). consumed_after: how many consumed records follow the first unconsumed one;
+    unsure_after: how many that may be consumed, but cannot be told from unconsumed ones.
     """
 
     first_unconsumed: Seen | None = None
@@ -108,8 +108,8 @@ class Found:
     between: int | None = None
     first_unknown: int | None = None
     first_young: int | None = None
-    consumed_behind: int = 0
-    unsure_behind: int = 0
+    consumed_after: int = 0
+    unsure_after: int = 0
 
 
 def refused(positions: t.Iterable[Position]) -> Decision | None:
@@ -141,7 +141,7 @@ def young_from(sources: Sources, now: int) -> int | None:
 def decide_merged(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
     """Where the group must stand in one destination partition.
 
-    No unconsumed record that both clusters have is left behind, whatever the order of the copies.
+    No unconsumed record that both clusters have is skipped, whatever the order of the copies.
     """
     if sources.nothing_consumed:
         return Decision.exact(NothingConsumed(0), there.log_start, detail="nothing was ever consumed")
@@ -150,9 +150,9 @@ def decide_merged(sources: Sources, found: Found, there: LogFacts, policy: Polic
     if missing is None or decision.verdict is Verdict.BLOCKED:
         return decision
     return blocked(
-        Reason.DESTINATION_BEHIND,
+        Reason.DESTINATION_LAGS,
         f"{missing.records} consumed records are not at the destination, and none after them, first {missing.partition} "
-        f"offset {missing.offset}; they would be repeated when they come: wait for the copier",
+        f"offset {missing.offset}; they would be repeated when they come: wait for the replication tool",
         lossless=decision.offset,
     )
 
@@ -174,10 +174,10 @@ def _placed(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> 
 
 
 def _counted(offset: int, found: Found) -> Decision:
-    repeats = found.consumed_behind + found.unsure_behind
+    repeats = found.consumed_after + found.unsure_after
     if not repeats:
         return Decision.exact(WholeLogs(0, 0, True), offset)
-    if not found.consumed_behind:
+    if not found.consumed_after:
         reason = Reason.EQUAL_RECORDS
         detail = "equal records stand on both sides of the committed offsets, and their copies cannot be told apart"
     else:
@@ -191,7 +191,7 @@ def _lost(offset: int, found: Found) -> Decision:
         Verdict.SAFE,
         offset,
         Reason.SOURCE_LOST_RECORDS,
-        found.consumed_behind + found.unsure_behind,
+        found.consumed_after + found.unsure_after,
         "the source has lost records, whose copies may be among those before the first unconsumed one",
     )
 

@@ -52,7 +52,7 @@ _Key = tuple[int, int]  # destination partition, group
 
 
 def choose_matching(source: DataFrame, destination: DataFrame, timestamps: bool, headers: bool) -> Matching:
-    """By what records are recognised: everything that the copier has kept.
+    """By what records are recognised: everything that the replication tool has kept.
 
     timestamps, headers: whether they may be compared (headers: False where there is nothing to leave out). What is left
     out is left out for all records, so that no copy is taken for an unknown record.
@@ -178,7 +178,7 @@ def _found(spark: SparkSession, records: DataFrame, groups: int, edges: t.Mappin
     pieces = {number: list(_pieces(its)) for number, its in cuts.items()}
     lows = {number: [low for low, _high in its] for number, its in pieces.items()}
     starts = [
-        # A first record at offset 0 leaves no piece before it; without one, no piece is behind it.
+        # A first record at offset 0 leaves no piece before it; without one, no piece is after it.
         (
             *key,
             len(lows[key[0]]) if edge.unconsumed is None else bisect.bisect_left(lows[key[0]], edge.unconsumed.offset),
@@ -203,8 +203,8 @@ def _found(spark: SparkSession, records: DataFrame, groups: int, edges: t.Mappin
             None,
             edge.unknown,
             edge.young,
-            row["consumed_behind"] if row else 0,
-            row["unsure_behind"] if row else 0,
+            row["consumed_after"] if row else 0,
+            row["unsure_after"] if row else 0,
         )
     return _with_gaps(spark, records, found)
 

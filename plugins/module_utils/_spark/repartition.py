@@ -182,21 +182,21 @@ def around(records: DataFrame, groups: int, pieces: DataFrame, starts: DataFrame
     """For each range and group: last_consumed before its first unconsumed record, and what follows from there on.
 
     pieces: each range cut at the first unconsumed records of all groups. starts: the piece that begins with the group's
-    own. consumed_behind, unsure_behind: how many from there on are consumed or unsure.
+    own. consumed_after, unsure_after: how many from there on are consumed or unsure.
     """
     f = functions
     cut = _within(records, pieces).groupBy(records["range"], "piece", "consumed", "unsure")
     merged = cut.agg(f.count(f.lit(1)).alias("records"), f.max("offset").alias("last"))
     each = _by_group(merged, groups).join(f.broadcast(starts.withColumnRenamed("piece", "own")), ["range", "group"])
-    behind = f.col("piece") >= f.col("own")
+    after = f.col("piece") >= f.col("own")
 
     def how_many(state: int) -> Column:
-        return f.sum(f.when(behind & (f.col("state") == state), f.col("records")).otherwise(0))
+        return f.sum(f.when(after & (f.col("state") == state), f.col("records")).otherwise(0))
 
     return each.groupBy("range", "group").agg(
-        f.max(f.when(~behind & (f.col("state") == CONSUMED), f.col("last"))).alias("last_consumed"),
-        how_many(CONSUMED).alias("consumed_behind"),
-        how_many(UNSURE).alias("unsure_behind"),
+        f.max(f.when(~after & (f.col("state") == CONSUMED), f.col("last"))).alias("last_consumed"),
+        how_many(CONSUMED).alias("consumed_after"),
+        how_many(UNSURE).alias("unsure_after"),
     )
 
 

@@ -65,7 +65,7 @@ class World:
         return all(copy in known for copy in copies if copy[0] in texts)
 
     def readable(self, partition: int) -> list[Written]:
-        """What the source still shows, and what an open transaction holds behind that."""
+        """What the source still shows, and what an open transaction holds after that."""
         facts = self.source[partition]
         return [
             each
@@ -202,7 +202,7 @@ def _found(its: World, group: int, number: int, log: tuple[Copy, ...], state: di
     told = [(copy, state[number, copy.offset]) for copy in log]
     first = next((copy for copy, name in told if name in ("unconsumed", "unsure")), None)
     before = [(copy, name) for copy, name in told if first is None or copy.offset < first.offset]
-    behind = [name for copy, name in told if first is not None and copy.offset >= first.offset]
+    after = [name for copy, name in told if first is not None and copy.offset >= first.offset]
     last = max((copy.offset for copy, name in before if name == "consumed"), default=None)
     unknown = [copy for copy, name in told if name == "unknown"]
     between = [copy for copy, name in before if name == "unknown" and copy.offset > (-1 if last is None else last)]
@@ -213,8 +213,8 @@ def _found(its: World, group: int, number: int, log: tuple[Copy, ...], state: di
         max((copy.timestamp for copy in between), default=None),
         min((copy.offset for copy in unknown), default=None),
         min((copy.offset for copy in unknown if cut is not None and copy.timestamp >= cut), default=None),
-        behind.count("consumed"),
-        behind.count("unsure"),
+        after.count("consumed"),
+        after.count("unsure"),
     )
 
 

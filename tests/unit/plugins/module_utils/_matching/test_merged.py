@@ -53,11 +53,11 @@ def told(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | 
     ("found", "positions", "expected"),
     [
         pytest.param(Found(Seen(8, 1), 7), (), (8, None, 0), id="consumed ones first"),
-        pytest.param(Found(Seen(8, 1), 7, consumed_behind=3), (), (8, Reason.REPARTITIONED, 3), id="mixed"),
+        pytest.param(Found(Seen(8, 1), 7, consumed_after=3), (), (8, Reason.REPARTITIONED, 3), id="mixed"),
         pytest.param(
-            Found(Seen(8, 1), 7, consumed_behind=3, unsure_behind=2), (), (8, Reason.REPARTITIONED, 5), id="both"
+            Found(Seen(8, 1), 7, consumed_after=3, unsure_after=2), (), (8, Reason.REPARTITIONED, 5), id="both"
         ),
-        pytest.param(Found(Seen(8, 1), 7, unsure_behind=2), (), (8, Reason.EQUAL_RECORDS, 2), id="equal records"),
+        pytest.param(Found(Seen(8, 1), 7, unsure_after=2), (), (8, Reason.EQUAL_RECORDS, 2), id="equal records"),
         pytest.param(Found(None, 7), (), (8, None, 0), id="nothing unconsumed"),
         pytest.param(Found(None, 7, between=5), (), (8, None, 0), id="foreign records follow the last consumed one"),
         pytest.param(Found(), (), (0, None, 0), id="empty"),
@@ -78,7 +78,7 @@ def told(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | 
             id="compaction takes unconsumed ones too",
         ),
         pytest.param(
-            Found(Seen(8, 9), 3, consumed_behind=1),
+            Found(Seen(8, 9), 3, consumed_after=1),
             (position(20, **COMPACTED),),
             (4, Reason.REPARTITIONED, 1),
             id="compacted",
@@ -98,7 +98,7 @@ def told(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | 
         ),
     ],
 )
-def test_the_group_stands_behind_the_last_consumed_record_before_the_first_unconsumed_one(found, positions, expected):
+def test_the_group_stands_after_the_last_consumed_record_before_the_first_unconsumed_one(found, positions, expected):
     decision = decided(found, *positions)
     assert (decision.offset, decision.reason, decision.repeats) == expected
     assert decision.verdict is (Verdict.EXACT if expected[1] is None else Verdict.SAFE)
@@ -125,7 +125,7 @@ def test_without_young_records_by_retention_is_the_end_and_fail_blocks():
     ("policy", "found", "offset"),
     [
         pytest.param("count_back", Found(Seen(8, 9), 3, first_unknown=2), 2, id="it may be one of the lost"),
-        pytest.param("count_back", Found(Seen(8, 9), 3, first_unknown=20), 4, id="those behind are read anyway"),
+        pytest.param("count_back", Found(Seen(8, 9), 3, first_unknown=20), 4, id="those after it are read anyway"),
         pytest.param("count_back", Found(first_unknown=2), 2, id="nothing but lost ones"),
         pytest.param("start", Found(Seen(8, 9), 3, first_unknown=2), 0, id="start"),
         pytest.param("first_visible", Found(Seen(8, 9), 3, first_unknown=2), 4, id="first visible"),
@@ -147,7 +147,7 @@ def test_expired_records_may_block():
 def test_consumed_records_that_are_still_to_come_block_and_are_named():
     missing = Missing(3, TopicPartition("orders", 2), 41)
     decision = decided(Found(Seen(8, 9), 3), missing=missing)
-    assert (told(decision), decision.lossless) == ((Verdict.BLOCKED, None, Reason.DESTINATION_BEHIND, None), 4)
+    assert (told(decision), decision.lossless) == ((Verdict.BLOCKED, None, Reason.DESTINATION_LAGS, None), 4)
     assert "3 consumed records" in decision.detail
     assert "orders-2 offset 41" in decision.detail
 
@@ -224,9 +224,9 @@ def _lost_unconsumed(its: World, positions: tuple[Position, ...], origin: tuple[
 
 def _still_to_come(its: World, positions: tuple[Position, ...], decisions: list[Decision]) -> list[str]:
     """Of records that are unlike each other: is every one that was consumed at the destination, or passed by?"""
-    behind = [decision for decision in decisions if decision.reason is Reason.DESTINATION_BEHIND]
+    lagging = [decision for decision in decisions if decision.reason is Reason.DESTINATION_LAGS]
     if not its.unlike or any(decision.verdict is Verdict.BLOCKED for decision in decisions):
-        return ["only some are blocked"] if 0 < len(behind) < len(decisions) else []
+        return ["only some are blocked"] if 0 < len(lagging) < len(decisions) else []
     if all(decision.detail == "nothing was ever consumed" for decision in decisions):
         return []
     came = {copy.origin for log in its.arrived for copy in log}
@@ -270,6 +270,6 @@ def test_the_random_topics_come_to_every_answer():
         Reason.EXPIRED,
         Reason.CAUGHT_UP,
         Reason.SOURCE_LOST_RECORDS,
-        Reason.DESTINATION_BEHIND,
+        Reason.DESTINATION_LAGS,
     }
     assert seen[Verdict.EXACT, None] > 100

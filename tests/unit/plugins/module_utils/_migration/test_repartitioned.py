@@ -210,14 +210,16 @@ def test_only_what_match_on_names_was_compared(spark):
 
 
 def test_what_is_still_to_come_blocks_all_partitions_and_is_waited_for(spark):
-    behind = told(missing={0: (2, 18), 1: (1, 3)})
-    spark.answers = [behind]
+    lagging = told(missing={0: (2, 18), 1: (1, 3)})
+    spark.answers = [lagging]
     found = entries(spark, draft(EU[0], 20), draft(EU[1], 20))
-    assert {(each.reason, each.offset, each.lossless) for each in found} == {(Reason.DESTINATION_BEHIND, None, 8)}
+    assert {(each.reason, each.offset, each.lossless) for each in found} == {(Reason.DESTINATION_LAGS, None, 8)}
     assert "3 consumed records are not at the destination, and none after them, first eu-0 offset 18" in found[0].detail
-    spark.answers = [behind, behind, told()]
+    spark.answers = [lagging, lagging, told()]
     spark.read.clear()
-    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), there=Side(ALL, 100, grows=True), wait_for_copier=60)
+    found = entries(
+        spark, draft(EU[0], 20), draft(EU[1], 20), there=Side(ALL, 100, grows=True), wait_for_replication=60
+    )
     assert {(each.verdict, each.offset) for each in found} == {(Verdict.EXACT, 8)}
     # Each time, the destination was looked at before the source.
     assert spark.read == [[100] * 3, [50] * 2, [110] * 3, [50] * 2, [120] * 3, [50] * 2]
@@ -225,6 +227,6 @@ def test_what_is_still_to_come_blocks_all_partitions_and_is_waited_for(spark):
 
 def test_waiting_ends_when_the_destination_does_not_grow(spark):
     spark.answers = [told(missing={0: (2, 18)})]
-    found = entries(spark, draft(EU[0], 20), wait_for_copier=0.05)
-    assert {each.reason for each in found} == {Reason.DESTINATION_BEHIND}
+    found = entries(spark, draft(EU[0], 20), wait_for_replication=0.05)
+    assert {each.reason for each in found} == {Reason.DESTINATION_LAGS}
     assert len(spark.asked) == 1

@@ -179,7 +179,7 @@ def test_every_offset_is_on_one_side_of_what_each_group_has_committed():
         pytest.param("a+h a+g", "a+g", Matching(True, True), id="they tell records apart"),
     ],
 )
-def test_headers_are_compared_where_the_copier_has_left_them_alone(spark, here, there, expected):
+def test_headers_are_compared_where_the_replication_tool_has_left_them_alone(spark, here, there, expected):
     source, destination = (
         spark.createDataFrame([row(0, at, 1, text) for at, text in enumerate(side.split())], SCANNED)
         for side in (here, there)
@@ -200,7 +200,7 @@ def test_headers_are_compared_where_the_copier_has_left_them_alone(spark, here, 
         pytest.param(row(0, 0, 1, "a"), row(0, 0, -1, "a"), True, False, id="none at the destination"),
     ],
 )
-def test_timestamps_are_compared_where_the_copier_has_kept_them(spark, here, there, timestamps, expected):
+def test_timestamps_are_compared_where_the_replication_tool_has_kept_them(spark, here, there, timestamps, expected):
     source, destination = (spark.createDataFrame([each], SCANNED) for each in (here, there))
     assert choose_matching(source, destination, timestamps, headers=True).timestamp is expected
 
