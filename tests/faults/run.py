@@ -6,7 +6,7 @@
 
 A line for each fault as it goes, and a table in the end. The exit code is 1 where anything was lost, doubled, misplaced, left
 behind, not mended by a re-run, or told without a clear message; the line of it names the SEED that shows it again, which with
-COUNT=1 plays that migration alone.
+COUNT=1 plays that migration alone. SIGUSR1 prints the table as it is.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ def main() -> int:
         print(f"{time.monotonic() - begun:6.0f} s {line}", flush=True)
 
     tally = Tally(say)
+    signal.signal(signal.SIGUSR1, lambda *_unused: print(tally.table(), flush=True))
     try:
         play(arguments.version, arguments.seed, arguments.count, tally, Share())
     finally:

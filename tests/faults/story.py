@@ -40,16 +40,17 @@ from tests.support.sparkless import sparkless
 
 PARTITIONS, RECORDS = 3, 1200  # of each partition
 GROUPS = 2
+SITUATION_EVERY = 3  # migrations
 PLACES = 3  # before the first, in the middle, at the end
-COPIES_FOR = {False: 12.0, True: 15.0}  # seconds, without and with Spark
+COPIES_FOR = {False: 25.0, True: 25.0}  # seconds, without and with Spark
 SETTINGS: dict[str, str | int] = {"retention_ms": 31 * 86_400_000, "cleanup_policy": "delete"}
 
 
 class Share(t.NamedTuple):
     """How many faults a migration gets: while it copies, and in each quick step; cycles: of commit and rollback, and of
-    faults in each of them. situations: whether every second migration begins with one of those that are ordered."""
+    faults in each of them. situations: whether some migrations begin with one of those that are ordered."""
 
-    copy: int = 12
+    copy: int = 30
     quick: int = 5
     cycles: int = 2
     situations: bool = True
@@ -107,7 +108,7 @@ class Story:
     def play(self, share: Share) -> None:
         """All of its steps. What is wrong is in the tally."""
         self._prepare()
-        if share.situations and self.under.story % 2:
+        if share.situations and self.under.story % SITUATION_EVERY == 1:
             self._situation()
         under = self.under
         under.calmly(self._snapshot())
@@ -137,9 +138,9 @@ class Story:
             commit(self.bed.destination, self.groups[0], dict.fromkeys(((self.to, at) for at in range(PARTITIONS)), 0))
 
     def _situation(self) -> None:
-        """One of those that are ordered; every second story has the next one."""
+        """One of those that are ordered, the next one each time."""
         names = list(SITUATIONS)
-        name = names[self.under.story // 2 % len(names)]
+        name = names[self.under.story // SITUATION_EVERY % len(names)]
         to = f"owned-{self.under.story}"
         folder = self.migration.directory.parent
         fault = self.tally.fault(name, "copy", self.under.story)
@@ -181,7 +182,7 @@ class Story:
             "copy", lambda via: self._backlog(via, max_bytes_per_second=limit),
             always=lambda: judge.records(self.bed.destination, self.to, self.wanted, complete=False)
             if self._is_there() else Harm(),
-            done=self._copied, faults=6, spark=self.spark, copies=True,
+            done=self._copied, faults=15, spark=self.spark, copies=True,
         )  # fmt: skip
 
     def _translation(self) -> Step:

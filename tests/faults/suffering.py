@@ -138,7 +138,7 @@ class Sufferer:
         while len(faults) < most:
             kind = kinds.draw(self.chance, step.spark, step.copies)
             length = self._seconds.get(step.name, 0.5)
-            time.sleep(self.chance.uniform(0, min(length, 2.0) if faults else length))
+            time.sleep(self.chance.uniform(0, min(length, 1.5) if faults else length))
             deadline = time.monotonic() + _STRIKES_WITHIN
             heal = None
             while attempt.running() and (heal := kind.strike(scene)) is None and time.monotonic() < deadline:
