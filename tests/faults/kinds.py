@@ -34,6 +34,7 @@ class Kind(t.NamedTuple):
     """strike: does it, and returns what ends it; None where there is nothing to do it to. seconds: how long it lasts.
 
     weight: how often it is drawn. where: "spark" or "threads" alone, "" for both. copies: only where records are copied.
+    ends: whether the module is dead after it.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Kind(t.NamedTuple):
     strike: t.Callable[[Scene], Heal | None]
     where: str = ""
     copies: bool = False
+    ends: bool = False
 
     def fits(self, spark: bool, copies: bool) -> bool:
         """Whether it can happen to a module that does, or does not, use Spark and copy."""
@@ -128,8 +130,9 @@ def _slow(scene: Scene) -> Heal:
     return _network(lambda proxy: proxy.slow(seconds), scene)
 
 
+MODULE_KILLED = Kind("module killed", 4, (0, 0), functools.partial(_killed, _module), ends=True)
 KINDS = (
-    Kind("module killed", 4, (0, 0), functools.partial(_killed, _module)),
+    MODULE_KILLED,
     Kind("module frozen", 2, (0.5, 4), functools.partial(_frozen, _module)),
     Kind(
         "frozen past its transactions' timeout", 1, (TRANSACTION_SECONDS + 1, TRANSACTION_SECONDS + 3),

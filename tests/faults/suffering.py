@@ -155,13 +155,15 @@ class Sufferer:
             )
             time.sleep(seconds)
             heal()
+            if kind.ends:
+                break
         return faults
 
     def _judge(self, step: Step, result: Result | None, faults: t.Sequence[Fault]) -> bool:
         """What an attempt has come to; -> has it succeeded?"""
         self._harm(faults, step.always(), step)
         if result is None:
-            if not any(fault.kind == "module killed" for fault in faults):
+            if not any(fault.kind == kinds.MODULE_KILLED.name for fault in faults):
                 self._violated(faults, "other", "the module has died", step)
             return False
         if not result.get("failed"):
