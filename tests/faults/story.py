@@ -222,7 +222,7 @@ class Story:
 
         def given_back(result: Result) -> Harm:
             wrong = topic_settings(self.bed.destination, self.to) != topic_settings(self.bed.source, self.source.topic)
-            if result["held_back"] or wrong:
+            if result["suspended"] or wrong:
                 return Harm(
                     misplaced=1, example=f"settings are not back: {topic_settings(self.bed.destination, self.to)}"
                 )
