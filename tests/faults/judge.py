@@ -20,15 +20,16 @@ _MONTH = 30 * 86_400_000  # milliseconds
 
 
 class Harm(t.NamedTuple):
-    """How many records, or offsets of groups, are not as they must be. example: one of them."""
+    """How many records, offsets of groups (misplaced) or other things are not as they must be. example: one of them."""
 
     lost: int = 0
     doubled: int = 0
     misplaced: int = 0
+    other: int = 0
     example: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.lost or self.doubled or self.misplaced)
+        return any(self[:4])
 
 
 def numbered(partition: int, count: int) -> t.Iterator[Message]:
@@ -51,7 +52,7 @@ def records(cluster: Servers, topic: str, wanted: Wanted, *, complete: bool) -> 
         sum(harm.lost for harm in harms),
         sum(harm.doubled for harm in harms),
         sum(harm.misplaced for harm in harms),
-        example,
+        example=example,
     )
 
 
@@ -72,7 +73,7 @@ def _of_partition(wanted: list[Stored], found: list[Stored], complete: bool) -> 
         example = f"source offset {wanted[twice].offset} of partition {wanted[0].partition} is there twice"
     elif misplaced:
         example = f"partition {found[0].partition} has a record that is not wanted there, or not in this place"
-    return Harm(len(missing), doubled, misplaced, example)
+    return Harm(len(missing), doubled, misplaced, example=example)
 
 
 def places(cluster: Servers, topic: str, wanted: Wanted, offsets: t.Mapping[int, int]) -> dict[int, int]:

@@ -102,6 +102,7 @@ class Story:
         }
         self.before: list[dict[int, int]] = [{} for _group in self.groups]
         self.is_made_before = chance.random() < 0.4
+        self.others: set[str] = set()
         self.planned: list[dict[int, int]] = []
         self.plain: dict[str, Result] = {}
 
@@ -130,6 +131,7 @@ class Story:
         self._remove()
 
     def _prepare(self) -> None:
+        self.others = set(list_groups(self.bed.destination))
         for group, commits in zip(self.groups, self.commits, strict=True):
             commit(self.bed.source, group, {(self.source.topic, at): offset for at, offset in commits.items()})
         if self.is_made_before:
@@ -167,7 +169,7 @@ class Story:
 
         def nothing_is_there() -> Harm:
             if self.migration.copy_file.exists() or self._progress_groups():
-                return Harm(misplaced=1, example="check mode has left something")
+                return Harm(other=1, example="check mode has left something")
             return Harm()
 
         return Step(
@@ -223,9 +225,7 @@ class Story:
         def given_back(result: Result) -> Harm:
             wrong = topic_settings(self.bed.destination, self.to) != topic_settings(self.bed.source, self.source.topic)
             if result["suspended"] or wrong:
-                return Harm(
-                    misplaced=1, example=f"settings are not back: {topic_settings(self.bed.destination, self.to)}"
-                )
+                return Harm(other=1, example=f"settings are not back: {topic_settings(self.bed.destination, self.to)}")
             return Harm()
 
         return Step("settings back", self._backlog, done=given_back)
@@ -244,7 +244,7 @@ class Story:
             first = self.plain.setdefault(name, its)
             wrong = [key for key in first if first[key] != its.get(key)]
             text = f"{name} says otherwise: {[(first[key], its.get(key)) for key in wrong]}"
-            return Harm(misplaced=1, example=text) if wrong else Harm()
+            return Harm(other=1, example=text) if wrong else Harm()
 
         return compared
 
@@ -259,7 +259,7 @@ class Story:
         where = [TopicPartition(self.to, at) for at in range(PARTITIONS)]
         bounds = partition_bounds(connection_from({"bootstrap_servers": self.bed.destination.bootstrap_servers}), where)
         if not harm and any(each.end != each.high_watermark for each in bounds.values()):
-            return Harm(misplaced=1, example="a transaction is open")
+            return Harm(other=1, example="a transaction is open")
         return harm
 
     def _must_stand(self) -> list[dict[int, int]]:
@@ -289,7 +289,8 @@ class Story:
             self.tally.violated([], "leftovers", f"groups {names}", self.under.story, "settings back")
 
     def _progress_groups(self) -> list[str]:
-        return [name for name in list_groups(self.bed.destination) if name.startswith("streamshift-")]
+        names = set(list_groups(self.bed.destination)) - self.others
+        return sorted(name for name in names if name.startswith("streamshift-"))
 
     def _is_there(self) -> bool:
         with contextlib.closing(KafkaAdminClient(bootstrap_servers=self.bed.destination.bootstrap_servers)) as client:

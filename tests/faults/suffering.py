@@ -180,7 +180,7 @@ class Sufferer:
         return False
 
     def _harm(self, faults: t.Sequence[Fault], harm: Harm, step: Step) -> None:
-        for what in ("lost", "doubled", "misplaced"):
+        for what in ("lost", "doubled", "misplaced", "other"):
             if count := getattr(harm, what):
                 self.tally.violated(faults, what, f"{count}: {harm.example}", self.story, step.name, count)
 
