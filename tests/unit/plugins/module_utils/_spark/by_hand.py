@@ -100,11 +100,13 @@ def summed(tasks: t.Iterable[t.Iterable[pa.RecordBatch]]) -> list[Sum]:
         found[row["headers"], row["kind"], row["slot"]].append(its)
     return [
         Sum(
-            *key,
+            headers,
+            kind,
+            slot,
             min(its)[0],
             max(its)[0],
             sum(number for _place, number in its),
-            tuple(place[2] for place, _number in its) if key[1] == tallying.LOOSE else (),
+            tuple(place[2] for place, _number in its) if kind == tallying.LOOSE else (),
         )
-        for key, its in found.items()
+        for (headers, kind, slot), its in found.items()
     ]
