@@ -224,7 +224,11 @@ def merged(its: Merged) -> list[Answer]:
     )
     ends = tuple(edges.end for edges in its.edges)
     [counts] = by_hand.count_directly(
-        [by_hand.World(*logs, ends, (committed,))], policy.with_timestamp, 1, without_headers=True
+        [by_hand.World(*logs, ends, (committed,))],
+        policy.with_timestamp,
+        1,
+        without_headers=True,
+        stable=[broker.facts.end for broker in here],
     )
     sources = Sources(positions, missing(positions, counts))
     answers = []

@@ -326,21 +326,23 @@ class _Counted:
         self._numbers = slots.destinations[its.pair]
         commits = np.array(slots.commits[standing], np.int64)
         places = records.places[unit.sources]
-        self.consumed: Flags = places < commits[places // slots.layout.source.step - slots.sources[its.pair][0]]
+        numbers = places // slots.layout.source.step
+        self.consumed: Flags = places < commits[numbers - slots.sources[its.pair][0]]
+        self._hidden = int((places >= np.array(slots.hidden, np.int64)[numbers]).sum())
         self._copies: list[int] = np.sort(records.places[unit.copies]).tolist()
         self.counts = self._count()
 
     def _count(self) -> list[Count]:
         if not self._unit.mixed:
             consumed = int(self.consumed.sum())
-            return [Tally(self._copies, len(self.consumed) - consumed, consumed)]
+            return [Tally(self._copies, len(self.consumed) - consumed, consumed, self._hidden)]
         times = self._rows.records.times[self._unit.sources]
         consumed_times, unconsumed_times = (
             collections.Counter(times[which].tolist()) for which in (self.consumed, ~self.consumed)
         )
         if len(self._numbers) == 1:
-            return tallies(consumed_times, unconsumed_times, self._timed())
-        return _separate(consumed_times, unconsumed_times, self._timed())
+            return tallies(consumed_times, unconsumed_times, self._timed(), self._hidden)
+        return _separate(consumed_times, unconsumed_times, self._timed(), self._hidden)
 
     def _timed(self) -> list[tuple[int, int | None]]:
         """The copies with their times, by place."""
@@ -375,7 +377,7 @@ class _Counted:
             for number, copies in of.items():
                 # Where copies are missing, nobody knows of which side, nor in which partition.
                 consumed = missing + len(copies) - wanted[number] if count.consumed else 0
-                part = Tally(copies, wanted[number], consumed)
+                part = Tally(copies, wanted[number], consumed, count.hidden)
                 yield first + number - self._numbers[0], part, count.wanted > 0, copies
 
     def _ages(self, places: t.Sequence[int]) -> list[int]:
@@ -488,7 +490,10 @@ def _count_several(rows: _Rows, limits: Limits) -> list[tuple[int, Count, t.Sequ
 
 
 def _separate(
-    consumed: t.Mapping[int, int], unconsumed: t.Mapping[int, int], copies: t.Sequence[tuple[int, int | None]]
+    consumed: t.Mapping[int, int],
+    unconsumed: t.Mapping[int, int],
+    copies: t.Sequence[tuple[int, int | None]],
+    hidden: int,
 ) -> list[Count]:
     """The counts of a mixed content in several partitions: own times one by one, and the rest for what has no copy so."""
     own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
@@ -497,8 +502,12 @@ def _separate(
         (rest if time is None else own.get(time, rest)).append(place)
     lacking = sum(max(0, number - len(own[time])) for time, number in unconsumed.items())
     return [
-        *(Tally(places, unconsumed.get(time, 0), consumed.get(time, 0)) for time, places in own.items() if places),
-        Tally(rest, lacking, sum(consumed.values())),
+        *(
+            Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden)
+            for time, places in own.items()
+            if places
+        ),
+        Tally(rest, lacking, sum(consumed.values()), hidden),
     ]
 
 

@@ -63,10 +63,16 @@ def copies(worlds: t.Iterable[World]) -> list[tuple[Record, ...]]:
     return [log for world in worlds for log in world.copies]
 
 
-def count_directly(worlds: t.Sequence[World], timestamps: bool, buckets: int, without_headers: bool) -> list[Counted]:
+def count_directly(
+    worlds: t.Sequence[World],
+    timestamps: bool,
+    buckets: int,
+    without_headers: bool,
+    stable: t.Sequence[int] | None = None,
+) -> list[Counted]:
     """What Spark would do, with the workers' functions called one after the other."""
     its = layout(worlds, timestamps)
-    slots = Slots(its, standings(worlds))
+    slots = Slots(its, standings(worlds), stable)
     tasks = chunks(its, sources(worlds), copies(worlds), buckets)
     ends = [end for world in worlds for end in world.ends]
     first = FirstPass.of(summed(tallying.first_pass(task, slots, without_headers) for task in tasks), slots, ends)
