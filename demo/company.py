@@ -217,11 +217,11 @@ def _groups(cluster: Servers, aborted: dict[int, int], bursts: dict[int, int]) -
 
     stories: dict[str, tuple[str, dict[tuple[str, int], Position]]] = {
         "order-fulfilment": ("caught up", at("orders", 1)),
-        "billing": ("a little behind, on two topics", at("orders", 0.97) | at("payments", 0.95)),
+        "billing": ("lags a little, on two topics", at("orders", 0.97) | at("payments", 0.95)),
         "shipping": ("half way, with metadata", at("orders", 0.6, '{"host":"ship-2","batch":4711}')),
-        "data-warehouse": ("far behind, on three topics", at("orders", 0.4) | at("customers", 0.5) | at("clicks", 0.3)),
-        "order-audit": ("behind what orders still keeps", at("orders", 0.08)),
-        "ledger": ("caught up, behind markers", at("payments", 1)),
+        "data-warehouse": ("lags far, on three topics", at("orders", 0.4) | at("customers", 0.5) | at("clicks", 0.3)),
+        "order-audit": ("before what orders still keeps", at("orders", 0.08)),
+        "ledger": ("caught up, after markers", at("payments", 1)),
         "fraud-detection": (
             "among aborted records",
             {("payments", number): offset for number, offset in aborted.items()},
@@ -231,7 +231,7 @@ def _groups(cluster: Servers, aborted: dict[int, int], bursts: dict[int, int]) -
             "equal records in a millisecond",
             {("clicks", number): offset for number, offset in bursts.items()},
         ),
-        "recommendations": ("a little behind, amid clicks", at("clicks", 0.99)),
+        "recommendations": ("lags a little, amid clicks", at("clicks", 0.99)),
         "new-dashboard": ("has never consumed anything", dict.fromkeys(at("clicks", 0), 0)),
         "campaign-report": ("caught up, all has expired", at("campaign-2019", 1)),
         "campaign-export": ("half way, all has expired", at("campaign-2019", 0.5)),

@@ -114,11 +114,11 @@ class MirrorMaker:
 
     def wait_until_caught_up(self, topics: t.Iterable[str], seconds: float = SECONDS) -> None:
         """Return when the last record of every partition has been copied. Nobody may write meanwhile."""
-        # Not the log's end: that stands behind control records, which are never copied.
+        # Not the log's end: that stands after control records, which are never copied.
         wanted = {(topic, number): at for topic in topics for number, at in last_records(self.source, topic).items()}
         deadline = time.monotonic() + seconds
-        while behind := {where for where, at in wanted.items() if self.copied().get(where, -1) < at}:
-            self._complain(f"{len(behind)} of {len(wanted)} partitions are not copied yet", deadline)
+        while lagging := {where for where, at in wanted.items() if self.copied().get(where, -1) < at}:
+            self._complain(f"{len(lagging)} of {len(wanted)} partitions are not copied yet", deadline)
             time.sleep(0.3)
 
     def wait_until_groups_stand(

@@ -83,7 +83,7 @@ def contradicted(
 
 
 def judge(source: Logs, committed: Offsets, destination: Logs, start: Offsets) -> Outcome:
-    """Compare what lies before and behind these offsets. Equal records are told apart by their number alone."""
+    """Compare what lies before these offsets and from them on. Equal records are told apart by their number alone."""
     consumed, unconsumed = _split(source, committed)
     skipped, delivered = _split(destination, start)
     return Outcome(
@@ -98,12 +98,12 @@ def judge(source: Logs, committed: Offsets, destination: Logs, start: Offsets) -
 
 
 def _split(logs: Logs, offsets: Offsets) -> tuple[collections.Counter[Content], collections.Counter[Content]]:
-    """The contents before and behind the offsets of some partitions."""
-    before, behind = collections.Counter[Content](), collections.Counter[Content]()
+    """The contents before the offsets of some partitions, and those from them on of some partitions."""
+    before, after = collections.Counter[Content](), collections.Counter[Content]()
     for where, at in offsets.items():
         for offset, content in logs.get(where, []):
-            (before if offset < at else behind)[content] += 1
-    return before, behind
+            (before if offset < at else after)[content] += 1
+    return before, after
 
 
 def _parts(commits: Commits, repartitioned: t.Collection[str]) -> list[str | tuple[str, int]]:

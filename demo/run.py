@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from demo import copier
+from demo import own_tool
 from demo.clients import Commits, committed, create_topic, delete_groups
 from demo.company import PARTITIONS, Groups, found_company
 from demo.mirror_maker import MirrorMaker
@@ -46,8 +46,8 @@ CLUSTERS = (
     "-e",
     "group_migration_destination=cloud",
 )
-# MirrorMaker copies what the company's own copier does not.
-MIRRORED = sorted(set(PARTITIONS) - set(copier.TOPICS))
+# MirrorMaker copies what the company's own tool does not.
+MIRRORED = sorted(set(PARTITIONS) - set(own_tool.TOPICS))
 RESTAMPED, REPARTITIONED = ("telemetry",), ("events",)
 CHOSEN: dict[str, t.Any] = {
     "group_migration_group_patterns": [".*"],
@@ -132,10 +132,10 @@ def copy_with_mirror_maker(onprem: Cluster, cloud: Cluster, groups: Groups) -> d
 
 def copy_by_script(onprem: Cluster, cloud: Cluster) -> None:
     """The topics that MirrorMaker was not to copy."""
-    copier.copy_sessions(onprem, cloud)
+    own_tool.copy_sessions(onprem, cloud)
     step("a script has copied sessions, was restarted, and has copied them once more")
-    copier.copy_events(onprem, cloud)
-    step(f"it has copied events, too, from {PARTITIONS['events']} partitions into {copier.EVENT_PARTITIONS}")
+    own_tool.copy_events(onprem, cloud)
+    step(f"it has copied events, too, from {PARTITIONS['events']} partitions into {own_tool.EVENT_PARTITIONS}")
 
 
 def migrate(cloud: Cluster, groups: Groups) -> None:

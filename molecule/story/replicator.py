@@ -31,14 +31,14 @@ from tests.support.consumers import content
 from tests.support.replicator import Replicator, places
 
 PARTITIONS = 3
-BEHIND = 20
+LAG = 20
 
 
 def fill(staging: Cluster, production: Cluster, name: str, folder: Path) -> None:
     create_topic(staging, name, PARTITIONS, retention_ms=-1)
     create_topic(production, f"{ALIAS}.{name}", PARTITIONS, retention_ms=-1)
     _produce(staging, name)
-    Replicator(staging, production, f"{name}-replicator").copy(name, f"{ALIAS}.{name}", behind=BEHIND)
+    Replicator(staging, production, f"{name}-replicator").copy(name, f"{ALIAS}.{name}", lag=LAG)
 
 
 def untouched(staging: Cluster, production: Cluster, name: str, folder: Path) -> None:
@@ -48,10 +48,12 @@ def untouched(staging: Cluster, production: Cluster, name: str, folder: Path) ->
 
 def go_on(staging: Cluster, production: Cluster, name: str, folder: Path) -> None:
     more = {"src.consumer.isolation.level": "read_committed"}
-    with MirrorMaker(folder, staging, production, topics=name, identity=False, sync_groups=False, more=more) as copier:
-        copier.wait_until_caught_up([name])
+    with MirrorMaker(
+        folder, staging, production, topics=name, identity=False, sync_groups=False, more=more
+    ) as mirror_maker:
+        mirror_maker.wait_until_caught_up([name])
         _produce(staging, name)
-        copier.wait_until_caught_up([name])
+        mirror_maker.wait_until_caught_up([name])
     shutil.rmtree(folder)
 
 

@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
 from demo.clients import Commits, Message, commit, committed, create_topic, list_groups, produce, read
 from kafka_sandbox import Cluster, describe
-from tests.support.copier import copy, repartition
+from tests.support.replication_tool import copy, repartition
 
 PARTITIONS = 3
 

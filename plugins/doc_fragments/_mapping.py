@@ -53,7 +53,7 @@ options:
         whole name. The number of partitions may be another one, or the same with another way of choosing among them.
       - Several of these topics may also be mapped to one, by O(topic_map).
       - Their records are told apart one by one on Spark, which reads both sides whole. Every partition at the destination
-        gets an offset behind which nothing unconsumed is left; consumed records may be repeated, and the plan says how
+        gets an offset that skips no unconsumed record; consumed records may be repeated, and the plan says how
         many.
     type: list
     elements: str

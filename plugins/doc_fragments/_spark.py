@@ -33,7 +33,7 @@ options:
       archives:
         description:
           - Archives with a Python environment for the workers of a cluster, like C(/path/env.tar.gz#env).
-            Its Python is taken to be C(bin/python) in the first archive that has a name behind C(#).
+            Its Python is taken to be C(bin/python) in the first archive that has a name after C(#).
         type: list
         elements: str
       driver_memory:

@@ -62,13 +62,13 @@ options:
     description:
       - What to do for a partition that a group has not committed, of a topic of which it has committed another one.
       - V(ignore) leaves it alone, V(start) copies the whole partition and lets the group begin there, V(end) lets it begin
-        behind what is copied.
+        after what is copied.
     type: str
     choices: [ignore, start, end]
     default: ignore
   append:
     description:
-      - Whether a destination topic may hold records already. What is copied is written behind them.
+      - Whether a destination topic may hold records already. What is copied is appended to them.
     type: bool
     default: false
   live:
@@ -178,7 +178,7 @@ ranges:
       returned: success
       sample: 41877
     end:
-      description: The offset behind the last one that is copied.
+      description: The offset after the last one that is copied.
       type: int
       returned: success
       sample: 50000
@@ -199,7 +199,7 @@ ranges:
       returned: success
       sample: [billing]
     lost:
-      description: How many offsets behind the first group's have left the source's log already.
+      description: How many offsets from the first group's on have left the source's log already.
       type: int
       returned: success
       sample: 0
@@ -227,7 +227,7 @@ topics:
   elements: str
   sample:
     - "orders: made by this copy, with 6 partitions and replication factor 3"
-held_back:
+suspended:
   description: Topics of the destination that have not got their settings back yet, sorted.
   returned: success
   type: list

@@ -136,7 +136,7 @@ options:
   on_misplaced:
     description:
       - What to do when keys of the connector are in a partition where Connect does not look for them, have other bytes than it
-        writes, or hold no offset. Scripts leave such keys behind; Connect ignores them, takes the wrong one of two, or stops.
+        writes, or hold no offset. Scripts write such keys; Connect ignores them, takes the wrong one of two, or stops.
       - V(fail) writes nothing at all. V(remove) removes them. For that, records of the offsets topic are deleted, which needs
         its C(cleanup.policy) to be C(compact,delete) for a moment, and the ACLs TOPIC ALTER_CONFIGS and DELETE.
     type: str

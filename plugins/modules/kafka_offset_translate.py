@@ -85,10 +85,10 @@ options:
     type: list
     elements: str
     choices: [key, value, headers, timestamp]
-  wait_for_copier:
+  wait_for_replication:
     description:
       - How many seconds to wait for records that are still to be copied, before entries are V(blocked) with the reason
-        C(destination_behind).
+        C(destination_lags).
     type: float
     default: 0
   on_uncommitted:
@@ -157,7 +157,7 @@ EXAMPLES = r"""
     snapshot: "{{ inventory_dir }}/snapshot.json"
     plan: "{{ inventory_dir }}/plan.json"
 
-- name: The same for topics that MirrorMaker 2 has prefixed, and for a copier that is still at work
+- name: The same for topics that MirrorMaker 2 has prefixed, and for a replication tool that is still at work
   streamshift.kafka.kafka_offset_translate:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
@@ -166,7 +166,7 @@ EXAMPLES = r"""
     replication_policy:
       name: default
       source_alias: onprem
-    wait_for_copier: 60
+    wait_for_replication: 60
 
 - name: The same where records bear the time at which they came, with MirrorMaker 2's own notes
   streamshift.kafka.kafka_offset_translate:
@@ -315,7 +315,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.run impo
 def translate(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["plan"]
-    options.check_not_negative(params, "wait_for_copier", "search_limit", "spark_limit")
+    options.check_not_negative(params, "wait_for_replication", "search_limit", "spark_limit")
     _check_combination(params)
     files.check_writable(path)
     with files.locked(path):
@@ -424,7 +424,7 @@ def _options(params: dict[str, t.Any]) -> use_case.Options:
     )
     return use_case.Options(
         params["strategy"],
-        params["wait_for_copier"],
+        params["wait_for_replication"],
         params["on_uncommitted"],
         match_on,
         policy,
@@ -454,7 +454,7 @@ def main() -> None:
             "receipt": {"type": "path"},
             "strategy": {"type": "str", "choices": ["records", "identical", "mirror_maker"], "default": "records"},
             "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
-            "wait_for_copier": {"type": "float", "default": 0},
+            "wait_for_replication": {"type": "float", "default": 0},
             "on_uncommitted": {"type": "str", "choices": ["ignore", "start", "end"], "default": "ignore"},
             "on_expired": {
                 "type": "str",

@@ -177,10 +177,10 @@ class _History:
     def _snapshot(self, start: int, taken: set[int], size: int, passes: t.Sequence[Span]) -> _Snapshot:
         written = tuple(dataclasses.replace(r, gone=r.offset < start or r.offset in taken) for r in self.written[:size])
         stable = min(self._stable, size)
-        behind = passes[-1][1]
+        copied_to = passes[-1][1]
         late = []
         if self.traits.lag:
-            late = [r for r in self._readable(behind, size, start, taken) if r.offset not in self.there.ever]
+            late = [r for r in self._readable(copied_to, size, start, taken) if r.offset not in self.there.ever]
         to_come = tuple(Copy(-1, *self.there.seen(r), r.offset, stamped=self.there.stamping) for r in late)
         edges = Edges(
             min(start, stable),

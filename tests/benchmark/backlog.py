@@ -32,7 +32,7 @@ _number = itertools.count()
 
 
 class Turn(t.NamedTuple):
-    """Records a second, and microseconds of CPU of all of a copier's processes for a record."""
+    """Records a second, and microseconds of CPU of all of a replication tool's processes for a record."""
 
     rate: float
     cpu: float | None = None

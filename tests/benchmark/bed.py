@@ -33,7 +33,7 @@ SHORT = 10  # how many times as few records for a look
 
 
 class Address(t.NamedTuple):
-    """host:port of one cluster: near, and behind the cable."""
+    """host:port of one cluster: near, and at the far end of the cable."""
 
     near: str
     far: str
@@ -105,7 +105,7 @@ def _fill(bed: Bed, loads: t.Sequence[str], undo: contextlib.ExitStack) -> None:
 
 
 def filled(bed: Bed, name: str, foreign: int = 0) -> Load:
-    """A load at the source alone, behind so many other records; a tenth of it where only a look is wanted."""
+    """A load at the source alone, after so many other records; a tenth of it where only a look is wanted."""
     load = LOADS[name]
     if bed.short:
         load = load._replace(records=max(1, load.records // SHORT))

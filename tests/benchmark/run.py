@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How fast is it? Starts two clusters, measures, prints tables, and leaves nothing behind.
+"""How fast is it? Starts two clusters, measures, prints tables, and stops all that it started.
 
     run.py [--short] [plan] [groups] [commit] [length] [distance] [scan] [cold] [match] [proof] [copy] [sync]
 

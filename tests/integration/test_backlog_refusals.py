@@ -159,7 +159,7 @@ class TestSource:
             message = refused()
         assert f"topic {orders}, partition 0: a transaction is open" in message and "live" in message
 
-    def test_group_behind_an_open_transaction(self, refused, migration, source, orders):
+    def test_group_after_an_open_transaction(self, refused, migration, source, orders):
         with open_transaction(source, orders, [Message(b"open")] * 3):
             commit(source, orders, {(orders, 0): 12})
             migration.snapshot(orders)
@@ -270,7 +270,7 @@ class TestFiles:
         known.backlog(check=True)
         name = f"{self.name_of(known, orders, source, destination)}-progress-0"
         commit(destination, name, {(orders, 0): (7, "2 6 2 0|5:0")})
-        produce(destination, orders, [Message(b"copied")])  # not a reason to write behind it
+        produce(destination, orders, [Message(b"copied")])  # not a reason to write after it
         message = refused()
         assert f"group {name}: this copy was begun already, and its copy file is missing" in message
 

@@ -14,8 +14,8 @@ import pytest
 
 from demo.clients import Message, commit, committed, consume, create_topic, delete_records, list_groups, produce
 from tests.support.consumers import member
-from tests.support.copier import copy
 from tests.support.modules import Migration, kill, outcome, refuses, run, spawn
+from tests.support.replication_tool import copy
 
 KILLS = 15
 

@@ -155,7 +155,7 @@ def test_files_that_cannot_be_used(secured, tmp_path):
         assert said in str(refused(by_control, {**tls, **wrong}, InvalidInput))
 
 
-def test_failed_connections_leave_nothing_behind(secured):
+def test_failed_connections_leave_no_thread_and_no_socket(secured):
     options = {**secured.connection_as("migrator"), "sasl_password": "secret"}
     refused(by_control, options)
     before = threading.active_count(), len(os.listdir("/proc/self/fd"))

@@ -150,10 +150,10 @@ class Copied:
             copies = [copy for copy in its if copy.value != FOREIGN]
             assert [copy[2:] for copy in copies] == [record[2:] for record in wanted]
             offsets = [record.offset for record in wanted]
-            behind = copies[-1].offset + 1
+            after = copies[-1].offset + 1
             ranks = {boundary: bisect.bisect_left(offsets, boundary) for boundary in each.boundaries}
             assert self.places(each) == {
-                boundary: copies[rank].offset if rank < len(copies) else behind for boundary, rank in ranks.items()
+                boundary: copies[rank].offset if rank < len(copies) else after for boundary, rank in ranks.items()
             }
         assert self.attempt().outcome() == 0
 

@@ -61,7 +61,7 @@ def prepared(source: KafkaCluster, destination: KafkaCluster, topic: str, tmp_pa
     writes = [([Message(b"t%d" % number, partition=0)], number % 3 != 0) for number in range(9)]
     produce_in_transactions(source, topic, writes)
     replicator = Replicator(source, destination, f"replicator-{topic}")
-    copied = replicator.copy(topic, topic, behind=20)
+    copied = replicator.copy(topic, topic, lag=20)
     options = {
         "source": source.connection,
         "destination": destination.connection,
@@ -205,7 +205,7 @@ def test_keys_that_mislead_are_refused_and_removed_when_told(handover):
     assert succeeds("kafka_connect_offsets", **handover.options)["changed"] is False
 
 
-def test_a_position_behind_replicators_is_refused_kept_or_rewound(handover):
+def test_a_position_after_replicators_is_refused_kept_or_rewound(handover):
     succeeds("kafka_connect_offsets", **handover.options)
     where, offsets_topic = (handover.topic, 0), handover.options["offsets_topic"]
     ((place, _value),) = handover.stored()[where]
@@ -326,7 +326,7 @@ def test_the_documented_rights_are_enough_and_each_that_is_missing_is_refused(se
         create_topic(secured, name)
     produce(secured, topic, [Message(b"%d" % number) for number in range(50)])
     replicator = Replicator(secured, secured, f"replicator-{topic}")
-    replicator.copy(topic, copy, behind=20)
+    replicator.copy(topic, copy, lag=20)
     key = f'["MirrorSourceConnector",{{"cluster":"{ALIAS}","partition":0,"topic":"{topic}"}}]'.encode()
     its = {
         "connector": replicator.connector,

@@ -18,7 +18,7 @@ from tests.support.consumers import content
 from tests.support.modules import refuses, succeeds
 from tests.support.replicator import Replicator, places, without_junk
 
-BEHIND = 20
+LAG = 20
 JUNK = 13
 # Settings of topics are left alone, or the copy of a compacted topic would be compacted as well.
 MORE = {"src.consumer.isolation.level": "read_committed", "sync.topic.configs.enabled": "false"}
@@ -64,8 +64,8 @@ class Flow:
             partitions = 4 if topic == "peculiar" else 3 if topic == "plain" else 1
             create_topic(destination, prefix + topic, partitions, retention_ms=-1)
             self.once_there[topic] = self.contents(source, topic)
-            behind = 6 if topic == "compacted" else BEHIND
-            copied = replicator.copy(topic, prefix + topic, behind, JUNK)
+            lag = 6 if topic == "compacted" else LAG
+            copied = replicator.copy(topic, prefix + topic, lag, JUNK)
             self.copied |= {(topic, partition): offset for partition, offset in copied.items()}
         if "expiring" in self.topics:
             delete_records(source, "expiring", {0: self.copied["expiring", 0] + 1})
@@ -100,7 +100,7 @@ class Flow:
             assert here
 
     def misplace(self) -> int:
-        """Leave keys behind as scripts do. -> how many."""
+        """Write keys as scripts do. -> how many."""
         key = f'["MirrorSourceConnector",{{"cluster":"{ALIAS}","partition":0,"topic":"plain"}}]'.encode()
         spaced = key.replace(b",", b", ")
         ordered = f'["MirrorSourceConnector",{{"topic":"plain","partition":0,"cluster":"{ALIAS}"}}]'.encode()
@@ -157,7 +157,7 @@ def test_mirror_maker_goes_on_under_the_same_names_whatever_the_logs_are(own_clu
     flow.prove()
 
 
-def test_an_older_mirror_maker_that_copies_exactly_once_goes_on_behind_a_separator(own_cluster, tmp_path):
+def test_an_older_mirror_maker_that_copies_exactly_once_goes_on_after_a_separator(own_cluster, tmp_path):
     kinds_of = [name for name in KINDS if name != "compacted"]
     flow = Flow(own_cluster("source"), own_cluster("destination"), tmp_path, kinds_of, f"{ALIAS}-")
     flow.options["replication_policy"] = {"source_alias": ALIAS, "name": "default", "separator": "-"}

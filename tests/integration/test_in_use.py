@@ -17,9 +17,9 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
 from demo.clients import Message, commit, committed, create_topic, list_groups, produce
 from tests.support.consumers import assigned, member, share_member
-from tests.support.copier import copy
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.playbooks import Controller, done, failed
+from tests.support.replication_tool import copy
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import pytest
 
 from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
 from tests.support.consumers import member, unconsumed
-from tests.support.copier import copy
 from tests.support.modules import Migration
 from tests.support.playbooks import Controller, done, failed
+from tests.support.replication_tool import copy
 
 FILES = ["plan.json", "snapshot.json"]
 DRY_RUN = "Dry run: nothing of this has been written."

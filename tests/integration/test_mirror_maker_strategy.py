@@ -15,12 +15,12 @@ import pytest
 from kafka.admin import KafkaAdminClient
 
 from demo.clients import Message, commit, create_topic, delete_records, produce, produce_in_transactions
-from tests.support.copier import copy
 from tests.support.kinds import commit_all, group_of
 from tests.support.mirror_records import checkpoint, offset_sync
 from tests.support.mirrored import FLOWS, NOW, checkpointed, mirrored, numbered
 from tests.support.modules import Migration, refuses
 from tests.support.numbered import Judge
+from tests.support.replication_tool import copy
 
 OF_VERSIONS = {"4.3.0": tuple(FLOWS), "3.9.1": ("default", "identity")}
 ALL = [pytest.param(version, name, id=f"{name}, {version}") for version, names in OF_VERSIONS.items() for name in names]
@@ -71,7 +71,7 @@ def test_without_the_source_checkpoints_lose_nothing(flows, version, name, sourc
     flow = flows(version)[name]
     migration = Migration(tmp_path / "migration", source, destination)
     # MirrorMaker may write none for a group at the start: nothing there is a lower bound. Nor does it write one where a
-    # group is behind the first offset-sync that it has kept, which depends on its pace.
+    # group lags the first offset-sync that it has kept, which depends on its pace.
     groups = flow.commits.keys() - {flow.excluded, group_of(flow.topic, 1)}
     options = {"source": None, "snapshot": None, "strategy": "mirror_maker", "replication_policy": flow.policy}
     done = migration.translate(**options, groups=sorted(groups), on_uncommitted="start")
@@ -170,7 +170,7 @@ EVERY = range(0, 380, 20)
 INDEXES = {
     "right": [(0, 0), (100, 100), (200, 200), (300, 300), (399, 399)],
     "one is left": [(350, 350)],
-    "behind all groups": [(399, 399)],
+    "after all groups": [(399, 399)],
     "none is copied yet": [(-1, -1)],
     "too far": [(at, at + 3) for at in EVERY],
     "not far enough": [(at, max(0, at - 5)) for at in EVERY],
@@ -267,7 +267,7 @@ def test_a_group_that_has_moved_is_decided_anew_and_the_others_are_not(world):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_whatever_is_in_the_logs_and_in_the_index(world, seed):
-    """Transactions and aborts, copiers that filter, lag or begin again, and syncs of which many are wrong."""
+    """Transactions and aborts, replication tools that filter, lag or begin again, and syncs of which many are wrong."""
     random = Random(seed)
     world.create(expired=random.choice([0, 7]), stamps=random.choice(["CreateTime", "LogAppendTime"]))
     numbers = iter(range(1_000_000))
@@ -284,7 +284,7 @@ def test_whatever_is_in_the_logs_and_in_the_index(world, seed):
         world.topic,
         junk=random.choice([0, 0, 4]),
         keep=keep,
-        behind=random.choice([0, 0, 30]),
+        lag=random.choice([0, 0, 30]),
         again=random.choice([0, 0, 25]),
         committed=random.random() < 0.5,
     )

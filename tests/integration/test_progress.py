@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from demo.clients import Message, commit, create_topic, produce
-from tests.support.copier import copy, repartition
 from tests.support.modules import Migration
 from tests.support.playbooks import Controller, done
+from tests.support.replication_tool import copy, repartition
 
 
 @pytest.fixture
@@ -63,14 +63,14 @@ def test_what_spark_reads_for_a_plan_is_told(source, destination, topic, migrati
     ]
 
 
-def test_who_waits_for_the_copier_says_so(source, destination, topic, migration):
+def test_who_waits_for_the_replication_tool_says_so(source, destination, topic, migration):
     for cluster in (source, destination):
         create_topic(cluster, topic)
     produce(source, topic, numbered(20))
-    copy(source, destination, topic, behind=15)
+    copy(source, destination, topic, lag=15)
     commit(source, topic, {(topic, 0): 10})
     migration.snapshot(topic)
     lines = migration.directory.parent / "progress"
-    migration.translate(progress_file=str(lines), wait_for_copier=2)
+    migration.translate(progress_file=str(lines), wait_for_replication=2)
     waiting = [line for line in lines.read_text().splitlines() if "waiting" in line]
-    assert waiting == ["waiting for the copier: 1 partition is behind (2 s left)"]
+    assert waiting == ["waiting for the replication tool: 1 partition lags (2 s left)"]

@@ -80,7 +80,7 @@ def test_markers_and_aborted_records_leave_gaps_anywhere(cluster, connection, to
         assert offsets(answers, where) == [sorted(there & set(range(*span))) for span in spans]
 
 
-def test_up_to_the_last_stable_offset_everything_comes_and_behind_it_nothing(source, newest, topic):
+def test_up_to_the_last_stable_offset_everything_comes_and_after_it_nothing(source, newest, topic):
     create_topic(source, topic)
     produce(source, topic, [Message(b"%d" % number) for number in range(4)])
     where = TopicPartition(topic, 0)

@@ -21,8 +21,8 @@ import pytest
 
 from demo.clients import Message, commit, committed, create_topic, produce
 from tests.support.consumers import assigned, member, share_member
-from tests.support.copier import copy
 from tests.support.modules import ROOT, Migration, outcome, refuses, spawn, succeeds
+from tests.support.replication_tool import copy
 from tests.support.rights import grant, rights_of
 
 

@@ -29,8 +29,8 @@ from demo.clients import (
 )
 from tests.support.clusters import KafkaCluster
 from tests.support.consumers import consumed_by_member, open_transaction
-from tests.support.copier import repartition
 from tests.support.modules import Migration, Result, refuses
+from tests.support.replication_tool import repartition
 
 NOW = int(time.time() * 1000) - 2 * 86_400_000
 FOREVER = {"retention_ms": -1}
@@ -226,7 +226,7 @@ def test_consumed_records_that_are_still_to_come_block_until_they_have_come(sour
     assert {(entry["verdict"], entry["reason"]) for entry in entries.values()} == {("blocked", "destination_behind")}
     assert f"{name('lag')}-0 offset 27" in entries[name("g"), name("lag"), 0]["detail"]
     assert "3 consumed records" in entries[name("g"), name("lag"), 0]["detail"]
-    assert "destination_behind" in migration.commit(via=refuses)
+    assert "destination_lags" in migration.commit(via=refuses)
 
     def catch_up() -> None:
         time.sleep(15)
@@ -237,7 +237,7 @@ def test_consumed_records_that_are_still_to_come_block_until_they_have_come(sour
     copier = threading.Thread(target=catch_up)
     copier.start()
     try:
-        entries = migration.plan(name("g"), repartitioned=[name("lag")], wait_for_copier=120)
+        entries = migration.plan(name("g"), repartitioned=[name("lag")], wait_for_replication=120)
     finally:
         copier.join()
     assert {entry["verdict"] for entry in entries.values()} <= {"exact", "safe"}
@@ -289,7 +289,7 @@ def test_what_cannot_be_meant_is_refused(source, destination, topics, migration)
     entries = migration.translate(repartitioned=[name("[ac]")])["entries"]
     answers = {(entry["topic"], entry["partition"]): (entry["reason"], entry["detail"]) for entry in entries}
     assert answers[name("a"), 0][0] == "topic_missing"
-    assert answers[name("c"), 0][0] == answers[name("c"), 1][0] == "destination_behind"
+    assert answers[name("c"), 0][0] == answers[name("c"), 1][0] == "destination_lags"
     entries = migration.translate()["entries"]
     detail = {entry["topic"]: entry["detail"] for entry in entries}[name("c")]
     assert "name it in repartitioned" in detail

@@ -83,7 +83,7 @@ def test_f1c_and_the_replication_tool_began_again(source, logs):
     logs.create()
     logs.write(records("a"), records("a x c a"))
     with open_transaction(source, logs.topic, records("x c")):
-        assert logs.answer(1) == Answer("safe", 1, 1, "copied_again")
+        assert logs.answer(1) == Answer("safe", 1, 1, "recopied")
         assert logs.objections() == {}
         assert logs.forced(4) == {"skipped": 2}
 
@@ -130,7 +130,7 @@ def test_f3_the_destination_stamped_a_second_pass(destination, logs):
     change_topic(destination, logs.topic, **OWN_TIME)
     produce(destination, logs.topic, unlike(range(40)))
     change_topic(destination, logs.topic, message_timestamp_type="CreateTime")
-    assert logs.answer(10) == Answer("exact", 50, 0, "copied_again")
+    assert logs.answer(10) == Answer("exact", 50, 0, "recopied")
     assert logs.objections() == {}
     assert logs.forced(10) == {"repeated": 10}
 
@@ -230,7 +230,7 @@ def test_f8_an_early_equal_record_is_no_arrival(alone):
     messages = [Message(value, b"key", (), BEGIN + at) for at, value in enumerate(values)]
     alone.create(at_destination=OWN_TIME)
     alone.write(messages, messages[:600])
-    assert alone.answer(1000) == Answer("blocked", None, None, "destination_behind")
+    assert alone.answer(1000) == Answer("blocked", None, None, "destination_lags")
     assert alone.forced(600) == {"repeated": 400}
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from demo.clients import Message, commit, committed, create_topic, produce
 from tests.support.consumers import unconsumed
-from tests.support.copier import copy
 from tests.support.modules import Migration
 from tests.support.playbooks import Controller, done, failed
+from tests.support.replication_tool import copy
 from tests.support.rights import grant, rights_of
 
 
@@ -78,7 +78,9 @@ def test_secrets_are_nowhere(source, secured, orders, tmp_path):
     assert "invalid credentials" in shown[-1]
     assert committed(secured, orders) == {(orders, 0): (11, "")}
     assert any("ansible-playbook" in each for each in seen)  # it was looked at the right processes
-    files = {name: content.decode(errors="replace") for name, content in (controller.files() | left_behind()).items()}
+    files = {
+        name: content.decode(errors="replace") for name, content in (controller.files() | stored_by_tasks()).items()
+    }
     assert {"receipt.json", "report.json"} <= {name.rpartition("/")[2] for name in files}
     for secret in (password, wrong, key_password):
         assert not any(secret in output for output in shown)
@@ -86,7 +88,7 @@ def test_secrets_are_nowhere(source, secured, orders, tmp_path):
         assert not [line for line in seen if secret in line]
 
 
-def left_behind():
+def stored_by_tasks():
     """What is still there of the files by which Ansible hands options to modules."""
     found = {}
     for file in (Path.home() / ".ansible/tmp").rglob("*"):

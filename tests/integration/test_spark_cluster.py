@@ -21,11 +21,11 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import comparison
 from demo.clients import Message, commit, create_topic, produce
-from tests.support.copier import copy, repartition
 from tests.support.modules import Migration
+from tests.support.replication_tool import copy, repartition
 from tests.support.spark import standalone
 
-RECORDS = 6000  # more than the client counts behind an offset
+RECORDS = 6000  # more than the client counts after an offset
 COMMITS = (1, 2500)
 BEGIN = time.time_ns() // 1_000_000 - RECORDS
 LOCAL = {"master": "local[2,4]"}
@@ -118,7 +118,7 @@ def test_a_plan_is_the_same_to_the_byte(local, elsewhere, topics, plan, cluster,
     }
     for consumed in map(str, COMMITS):
         assert told[consumed, topics["stamped"], 0] == ("exact", None)
-        assert told[consumed, topics["twice"], 0] == ("exact", "copied_again")
+        assert told[consumed, topics["twice"], 0] == ("exact", "recopied")
         assert {told[consumed, topics["keyed"], partition][0] for partition in range(2)} <= {"exact", "safe"}
 
 

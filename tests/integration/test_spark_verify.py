@@ -32,8 +32,8 @@ from demo.clients import (
     produce_in_transactions,
     read,
 )
-from tests.support.copier import copy
 from tests.support.modules import ROOT, Migration, outcome, refuses, run, spawn
+from tests.support.replication_tool import copy
 
 DAY = 86_400_000
 NOW = int(time.time() * 1000) - 2 * DAY  # timestamps of the past, as real ones are
@@ -155,7 +155,7 @@ def test_one_too_far_is_a_loss_and_one_too_low_a_repeat(source, destination, bot
     assert "first source offset 50, destination offset 52" in found["far"]["problems"][0]
     assert (found["low"]["repeated"], found["low"]["first_difference"]) == (1, {"source": 49, "destination": 51})
     assert found["end"]["skipped"] == 2950
-    assert (found["start"]["repeated"], found["start"]["foreign"]) == (50, 2)
+    assert (found["start"]["repeated"], found["start"]["destination_only"]) == (50, 2)
     # Of offsets that nobody has promised anything of, only losses are wrong.
     assert said["failed"]
     assert [line.split(" ")[0] for line in said["problems"]] == [f"{topic}-end", f"{topic}-far"]
@@ -216,12 +216,12 @@ def test_a_plan_is_proved_before_a_group_is_set(source, destination, both, migra
     assert [found["kind"] for found in said["findings"]] == ["skipped"]
 
 
-def test_a_copier_that_is_behind_has_lost_nothing(source, destination, both, verify, topic):
+def test_a_replication_tool_that_lags_has_lost_nothing(source, destination, both, verify, topic):
     both()
     both(None, OWN_TIME, suffix="-own")
     for name in (topic, f"{topic}-own"):
         produce(source, name, numbered(3000))
-        copy(source, destination, name, behind=1500)
+        copy(source, destination, name, lag=1500)
         commit(source, topic, {(name, 0): 100})
         commit(destination, topic, {(name, 0): 100})
     said = verify(topic)
@@ -237,7 +237,7 @@ def test_a_copier_that_is_behind_has_lost_nothing(source, destination, both, ver
     assert said["failed"]
 
 
-def test_what_a_copier_has_dropped_is_a_loss(source, destination, both, verify, topic):
+def test_what_a_replication_tool_has_dropped_is_a_loss(source, destination, both, verify, topic):
     both()
     produce(source, topic, numbered(2000))
     copy(source, destination, topic, keep=lambda record: record.offset not in (3, 700, 701))
@@ -266,18 +266,18 @@ def test_foreign_records_and_those_copied_again_are_told(source, destination, bo
     both()
     produce(source, topic, numbered(1000))
     copy(source, destination, topic, again=30)
-    produce(destination, topic, [Message(b"foreign", timestamp=NOW)])
+    produce(destination, topic, [Message(b"destination_only", timestamp=NOW)])
     commit(source, topic, {(topic, 0): 980})
     commit(destination, topic, {(topic, 0): 980})
     said = verify(topic)
     assert not said.get("failed"), said["msg"]
     (entry,) = verify.found().values()
-    assert (entry["compared"], entry["copied_again"], entry["repeated"], entry["foreign"]) == (20, 20, 10, 1)
+    assert (entry["compared"], entry["recopied"], entry["repeated"], entry["destination_only"]) == (20, 20, 10, 1)
 
 
 @pytest.mark.parametrize("settings", [None, OWN_TIME], ids=["CreateTime", "LogAppendTime"])
 def test_transactions_headers_and_own_timestamps(source, destination, both, verify, topic, settings):
-    """Markers and aborted records on one side; a copier that adds headers; timestamps that are not compared."""
+    """Markers and aborted records on one side; a replication tool that adds headers; timestamps that are not compared."""
     both(None, settings)
     produce_in_transactions(
         source, topic, [(numbered(400), True), (numbered(50, 5000), False), (numbered(400, 400), True)]
@@ -292,7 +292,7 @@ def test_transactions_headers_and_own_timestamps(source, destination, both, veri
     said = verify(topic)
     assert not said.get("failed"), said["msg"]
     (entry,) = verify.found().values()
-    assert (entry["compared"], entry["foreign"], entry["to_come"]) == (700, 0, 0)
+    assert (entry["compared"], entry["destination_only"], entry["to_come"]) == (700, 0, 0)
     assert entry["matched_by"] == ["key", "value", *([] if settings else ["timestamp"])]
     commit(destination, topic, {(topic, 0): 102})
     said = verify(topic)
@@ -309,7 +309,7 @@ def test_a_source_that_has_lost_records(source, destination, both, verify, topic
     said = verify(topic)
     assert not said.get("failed"), said["msg"]
     (entry,) = verify.found().values()
-    assert (entry["compared"], entry["foreign"]) == (400, 100)
+    assert (entry["compared"], entry["destination_only"]) == (400, 100)
 
 
 def test_what_several_groups_have_in_common_is_read_once(source, destination, both, verify, topic, tmp_path):

@@ -26,7 +26,7 @@ from demo.clients import (
 )
 from demo.sandbox import alive, describe, start
 from tests.support import sharing
-from tests.support.copier import copy
+from tests.support.replication_tool import copy
 
 
 def test_a_copy_keeps_everything_but_the_offsets(source, destination, topic):
@@ -44,11 +44,11 @@ def test_a_copy_keeps_everything_but_the_offsets(source, destination, topic):
     assert [(record.partition, *record[2:]) for record in read(destination, topic) if record.offset >= 3] == written
 
 
-def test_a_copier_filters_lags_and_repeats(source, destination, topic):
+def test_a_replication_tool_filters_lags_and_repeats(source, destination, topic):
     for cluster in (source, destination):
         create_topic(cluster, topic)
     produce(source, topic, [Message(b"%d" % number) for number in range(10)])
-    copies = copy(source, destination, topic, keep=lambda record: record.offset != 2, behind=3, again=2)
+    copies = copy(source, destination, topic, keep=lambda record: record.offset != 2, lag=3, again=2)
     assert copies == {(0, 0): [0], (0, 1): [1], (0, 3): [2], (0, 4): [3], (0, 5): [4, 6], (0, 6): [5, 7]}
     assert [record.value for record in read(destination, topic)] == [b"0", b"1", b"3", b"4", b"5", b"6", b"5", b"6"]
 

@@ -4,7 +4,7 @@
 
 """A migrated group goes on with exactly the records that it had not consumed, whatever has become of the logs.
 
-Each test builds a source, lets a copier work, migrates with all modules in check mode, for real and a second time,
+Each test builds a source, lets a replication tool work, migrates with all modules in check mode, for real and a second time,
 and then reads what a consumer of the group gets at the destination.
 """
 
@@ -26,8 +26,8 @@ from demo.clients import (
     read,
 )
 from tests.support.consumers import commit_with_epoch, consumed_by_member, member, open_transaction, unconsumed
-from tests.support.copier import copy
 from tests.support.modules import Migration
+from tests.support.replication_tool import copy
 
 DAY = 86_400_000
 NOW = int(time.time() * 1000) - 2 * DAY  # timestamps of the past, as real ones are
@@ -89,7 +89,7 @@ def test_the_last_consumed_record_is_compacted_away(source, destination, both, m
     assert values(destination, topic, topic)[0] == b"v5"
 
 
-def test_caught_up_behind_a_commit_marker(source, destination, both, migration):
+def test_caught_up_after_a_commit_marker(source, destination, both, migration):
     topic = both()
     produce_in_transactions(source, topic, [(numbered(5), True)])
     copy(source, destination, topic)
@@ -122,7 +122,7 @@ def test_equal_records_of_one_millisecond_are_counted(source, destination, both,
     assert committed(destination, topic) == {(topic, 0): (consumed + 2, "")}
 
 
-def test_equal_records_that_a_restarted_copier_has_copied_twice(source, destination, both, migration):
+def test_equal_records_that_a_restarted_replication_tool_has_copied_twice(source, destination, both, migration):
     topic = both()
     equal = [Message(b"click", b"key", (), NOW + 3000)] * 5
     produce(source, topic, [*numbered(3), *equal])
@@ -133,7 +133,7 @@ def test_equal_records_that_a_restarted_copier_has_copied_twice(source, destinat
     assert difference(source, destination, topic) == (0, 0)  # three of them follow, as many as are unconsumed
 
 
-def test_a_restarted_copier_repeats_what_is_consumed(source, destination, both, migration):
+def test_a_restarted_replication_tool_repeats_what_is_consumed(source, destination, both, migration):
     topic = both()
     produce(source, topic, numbered(20))
     copy(source, destination, topic, again=8)
@@ -271,7 +271,7 @@ def test_null_is_not_empty_and_headers_count(source, destination, both, migratio
     assert [entry["offset"] for entry in entries.values()] == [consumed + 1 for consumed in range(1, len(bodies))]
 
 
-def test_a_copier_that_adds_headers(source, destination, both, migration):
+def test_a_replication_tool_that_adds_headers(source, destination, both, migration):
     topic = both()
     produce(source, topic, numbered(20))
     added = [message._replace(headers=(("x-original-topic", b"orders"),)) for message in numbered(20)]
@@ -281,7 +281,7 @@ def test_a_copier_that_adds_headers(source, destination, both, migration):
     assert (entry["verdict"], entry["offset"]) == ("exact", 7)
 
 
-def test_a_copier_that_changes_values_needs_match_on(source, destination, both, migration):
+def test_a_replication_tool_that_changes_values_needs_match_on(source, destination, both, migration):
     topic = both()
     produce(source, topic, [message._replace(key=b"k%d" % at) for at, message in enumerate(numbered(20))])
     changed = [m._replace(key=b"k%d" % at, value=b"\x00" + (m.value or b"")) for at, m in enumerate(numbered(20))]
@@ -336,27 +336,27 @@ def test_identical_is_proved_between_two_clusters(source, destination, both, mig
     assert (entry["verdict"], entry["reason"]) == ("blocked", "offsets_differ")
 
 
-def test_a_copier_that_lags_blocks_and_names_the_lossless_offset(source, destination, both, migration):
+def test_a_replication_tool_that_lags_blocks_and_names_the_lossless_offset(source, destination, both, migration):
     topic = both()
     produce(source, topic, numbered(20))
-    copy(source, destination, topic, junk=2, behind=15)
+    copy(source, destination, topic, junk=2, lag=15)
     commit(source, topic, {(topic, 0): 10})
     entry = migration.plan(topic)[topic, topic, 0]
-    assert (entry["verdict"], entry["reason"], entry["offset"]) == ("blocked", "destination_behind", None)
+    assert (entry["verdict"], entry["reason"], entry["offset"]) == ("blocked", "destination_lags", None)
     assert '"lossless": 7' in migration.plan_file.read_text()
 
 
-def test_wait_for_copier_sees_it_come(source, destination, both, migration):
+def test_wait_for_replication_sees_it_come(source, destination, both, migration):
     topic = both()
     produce(source, topic, numbered(20))
-    copy(source, destination, topic, behind=15)
+    copy(source, destination, topic, lag=15)
     commit(source, topic, {(topic, 0): 10})
     migration.snapshot(topic)
     begin = time.monotonic()
-    assert migration.translate(wait_for_copier=2)["entries"][0]["reason"] == "destination_behind"
+    assert migration.translate(wait_for_replication=2)["entries"][0]["reason"] == "destination_lags"
     assert 2 <= time.monotonic() - begin < 10
     copy(source, destination, topic, keep=lambda record: record.offset >= 5)
-    entry = migration.translate(wait_for_copier=30)["entries"][0]
+    entry = migration.translate(wait_for_replication=30)["entries"][0]
     assert (entry["verdict"], entry["offset"]) == ("exact", 10)
 
 

@@ -27,8 +27,8 @@ from demo.clients import (
     produce_in_transactions,
 )
 from tests.support.consumers import member, unconsumed
-from tests.support.copier import copy
 from tests.support.modules import Migration, refuses
+from tests.support.replication_tool import copy
 
 
 @pytest.mark.parametrize("version", ["kafka39", "old"])

@@ -12,17 +12,17 @@ import pytest
 
 from demo.clients import Message, commit, create_topic, produce, produce_in_transactions
 from tests.support.consumers import unconsumed
-from tests.support.copier import copy
 from tests.support.modules import Migration
+from tests.support.replication_tool import copy
 
-RECORDS = 6000  # more than the client counts behind an offset
+RECORDS = 6000  # more than the client counts after an offset
 COMMITS = (1, 2500, 5990)
 BEGIN = time.time_ns() // 1_000_000 - RECORDS
 
 
 @pytest.fixture(scope="module")
 def topics(source, destination) -> dict[str, str]:
-    """Three groups on each of these topics, which the copier has brought over in its own way."""
+    """Three groups on each of these topics, which the replication tool has brought over in its own way."""
     topics = {name: f"wide-{name}" for name in ("stamped", "twice", "broken-off", "transactions", "pings")}
     for name, topic in topics.items():
         create_topic(source, topic)
@@ -72,12 +72,12 @@ def test_all_of_it_is_settled_at_once(source, destination, topics, migration):
         assert told(name) == [("exact", None, consumed + 3, 0) for consumed in COMMITS]
     assert told("transactions") == [("exact", None, consumed + (consumed - 1) // 100, 0) for consumed in COMMITS]
     # The second copy is whole.
-    assert told("twice") == [("exact", "copied_again", RECORDS + consumed, 0) for consumed in COMMITS]
+    assert told("twice") == [("exact", "recopied", RECORDS + consumed, 0) for consumed in COMMITS]
     # What came again is all unconsumed for the first group, and begins with consumed records for the others.
     assert told("broken-off") == [
         ("exact", None, 1, 0),
-        ("exact", "copied_again", RECORDS + 500, 0),
-        ("exact", "copied_again", RECORDS + 3990, 0),
+        ("exact", "recopied", RECORDS + 500, 0),
+        ("exact", "recopied", RECORDS + 3990, 0),
     ]
     migration.commit()
     for topic in topics.values():

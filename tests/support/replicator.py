@@ -10,7 +10,7 @@ import json
 import zlib
 
 from demo.clients import Message, Servers, Stored, commit, create_topic, produce, read
-from tests.support import copier
+from tests.support import replication_tool
 
 Places = dict[tuple[str, int], list[tuple[int, bytes | None]]]
 
@@ -23,12 +23,12 @@ class Replicator:
         self.offsets_topic = f"{connector}-offsets"
         create_topic(destination, self.offsets_topic, 25, cleanup_policy="compact")
 
-    def copy(self, topic: str, to: str, behind: int, junk: int = 0) -> dict[int, int]:
+    def copy(self, topic: str, to: str, lag: int, junk: int = 0) -> dict[int, int]:
         """Copy all but the last so many records of each partition. -> the last offsets copied.
 
         junk: so many records of somebody else come before the copies.
         """
-        copies = copier.copy(self.source, self.destination, topic, to, behind=behind, junk=junk)
+        copies = replication_tool.copy(self.source, self.destination, topic, to, lag=lag, junk=junk)
         last: dict[int, int] = {}
         for partition, offset in copies:
             last[partition] = max(last.get(partition, 0), offset)

@@ -112,7 +112,7 @@ def connect(connection: Connection) -> KafkaAdminClient:
             **options,
         )
     except errors.KafkaError as exc:
-        for manager in managers:  # a constructor that failed leaves its thread and sockets behind
+        for manager in managers:  # a constructor that failed does not end its thread and sockets
             manager.closed = False
             manager.close()  # type: ignore[no-untyped-call]
             manager._net.stop(1000)

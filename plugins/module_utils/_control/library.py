@@ -31,7 +31,7 @@ try:
     from kafka.protocol.consumer import ListOffsetsRequest, OffsetCommitRequest, OffsetDeleteRequest, OffsetFetchRequest
     from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 except ImportError as exc:
-    globals()["__getattr__"] = stand_ins(exc)  # behind the back of type checkers, which know the names
+    globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
 
 # Distribution, lowest version, first version that is too new (the control plane has private parts that this package works
 # around); requirements.txt says the same.

@@ -60,7 +60,7 @@ class Context:
     """The source records of [low, high), which holds the committed offset.
 
     before and after are the visible ones on the two sides; aborted are those in between that only a read_uncommitted
-    copier has seen. whole: there is no more of the source log.
+    replication tool has seen. whole: there is no more of the source log.
     """
 
     committed: int
@@ -175,7 +175,7 @@ class Known:
         """What is known of a destination record."""
         name = self.key(record)
         if name in self._consumed:
-            # The group will never miss an aborted record, so one that may be its copy can be left behind.
+            # The group will never miss an aborted record, so one that may be its copy can be skipped.
             return Side.BOTH if name in self._unconsumed and name not in self._never_due else Side.CONSUMED
         if name in self._unconsumed:
             return Side.UNCONSUMED

@@ -140,7 +140,7 @@ def untouched(there: LogFacts) -> Decision:
 def decide_merged(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
     """Where the group must stand in one destination partition.
 
-    No unconsumed record that both clusters have is left behind, whatever the order of the copies.
+    No unconsumed record that both clusters have is skipped, whatever the order of the copies.
     """
     if sources.nothing_consumed:
         return untouched(there)

@@ -17,7 +17,7 @@ _MOST_READ = 4096  # offsets of a compacted source that are read to see whether 
 
 
 class Place(t.NamedTuple):
-    """An offset of the destination that leaves nothing unconsumed behind; proved: also nothing that the source has lost."""
+    """An offset of the destination that skips nothing unconsumed; proved: also nothing that the source has lost."""
 
     offset: int
     proved: bool

@@ -67,9 +67,12 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
     """What is decided by the anchors that are missing: None when H and L, or A, are there."""
     if question.committed < reader.source.start:
         first = cut.first_unconsumed
+        if first is None:
+            _doubt_what_is_there(reader, context)
         position = position_of_end(reader, _first_after(context)) if first is None else known.unconsumed_at(first)
         return expired(reader, question, first, position, known.matching)
     if not context.before and cut.unconsumed is None:
+        _doubt_what_is_there(reader, context)
         return by_policy(reader, question, known.matching, position_of_end(reader, _first_after(context)))
     if context.before and cut.unconsumed is None and not _has_come_to(context.before[-1], known, cut):
         last = cut.last_consumed
@@ -79,11 +82,19 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
     return None
 
 
+def _doubt_what_is_there(reader: Reader, context: Context) -> None:
+    """Raise Doubt where the source has unconsumed records, and the destination records of which none is known: they may be
+    copies whose times and headers the replication tool has changed.
+    """
+    if context.after and not _is_empty(reader.destination):
+        raise Doubt
+
+
 def lags(anchor: int, lossless: int) -> Decision:
     """The last consumed record has not come to the destination, nor any after it."""
     return blocked(
-        Reason.DESTINATION_BEHIND,
-        f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait for the copier",
+        Reason.DESTINATION_LAGS,
+        f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait for the replication tool",
         lossless=lossless,
     )
 

@@ -65,7 +65,7 @@ class Cut:
 
     @property
     def between(self) -> list[Record]:
-        """What lies between H and L, or before L, or behind H, as far as it was read."""
+        """What lies between H and L, or before L, or after H, as far as it was read."""
         begin = 0 if self.consumed is None else self.consumed + 1
         return self.records[begin : self.unconsumed]
 
@@ -207,7 +207,7 @@ class _Scan:
         return found is not None and not any(r.offset < self._records[found].offset for r in self._unknown(self._begin))
 
     def unfinished(self) -> Cut:
-        """The cut behind the copy of A, when the budget has not led to L."""
+        """The cut after the copy of A, when the budget has not led to L."""
         return Cut(self._records, self._sides, self._low, self._high, self._last_consumed(), None, explained=False)
 
 
@@ -257,10 +257,10 @@ def _window(destination: LogReader, begin: int) -> Span:
 
 
 def _begins_late(source: LogReader, destination: LogReader, known: Known) -> bool:
-    """Does the destination begin with unconsumed records, as when the copier was first started late, and then again?
+    """Does the destination begin with unconsumed records, as when the replication tool was first started late, and then again?
 
-    A copier that begins before the committed offset comes to its neighbours before it comes to what follows them, so a
-    look-up of these neighbours is enough. One that began behind them may have left older timestamps before that.
+    A replication tool that begins before the committed offset comes to its neighbours before it comes to what follows them, so a
+    look-up of these neighbours is enough. One that began after them may have left older timestamps before that.
     """
     known.add(source.records(source.start, source.start + SOURCE_HEAD))
     head = destination.records(destination.start, destination.start + HEAD)

@@ -24,8 +24,8 @@ class Counts(t.NamedTuple):
 
     compared: unconsumed records with a copy from the offset on. skipped: unconsumed records whose copy lies before it.
     absent: unconsumed records without a copy, though the replication tool has copied later ones; to_come: the others.
-    repeated: consumed records from the offset on. copied_again: unconsumed ones that are there more often than at the
-    source. foreign: destination-only records. pending: consumed records that the replication tool has still to copy, which
+    repeated: consumed records from the offset on. recopied: unconsumed ones that are there more often than at the
+    source. destination_only: destination-only records. pending: consumed records that the replication tool has still to copy, which
     then come after the offset. The first of three kinds are named.
     """
 
@@ -34,8 +34,8 @@ class Counts(t.NamedTuple):
     absent: int = 0
     to_come: int = 0
     repeated: int = 0
-    copied_again: int = 0
-    foreign: int = 0
+    recopied: int = 0
+    destination_only: int = 0
     pending: int = 0
     first_skipped: Spot | None = None
     first_absent: Spot | None = None

@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Claim, Windows
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts, Place, Spot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind
 
 
 def finding(claim: Claim, counts: Counts, windows: Windows, matched_by: tuple[str, ...], is_compacted: bool) -> Finding:
@@ -29,8 +29,8 @@ def finding(claim: Claim, counts: Counts, windows: Windows, matched_by: tuple[st
         counts.absent,
         counts.to_come,
         counts.repeated + counts.pending,
-        counts.copied_again,
-        counts.foreign,
+        counts.recopied,
+        counts.destination_only,
         _first_difference(counts),
         matched_by,
     )
@@ -50,16 +50,18 @@ def _offset(place: Place | None) -> int | None:
     return None if place is None else place[1]
 
 
-def _problems(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -> t.Iterator[str]:
+def _problems(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -> t.Iterator[Flaw]:
     if counts.skipped:
-        yield (
+        yield Flaw(
+            ProblemKind.SKIPPED,
             f"{_records(counts.skipped, 'unconsumed')} skipped: before {_offsets(claim)}, "
-            f"first {_spot(claim, counts.first_skipped)}{_or_to_come(counts)}"
+            f"first {_spot(claim, counts.first_skipped)}{_or_to_come(counts)}",
         )
     if counts.absent and not is_compacted:
-        yield (
+        yield Flaw(
+            ProblemKind.ABSENT,
             f"{_records(counts.absent, 'unconsumed')} not at the destination, though later ones are: "
-            f"first {_spot(claim, counts.first_absent)}; the replication tool has filtered or lost what is missing"
+            f"first {_spot(claim, counts.first_absent)}; the replication tool has filtered or lost what is missing",
         )
     repeated = counts.repeated + counts.pending
     if claim.repeats is not None and repeated > claim.repeats:
@@ -67,11 +69,12 @@ def _problems(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool
         where = f"from {_offsets(claim)} on, first {_spot(claim, counts.first_repeated)}" if counts.repeated else ""
         late = f"{counts.pending} still to be copied, because the replication tool has not come as far as the group"
         what = "; ".join(each for each in (where, late if counts.pending else "") if each)
-        yield f"{_records(repeated, 'consumed')} repeated: {what}; the plan says {said}"
+        yield Flaw(ProblemKind.REPEATED, f"{_records(repeated, 'consumed')} repeated: {what}; the plan says {said}")
     if _is_elsewhere(claim, counts, windows):
-        yield (
+        yield Flaw(
+            ProblemKind.NOT_EXAMINED,
             f"none of the records that follow {_offsets(claim)} has an equal one within the limit at the source, although "
-            "both logs go on; raise the limit (0 for the whole logs)"
+            "both logs go on; raise the limit (0 for the whole logs)",
         )
 
 
@@ -85,7 +88,7 @@ def _is_elsewhere(claim: Claim, counts: Counts, windows: Windows) -> bool:
     here = sum(max(0, window.high - window.at) for window in windows.source)
     there = sum(max(0, window.high - window.at) for window in windows.destination)
     nothing = not any(
-        (counts.compared, counts.skipped, counts.repeated, counts.pending, counts.absent, counts.copied_again)
+        (counts.compared, counts.skipped, counts.repeated, counts.pending, counts.absent, counts.recopied)
     )
     return windows.is_cut_above and nothing and here > 0 and there > (claim.repeats or 0)
 
@@ -98,10 +101,10 @@ def _notes(claim: Claim, counts: Counts, is_compacted: bool) -> t.Iterator[str]:
     repeated = counts.repeated + counts.pending
     if repeated and (claim.repeats is None or repeated <= claim.repeats):
         yield f"{_records(repeated, 'consumed')} repeated"
-    if counts.copied_again:
-        yield f"{_records(counts.copied_again, 'unconsumed')} there more often than at the source"
-    if counts.foreign:
-        yield f"{_records(counts.foreign, '')} only at the destination"
+    if counts.recopied:
+        yield f"{_records(counts.recopied, 'unconsumed')} there more often than at the source"
+    if counts.destination_only:
+        yield f"{_records(counts.destination_only, '')} only at the destination"
 
 
 def _records(number: int, kind: str) -> str:

@@ -52,11 +52,11 @@ class Contents:
         self._plain: list[tuple[_Offsets, _Offsets]] = []
         self._mixed: list[tuple[t.Sequence[Record], t.Sequence[Record]]] = []
         lonely: list[Record] = []
-        foreign: list[Record] = []
+        lonely_copies: list[Record] = []
         self.progress = Progress({}, {})
         for source, copies in contents:
             if not source:
-                foreign += copies
+                lonely_copies += copies
                 continue
             if len(source) == len(copies) == 1:
                 self._add_pair(source[0], copies[0])
@@ -74,7 +74,7 @@ class Contents:
                 else:
                     self._plain.append((_offsets(originals), _offsets(their_copies)))
                     self._arrive(originals, their_copies)
-        self._lonely, self._foreign = _offsets(lonely), _offsets(foreign)
+        self._lonely, self._foreign = _offsets(lonely), _offsets(lonely_copies)
         self._runs = _runs(self.pairs)
         for run in self._runs:
             self._arrive([Record(run.source_place, run.sources[-1], None)], [None])
@@ -100,7 +100,7 @@ class Contents:
                 (_of_mixed(*records, windows, progress) for records in self._mixed),
                 [
                     _of_lonely(self._lonely, windows, progress),
-                    Counts(foreign=_number(self._foreign, windows.destination, _AT, _NEAR)),
+                    Counts(destination_only=_number(self._foreign, windows.destination, _AT, _NEAR)),
                 ],
             )
         )
@@ -203,7 +203,7 @@ def _of_offsets(source: _Offsets, copies: _Offsets, windows: Windows, progress: 
         min(wanted, follow),
         skipped,
         repeated=repeated,
-        copied_again=0 if consumed else max(0, counted - unconsumed),
+        recopied=0 if consumed else max(0, counted - unconsumed),
         pending=min(max(0, consumed - before - follow), _unreached(source, windows, progress)),
     )
     if not (skipped or repeated or lacking):
@@ -275,7 +275,7 @@ def _of_mixed(source: t.Sequence[Record], copies: t.Sequence[Record], windows: W
         max(0, len(near) - absent - skipped),
         skipped,
         repeated=repeated,
-        copied_again=0 if consumed else max(0, follow - len(unconsumed)),
+        recopied=0 if consumed else max(0, follow - len(unconsumed)),
         first_skipped=Spot(near[0][:2], distances[0][2][:2]) if skipped else None,
         first_repeated=Spot(None, next(each[2][:2] for each in counted if each[0] >= 0)) if repeated else None,
         pending=min(max(0, len(consumed) - len(distances)), _unreached(_offsets(consumed), windows, progress)),

@@ -141,7 +141,7 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
         )
     if not answer.repeats:
         certificate = WholeLogs(skipped=0, repeated=answer.repeats, arrived=answer.arrived)
-        again = Reason.COPIED_AGAIN if answer.recopied else None
+        again = Reason.RECOPIED if answer.recopied else None
         detail = "records were copied again; the group starts after the last consumed copy" if again else ""
         return Decision.exact(certificate, placed.offset, again, detail, **evidence)
     reason, detail = _why(answer)
@@ -155,7 +155,7 @@ def _why(answer: Answer) -> tuple[Reason, str]:
             "equal records stand on both sides of the committed offset, and their copies cannot be told apart",
         )
     if answer.again:
-        return Reason.COPIED_AGAIN, "the replication tool began again and copied consumed records a second time"
+        return Reason.RECOPIED, "the replication tool began again and copied consumed records a second time"
     return (
         Reason.ORDER_DIFFERS,
         "the replication tool did not keep the order: consumed records follow the first unconsumed one",

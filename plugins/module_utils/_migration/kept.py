@@ -31,7 +31,7 @@ def kept_entries(
     """The entries of a plan for the same clusters that are about the same commits, and as exact as they were.
 
     Of each partition one record and its copy are read again, the last that the plan names, and what stands at the
-    destination's end: a topic that was recreated shows there, and a copier that has begun again.
+    destination's end: a topic that was recreated shows there, and a replication tool that has begun again.
     """
     known = previous.by_key()
     same: dict[_Key, PlanEntry] = {}

@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import ranges
 
-PAUSE = 1.0  # seconds between two looks at a copier that is behind
+PAUSE = 1.0  # seconds between two looks at a replication tool that lags
 SAY_WAITING_EVERY = 5.0  # seconds
 
 

@@ -56,7 +56,7 @@ class Wanted:
     policy: Policy
     on_uncommitted: str
     match_on: tuple[str, ...]
-    wait_for_copier: float
+    wait_for_replication: float
 
 
 def entries(
@@ -84,10 +84,10 @@ def entries(
             blocked = Decision(Verdict.BLOCKED, None, Reason.TOPIC_MISSING, detail=detail)
             for group in its.groups:
                 result |= _entries(its, group, [(blocked, Evidence())] * len(its.targets))
-    # The destination's end first: what arrives there later must not make the source look behind.
+    # The destination's end first: what arrives there later must not make the source look shorter than it is.
     there.learn({partition for its in readable for partition in its.targets})
     here.learn({partition for its in readable for partition in its.sources})
-    deadline = time.monotonic() + wanted.wait_for_copier
+    deadline = time.monotonic() + wanted.wait_for_replication
     for its in readable:
         decisions = _without_records(its, here, there, wanted)
         left = {group: its.groups[group] for group in its.groups if group not in decisions}
@@ -127,12 +127,12 @@ def _by_records(
                 group: _decided(its, each, found, there, wanted)
                 for group, each, found in zip(its.groups, sources, counts, strict=True)
             }
-            if not _is_behind(decisions) or not _more_arrives(its, here, there, deadline, say):
+            if not _lags(decisions) or not _more_arrives(its, here, there, deadline, say):
                 return decisions
 
 
-def _is_behind(decisions: t.Mapping[str, _Decisions]) -> bool:
-    return any(each.reason is Reason.DESTINATION_BEHIND for its in decisions.values() for each, _evidence in its)
+def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:
+    return any(each.reason is Reason.DESTINATION_LAGS for its in decisions.values() for each, _evidence in its)
 
 
 def _more_arrives(its: Merged, here: Side, there: Side, deadline: float, say: Say) -> bool:
@@ -140,7 +140,7 @@ def _more_arrives(its: Merged, here: Side, there: Side, deadline: float, say: Sa
     before = {at: there.logs[at].facts.end for at in its.targets}
     say = paced(say, SAY_WAITING_EVERY)
     while (left := deadline - time.monotonic()) > 0:
-        say(f"waiting for the copier: topic {its.topic} is behind ({left:.0f} s left)")
+        say(f"waiting for the replication tool: topic {its.topic} lags ({left:.0f} s left)")
         time.sleep(PAUSE)
         there.learn(its.targets)
         if any(there.logs[at].facts.end != end for at, end in before.items()):

@@ -90,7 +90,7 @@ def targets(entries: t.Iterable[ReceiptEntry], readings: t.Mapping[str, GroupRea
     A group that was not there and holds nothing, but exists, is in it too: a rollback was killed before it removed it.
     """
     current = commits_of(readings)
-    return {entry.key: entry.before for entry in entries if _moves(entry, current) or _is_left_behind(entry, readings)}
+    return {entry.key: entry.before for entry in entries if _moves(entry, current) or _is_left_out(entry, readings)}
 
 
 def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str) -> list[str]:
@@ -126,7 +126,7 @@ def _moves(entry: ReceiptEntry, current: Commits) -> bool:
     return entry.written is not None and current.get(entry.key) != entry.before
 
 
-def _is_left_behind(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) -> bool:
+def _is_left_out(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) -> bool:
     reading = readings[entry.group]
     return entry.written is not None and entry.before is None and reading.exists and not reading.offsets
 

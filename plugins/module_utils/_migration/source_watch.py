@@ -133,7 +133,7 @@ class SourceWatch:
         )
 
     def _uses(self, keys: t.Iterable[Key]) -> dict[str, Use]:
-        """The uses of the source groups behind the destination groups of these keys, by the name at the source."""
+        """The uses of the source groups that became the destination groups of these keys, by the name at the source."""
         if self._source is None:
             return {}
         wanted = {group for group, _partition in keys}

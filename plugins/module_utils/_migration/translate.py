@@ -46,13 +46,13 @@ if t.TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """The options of kafka_offset_translate; wait_for_copier in seconds, spark_limit in records.
+    """The options of kafka_offset_translate; wait_for_replication in seconds, spark_limit in records.
 
     mirror: how MirrorMaker 2 calls its topics, for strategy mirror_maker.
     """
 
     strategy: str = "records"
-    wait_for_copier: float = 0
+    wait_for_replication: float = 0
     on_uncommitted: str = "ignore"
     match_on: tuple[str, ...] = ()
     policy: Policy = dataclasses.field(default_factory=Policy)
@@ -62,7 +62,7 @@ class Options:
 
     def of_merged(self) -> repartitioned.Wanted:
         """What of them is about repartitioned topics."""
-        return repartitioned.Wanted(self.policy, self.on_uncommitted, self.match_on, self.wait_for_copier)
+        return repartitioned.Wanted(self.policy, self.on_uncommitted, self.match_on, self.wait_for_replication)
 
     def sides(self, source: Connection, destination: Connection) -> tuple[Side, Side]:
         """Both clusters, to be read with what match_on says; by default everything, headers only where they match."""
@@ -126,7 +126,7 @@ def translate(
             entries[draft.key] = entry
 
     here, there = options.sides(source, destination)
-    # The destination's end first: what arrives there later must not make the source look behind.
+    # The destination's end first: what arrives there later must not make the source look shorter than it is.
     there.learn({draft.partition for draft in searched.values()})
     here.learn({draft.source_partition for draft in searched.values()})
     for key, draft in list(searched.items()):
@@ -181,24 +181,24 @@ def _by_records(
 ) -> dict[tuple[str, TopicPartition], PlanEntry]:
     """Settle by the rule; while copies are still to come, and there is time, look again. Read on with Spark at the end."""
     cases = {key: _case(draft, index) for key, draft in searched.items()}
-    deadline = time.monotonic() + options.wait_for_copier
+    deadline = time.monotonic() + options.wait_for_replication
     decisions = settle(cases, here, there, options.policy, say=say)
     say_waiting = paced(say, SAY_WAITING_EVERY)
     while True:
-        behind = {key: case for key, case in cases.items() if decisions[key].reason is Reason.DESTINATION_BEHIND}
+        lagging = {key: case for key, case in cases.items() if decisions[key].reason is Reason.DESTINATION_LAGS}
         left = deadline - time.monotonic()
-        if not behind or left <= 0:
+        if not lagging or left <= 0:
             decisions = settle_wide(
                 cases, decisions, here, there, options.policy, options.spark, options.spark_limit, spark, say
             )
             return {key: drafts.decided(draft, decisions[key], options.match_on) for key, draft in searched.items()}
-        partitions = len({case.destination for case in behind.values()})
-        are = "is" if partitions == 1 else "are"
-        say_waiting(f"waiting for the copier: {counted(partitions, 'partition')} {are} behind ({left:.0f} s left)")
+        partitions = len({case.destination for case in lagging.values()})
+        lag = "lags" if partitions == 1 else "lag"
+        say_waiting(f"waiting for the replication tool: {counted(partitions, 'partition')} {lag} ({left:.0f} s left)")
         time.sleep(PAUSE)
-        there.learn({case.destination for case in behind.values()})
-        here.learn({case.source for case in behind.values()})
-        decisions |= settle(behind, here, there, options.policy)
+        there.learn({case.destination for case in lagging.values()})
+        here.learn({case.source for case in lagging.values()})
+        decisions |= settle(lagging, here, there, options.policy)
 
 
 def _case(draft: Draft, index: MirrorIndex | None) -> Case:

@@ -39,5 +39,7 @@ def check_url(url: str, option: str, cluster: str, credentials: str) -> None:
         )
     if not usable or not url.isascii() or not url.isprintable() or " " in url:
         raise InvalidInput(
-            f"{option} {masked(url)!r} is not an HTTP URL", cluster=cluster, remedy="write it like https://host:8443/path"
+            f"{option} {masked(url)!r} is not an HTTP URL",
+            cluster=cluster,
+            remedy="write it like https://host:8443/path",
         )

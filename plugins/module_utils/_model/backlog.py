@@ -22,10 +22,10 @@ KIND = "copy"
 class Done(t.NamedTuple):
     """What became of a range: records and bytes (of keys and values) that were copied, and their places.
 
-    next: the destination offset behind the last copied record, None where there was none. without_timestamp: how many
+    next: the destination offset after the last copied record, None where there was none. without_timestamp: how many
     records had the timestamp 0, which means "now" to the client, and were given 1. expired: how many offsets had left the
     source's log before they could be copied. places: the destination offset of the first copied record at or after each
-    boundary; boundaries behind the last record have none.
+    boundary; boundaries after the last record have none.
     """
 
     records: int
@@ -72,7 +72,7 @@ class Created(t.NamedTuple):
     configs: dict[str, str]
 
 
-class HeldBack(t.NamedTuple):
+class Suspended(t.NamedTuple):
     """A topic's setting that would lose or change copied records: its own value before, None for none, and during."""
 
     before: str | None
@@ -83,7 +83,7 @@ class HeldBack(t.NamedTuple):
 class BacklogTopic:
     """A topic of the destination, and the source's topic. created is None for one that was there.
 
-    held_back: by the names of the settings. restored: whether they are back. topic_id, source_topic_id: which Kafka gives a topic
+    suspended: by the names of the settings. restored: whether they are back. topic_id, source_topic_id: which Kafka gives a topic
     when it is made, so that one of the same name that was made anew is another one; None where brokers have none (before
     2.8), and topic_id until the topic is made.
     """
@@ -91,7 +91,7 @@ class BacklogTopic:
     name: str
     source: str
     created: Created | None = None
-    held_back: dict[str, HeldBack] = dataclasses.field(default_factory=dict)
+    suspended: dict[str, Suspended] = dataclasses.field(default_factory=dict)
     restored: bool = False
     topic_id: str | None = None
     source_topic_id: str | None = None
@@ -153,7 +153,7 @@ def _topic_row(topic: BacklogTopic) -> documents.Json:
         "name": topic.name,
         "source": topic.source,
         "created": topic.created and {**topic.created._asdict(), "configs": _sorted(topic.created.configs)},
-        "held_back": {name: held._asdict() for name, held in sorted(topic.held_back.items())},
+        "suspended": {name: held._asdict() for name, held in sorted(topic.suspended.items())},
         "restored": topic.restored,
         "topic_id": topic.topic_id,
         "source_topic_id": topic.source_topic_id,
@@ -165,7 +165,7 @@ def _topic(row: t.Any) -> BacklogTopic:
         documents.text_of(row["name"]),
         documents.text_of(row["source"]),
         None if row["created"] is None else _created(row["created"]),
-        {documents.text_of(name): _held_back(its) for name, its in row["held_back"].items()},
+        {documents.text_of(name): _suspended(its) for name, its in row["suspended"].items()},
         documents.flag_of(row["restored"]),
         _optional_text(row["topic_id"]),
         _optional_text(row["source_topic_id"]),
@@ -177,9 +177,9 @@ def _created(row: t.Any) -> Created:
     return Created(documents.offset_of(row["partitions"]), documents.offset_of(row["replication_factor"]), configs)
 
 
-def _held_back(row: t.Any) -> HeldBack:
+def _suspended(row: t.Any) -> Suspended:
     before = row["before"]
-    return HeldBack(None if before is None else documents.text_of(before), documents.text_of(row["during"]))
+    return Suspended(None if before is None else documents.text_of(before), documents.text_of(row["during"]))
 
 
 def _row(each: BacklogRange) -> documents.Json:
@@ -206,7 +206,7 @@ def _range(row: t.Any) -> BacklogRange:
         None if row["done"] is None else _done(row["done"]),
     )
     if made.start > made.end:
-        raise ValueError(f"start {made.start} is behind end {made.end}")
+        raise ValueError(f"start {made.start} is after end {made.end}")
     return made
 
 

@@ -6,7 +6,7 @@
 
 A record's key is JSON, `[connector, partition]`, its value `{"offset": n}` or, for nothing, null. Connect looks keys up byte by
 byte, in the partition that Java's default partitioner gives them: one byte else, or another partition, and it finds nothing.
-MirrorMaker 2 and Replicator store the offset of the last record that they have copied, and go on behind it.
+MirrorMaker 2 and Replicator store the offset of the last record that they have copied, and go on after it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def read_offset(value: bytes | None) -> int | None:
 
 
 def kafka_partition(key: ConnectorKey) -> TopicPartition:
-    """The partition of Kafka that a copier's key is about. Raises DamagedRecord where it is not said plainly."""
+    """The partition of Kafka that a replication tool's key is about. Raises DamagedRecord where it is not said plainly."""
     topic, partition = key.partition.get("topic"), key.partition.get("partition")
     if not isinstance(topic, str) or not _LEGAL_TOPIC.fullmatch(topic):
         raise DamagedRecord(f"its topic is {_shown(topic)}, which is no name of a topic")

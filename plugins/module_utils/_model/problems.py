@@ -8,37 +8,16 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import enum
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Position, name_of
-
-
-class Kind(enum.StrEnum):
-    """What is wrong with an offset, the gravest first."""
-
-    SKIPPED = "skipped"  # unconsumed records lie before the offset
-    COPY_DIFFERS = "copy_differs"  # what this collection has copied is missing, there twice, or in another order
-    BEYOND_END = "beyond_end"  # the offset lies after the end of the log
-    REPEATED = "repeated"  # more consumed records come again than the plan says
-    ABSENT = "absent"  # the replication tool has left out unconsumed records
-    MOVED = "moved"  # the group's committed offset is not what was written, nor after it
-    RECORD_DIFFERS = "record_differs"  # the record beside the offset is not the one that was matched
-    NOT_COMMITTED = "not_committed"  # the group has no committed offset at the destination
-    NOT_COMPARABLE = "not_comparable"  # a topic is missing, or has another number of partitions
-    NOT_EXAMINED = "not_examined"  # too many records differ to say what became of them
-
-
-_GRAVITY = {kind: number for number, kind in enumerate(Kind)}
-
-# How the lines of a Finding begin (up to the first colon), by kind; a topic's name holds no blank.
-_MARKS = (
-    (Kind.BEYOND_END, " is beyond the "),
-    (Kind.SKIPPED, " left behind"),
-    (Kind.SKIPPED, " skipped"),
-    (Kind.ABSENT, " not at the destination"),
-    (Kind.REPEATED, " repeated"),
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
+    Finding,
+    Position,
+    ProblemKind,
+    name_of,
 )
+
+_GRAVITY = {kind: number for number, kind in enumerate(ProblemKind)}
 
 
 class Problem(t.NamedTuple):
@@ -48,7 +27,7 @@ class Problem(t.NamedTuple):
     verified. detail: what is wrong, in words.
     """
 
-    kind: Kind
+    kind: ProblemKind
     group: str
     source: tuple[Position, ...]
     destination: tuple[Position, ...]
@@ -64,23 +43,22 @@ class Problem(t.NamedTuple):
 def problems_of(finding: Finding) -> list[Problem]:
     """The problems of one finding, in its own order."""
     return [
-        Problem(kind := _kind(line), finding.group, finding.source, finding.destination, _count(finding, kind), line)
-        for line in finding.problems
+        Problem(kind, finding.group, finding.source, finding.destination, _count(finding, kind), detail)
+        for kind, detail in finding.problems
     ]
 
 
 def of_copy(details: t.Iterable[str]) -> list[Problem]:
     """The problems of a copy, which concern all of its groups; details: a sentence each."""
-    return [Problem(Kind.COPY_DIFFERS, "", (), (), None, detail) for detail in details]
+    return [Problem(ProblemKind.COPY_DIFFERS, "", (), (), None, detail) for detail in details]
 
 
-def tolerating(finding: Finding, kind: Kind, by: str) -> Finding:
+def tolerating(finding: Finding, kind: ProblemKind, by: str) -> Finding:
     """The same finding, where problems of this kind are notes instead. by: the option that allows them, as it is set."""
-    tolerated = [line for line in finding.problems if _kind(line) is kind]
     return dataclasses.replace(
         finding,
-        problems=tuple(line for line in finding.problems if line not in tolerated),
-        notes=(*(f"{line} ({by})" for line in tolerated), *finding.notes),
+        problems=tuple(flaw for flaw in finding.problems if flaw.kind is not kind),
+        notes=(*(f"{flaw.detail} ({by})" for flaw in finding.problems if flaw.kind is kind), *finding.notes),
     )
 
 
@@ -92,7 +70,7 @@ def by_gravity(problems: t.Iterable[Problem]) -> list[Problem]:
 def counts_by_kind(problems: t.Iterable[Problem]) -> dict[str, int]:
     """How many problems there are of each kind that occurs, the gravest kind first."""
     counts = collections.Counter(each.kind for each in problems)
-    return {kind.value: counts[kind] for kind in Kind if counts[kind]}
+    return {kind.value: counts[kind] for kind in ProblemKind if counts[kind]}
 
 
 def summary(problems: t.Sequence[Problem]) -> str:
@@ -103,10 +81,9 @@ def summary(problems: t.Sequence[Problem]) -> str:
     return f"{total} of {kinds}: {', '.join(f'{kind} {count}' for kind, count in counts.items())}"
 
 
-def _kind(line: str) -> Kind:
-    head = line.partition(":")[0]
-    return next((kind for kind, mark in _MARKS if mark in head), Kind.NOT_EXAMINED)
-
-
-def _count(finding: Finding, kind: Kind) -> int | None:
-    return {Kind.SKIPPED: finding.skipped, Kind.REPEATED: finding.repeated, Kind.ABSENT: finding.absent}.get(kind)
+def _count(finding: Finding, kind: ProblemKind) -> int | None:
+    return {
+        ProblemKind.SKIPPED: finding.skipped,
+        ProblemKind.REPEATED: finding.repeated,
+        ProblemKind.ABSENT: finding.absent,
+    }.get(kind)

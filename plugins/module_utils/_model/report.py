@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""The report file: what was found when the records behind committed offsets were compared."""
+"""The report file: what was found when the records from committed offsets on were compared."""
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
@@ -15,6 +16,28 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 KIND = "report"
 
 Position = tuple[TopicPartition, int]
+
+
+class ProblemKind(enum.StrEnum):
+    """What is wrong with an offset, the gravest first."""
+
+    SKIPPED = "skipped"  # unconsumed records lie before the offset
+    COPY_DIFFERS = "copy_differs"  # what this collection has copied is missing, there twice, or in another order
+    BEYOND_END = "beyond_end"  # the offset lies after the end of the log
+    REPEATED = "repeated"  # more consumed records come again than the plan says
+    ABSENT = "absent"  # the replication tool has left out unconsumed records
+    MOVED = "moved"  # the group's committed offset is not what was written, nor after it
+    RECORD_DIFFERS = "record_differs"  # the record beside the offset is not the one that was matched
+    NOT_COMMITTED = "not_committed"  # the group has no committed offset at the destination
+    NOT_COMPARABLE = "not_comparable"  # a topic is missing, or has another number of partitions
+    NOT_EXAMINED = "not_examined"  # too many records differ to say what became of them
+
+
+class Flaw(t.NamedTuple):
+    """One thing that is wrong with a finding's offsets. detail: what, in words."""
+
+    kind: ProblemKind
+    detail: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,11 +59,11 @@ class Finding:
     absent: int = 0
     to_come: int = 0
     repeated: int = 0
-    copied_again: int = 0
-    foreign: int = 0
+    recopied: int = 0
+    destination_only: int = 0
     first_difference: tuple[int | None, int | None] | None = None
     matched_by: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[Flaw, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -112,7 +135,7 @@ def _objection(row: t.Any) -> tuple[str, list[TopicPartition], list[str]]:
             TopicPartition(documents.text_of(at["topic"]), documents.offset_of(at["partition"]))
             for at in row["destination"]
         ],
-        [documents.text_of(line) for line in row["problems"]],
+        [documents.text_of(flaw["detail"]) for flaw in row["problems"]],
     )
 
 
@@ -120,6 +143,7 @@ def _row(finding: Finding) -> documents.Json:
     row: dict[str, t.Any] = {field.name: getattr(finding, field.name) for field in dataclasses.fields(finding)}
     for side in ("source", "destination"):
         row[side] = [{**partition._asdict(), "offset": offset} for partition, offset in row[side]]
+    row["problems"] = [flaw._asdict() for flaw in finding.problems]
     if finding.first_difference is not None:
         row["first_difference"] = dict(zip(("source", "destination"), finding.first_difference, strict=True))
     return row

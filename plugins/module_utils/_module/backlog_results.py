@@ -28,7 +28,7 @@ def result(outcome: Outcome) -> dict[str, t.Any]:
     return {
         "ranges": [_row(each) for each in outcome.ranges],
         "topics": destination_topics.lines(backlog.topics),
-        "held_back": sorted(topic.name for topic in backlog.topics if topic.held_back and not topic.restored),
+        "suspended": sorted(topic.name for topic in backlog.topics if topic.suspended and not topic.restored),
         "entries": rows,
         "summary": _summary(outcome),
         "diff": results.diff(_lines(outcome.before), _lines(backlog), "copy (before)", "copy (after)"),

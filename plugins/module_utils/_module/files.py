@@ -154,7 +154,7 @@ def _keep_name(folder: str) -> None:
 def locked(path: str) -> t.Iterator[None]:
     """Hold the directory of a file for this process alone, or raise Locked at once.
 
-    The lock is on the directory itself: nothing is left behind, also when the process is killed.
+    The lock is on the directory itself: nothing remains, also when the process is killed.
     """
     folder = os.path.dirname(os.path.abspath(path))
     try:

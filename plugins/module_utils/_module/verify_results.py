@@ -10,12 +10,11 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.verify import Verified
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
-    Kind,
     Problem,
     counts_by_kind,
     summary,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Position
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Position, ProblemKind
 
 
 def result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
@@ -48,7 +47,7 @@ def _remedy(problems: list[Problem], scope: str | None) -> str:
             "where it is committed, keep consumers stopped, and roll back with the receipt"
         ),
     }
-    if all(problem.kind is Kind.ABSENT for problem in problems):
+    if all(problem.kind is ProblemKind.ABSENT for problem in problems):
         return f"The offsets are not the cause. Let the replication tool copy what is missing, {absent}"
     return remedies[scope]
 

@@ -56,7 +56,7 @@ _MOMENT = 0.5  # seconds
 def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
     """Copy what is left of jobs of one run, one after the other. -> how many records and bytes this attempt has copied.
 
-    All or nothing of every transaction: after an error, or a death, the next attempt goes on behind the last one that was
+    All or nothing of every transaction: after an error, or a death, the next attempt goes on after the last one that was
     committed. Raises Locked where another run has the copy, Refused where its progress is gone: no attempt may follow then.
     Raises other MigrationErrors as well.
     """

@@ -24,7 +24,7 @@ try:
     )
     from xxhash import xxh3_128_digest
 except ImportError as exc:
-    globals()["__getattr__"] = stand_ins(exc)  # behind the back of type checkers, which know the names
+    globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
 
 # Distribution, lowest version, first version that is too new; requirements.txt says the same.
 REQUIREMENTS: tuple[Requirement, ...] = (("confluent-kafka", (2, 10), None), ("xxhash", (3, 0), None))

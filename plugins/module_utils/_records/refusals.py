@@ -59,7 +59,7 @@ def refused(connection: Connection, where: TopicPartition, position: int, error:
 
 
 def is_end(connection: Connection, where: TopicPartition, position: int, end: int, message: t.Any) -> bool:
-    """Is a message that holds an error the end of the log, at `end` or behind it? A reader's next offset is `position`.
+    """Is a message that holds an error the end of the log, at `end` or after it? A reader's next offset is `position`.
 
     False for what passes by itself; raises what cannot be waited out.
     """

@@ -83,7 +83,7 @@ class Transactions:
         self.producer.begin_transaction()
 
     def flush(self, failed: t.Sequence[t.Any]) -> None:
-        """Return when every record has been answered, or one has failed: those behind it are not answered any more."""
+        """Return when every record has been answered, or one has failed: those after it are not answered any more."""
         end = time.monotonic() + _WAIT_SECONDS
         while (left := self.producer.flush(_LOOK_SECONDS)) and not failed:
             if time.monotonic() < end:

@@ -21,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session i
 class Growing:
     """What was scanned of some partitions of a cluster, kept on disk; no record is read twice.
 
-    parts: what fingerprints cover. with_open: also what stands behind the last stable offset, which an open transaction
+    parts: what fingerprints cover. with_open: also what stands from the last stable offset on, which an open transaction
     holds and which may become visible. To be used as a context manager, inside a session.
     """
 

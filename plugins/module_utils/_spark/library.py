@@ -21,7 +21,7 @@ try:
     from pyspark.errors import PySparkException
     from pyspark.sql import Column, DataFrame, SparkSession, Window, functions
 except ImportError as exc:
-    globals()["__getattr__"] = stand_ins(exc)  # behind the back of type checkers, which know the names
+    globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
 
 # Distribution, lowest version, first version that is too new; requirements.txt says the same.
 REQUIREMENTS: tuple[Requirement, ...] = (

@@ -75,7 +75,7 @@ def launch(cluster: Cluster, memory: str, learn_into: Path | None = None) -> Clu
             cluster_id = _wait(
                 cluster, f"broker-{node}", functools.partial(_joined, Path(cluster.folder), port, cluster.nodes)
             )
-    except BaseException:  # also Ctrl-C: nothing may stay behind
+    except BaseException:  # also Ctrl-C: no process may stay
         sandbox_processes.end(started)
         raise
     cluster = dataclasses.replace(cluster, cluster_id=cluster_id)

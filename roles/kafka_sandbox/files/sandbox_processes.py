@@ -89,7 +89,7 @@ def _gone(pid: int) -> bool:
         return child.poll() is not None
     if not (PROC / "self").exists():
         return _ask_ps("state", pid)[:1] in ("", "Z")
-    # man 5 proc: behind the name in parentheses state is field 3, and the number of threads field 20.
+    # man 5 proc: after the name in parentheses state is field 3, and the number of threads field 20.
     fields = _read(PROC / str(pid) / "stat").rpartition(") ")[2].split()
     return not fields or (fields[0] in "ZX" and int(fields[17]) <= 1)
 
@@ -137,9 +137,9 @@ def _parse_metadata(answer: bytes) -> Metadata | None:
     (brokers,) = struct.unpack_from(">i", answer, at)
     at += 4
     for _number in range(brokers):
-        _host, at = _text(answer, at + 4)  # behind the node's id
-        _rack, at = _text(answer, at + 4)  # behind the port
-    cluster_id, _behind = _text(answer, at)
+        _host, at = _text(answer, at + 4)  # after the node's id
+        _rack, at = _text(answer, at + 4)  # after the port
+    cluster_id, _rest = _text(answer, at)
     return Metadata(cluster_id, brokers) if cluster_id else None
 
 

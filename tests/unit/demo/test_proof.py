@@ -28,7 +28,7 @@ def test_what_a_start_repeats_or_loses(start, repeats, losses):
     assert judge(SOURCE, 12, COPY, start) == Outcome(consumed=2, repeats=repeats, losses=losses)
 
 
-def test_a_record_copied_again_behind_the_start_is_a_repeat():
+def test_a_record_copied_again_after_the_start_is_a_repeat():
     again = [*COPY, (4, b"b")]
     assert judge(SOURCE, 12, again, 2).repeats == 1
 

@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     BacklogTopic,
     Created,
     Done,
-    HeldBack,
+    Suspended,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
@@ -88,7 +88,7 @@ topics = st.builds(
     names,
     names,
     st.none() | st.builds(Created, st.integers(1, 9), st.integers(1, 9), st.dictionaries(names, texts, max_size=2)),
-    st.dictionaries(names, st.builds(HeldBack, st.none() | texts, texts), max_size=2),
+    st.dictionaries(names, st.builds(Suspended, st.none() | texts, texts), max_size=2),
     st.booleans(),
 )
 done = st.none() | st.builds(

@@ -18,7 +18,12 @@ from hypothesis import strategies as st
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
+    Finding,
+    Flaw,
+    ProblemKind,
+    Report,
+)
 
 DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLE = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)[3]
@@ -31,6 +36,7 @@ positions = st.lists(
 ).map(tuple)
 counts = st.integers(0, 2**63)
 lines = st.lists(texts, max_size=2).map(tuple)
+flaws = st.lists(st.builds(Flaw, st.sampled_from(ProblemKind), texts), max_size=2).map(tuple)
 findings = st.builds(
     Finding,
     texts,
@@ -41,7 +47,7 @@ findings = st.builds(
     *[counts] * 6,
     st.none() | st.tuples(st.none() | offsets, st.none() | offsets),
     st.lists(st.sampled_from(["key", "value", "headers", "timestamp"]), unique=True).map(tuple),
-    lines,
+    flaws,
     lines,
 )
 
@@ -106,6 +112,7 @@ def finding(row):
             **row,
             "source": position(row["source"]),
             "destination": position(row["destination"]),
+            "problems": tuple(Flaw(ProblemKind(each["kind"]), each["detail"]) for each in row["problems"]),
             "first_difference": (difference["source"], difference["destination"]) if difference else None,
         }
     )

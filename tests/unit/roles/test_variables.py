@@ -38,7 +38,7 @@ FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
     "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest"},
     "mirror_maker_group_sync": {"on_active_source", "on_active_group", "on_advance", "on_blocked"}
-    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_copier"},
+    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"},
 }
 
 

@@ -103,7 +103,7 @@ def remove_progress(backlog: Backlog, destination: Connection) -> list[str]:
 
 def restore_topics(backlog: Backlog, destination: Connection, names: t.Collection[str], predict: bool) -> Backlog:
     """Give these topics back what was held back. predict: only tell what would be."""
-    held = [topic for topic in backlog.topics if topic.name in names and topic.held_back and not topic.restored]
+    held = [topic for topic in backlog.topics if topic.name in names and topic.suspended and not topic.restored]
     if not predict:
         destination_topics.restore(destination, held)
     return _marked(backlog, held, restored=True)

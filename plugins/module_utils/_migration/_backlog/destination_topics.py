@@ -21,14 +21,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
     create_topics,
     topic_configs,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Created, HeldBack
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Created, Suspended
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 
 _FOR_EVER = "9223372036854775807"
 # While records are copied, and until every group is past them.
-_HELD_BACK = {
+_SUSPENDED = {
     "cleanup.policy": "delete",
     "message.timestamp.after.max.ms": _FOR_EVER,
     "message.timestamp.before.max.ms": _FOR_EVER,
@@ -85,8 +85,8 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[P
     for pair in pairs:
         its = configs[pair.source]
         if pair.destination in known:
-            held_back = _existing(destination, pair, its, existing[pair.destination]) if pair.copies else {}
-            made.append(BacklogTopic(pair.destination, pair.source, None, held_back))
+            suspended = _existing(destination, pair, its, existing[pair.destination]) if pair.copies else {}
+            made.append(BacklogTopic(pair.destination, pair.source, None, suspended))
         else:
             factor = min(brokers, replicas[pair.source])
             made.append(_missing(pair, counts[pair.source], factor, its.own))
@@ -121,7 +121,7 @@ def prepare(
     changes = {
         topic.name: {
             name: held.during
-            for name, held in topic.held_back.items()
+            for name, held in topic.suspended.items()
             if configs[topic.name].effective.get(name) != held.during
         }
         for topic in noted
@@ -134,13 +134,13 @@ def prepare(
 
 def hold(destination: Connection, topics: t.Iterable[BacklogTopic]) -> None:
     """Set what is held back."""
-    during = {topic.name: {name: each.during for name, each in topic.held_back.items()} for topic in topics}
+    during = {topic.name: {name: each.during for name, each in topic.suspended.items()} for topic in topics}
     alter_topic_configs(destination, during)
 
 
 def restore(destination: Connection, held: t.Iterable[BacklogTopic]) -> None:
     """Give topics the settings back that were held back."""
-    before = {topic.name: {name: each.before for name, each in topic.held_back.items()} for topic in held}
+    before = {topic.name: {name: each.before for name, each in topic.suspended.items()} for topic in held}
     alter_topic_configs(destination, before)
 
 
@@ -153,18 +153,18 @@ def lines(planned: t.Iterable[BacklogTopic]) -> list[str]:
             made = counted(partitions, "partition")
             said.append(f"{topic.name}: made by this copy, with {made} and replication factor {factor}")
         if topic.restored:
-            said.append(f"{topic.name}: {', '.join(sorted(topic.held_back))} are what they were before the copy")
-        elif topic.held_back:
+            said.append(f"{topic.name}: {', '.join(sorted(topic.suspended))} are what they were before the copy")
+        elif topic.suspended:
             held = ", ".join(
                 f"{name}={each.during} instead of {'the default' if each.before is None else each.before}"
-                for name, each in sorted(topic.held_back.items())
+                for name, each in sorted(topic.suspended.items())
                 if each.during != each.before
             )
             said.append(f"{topic.name}: until every group is past the backlog, {held}")
     return said
 
 
-def _existing(destination: Connection, pair: Pair, source: TopicConfigs, there: TopicConfigs) -> dict[str, HeldBack]:
+def _existing(destination: Connection, pair: Pair, source: TopicConfigs, there: TopicConfigs) -> dict[str, Suspended]:
     """The settings of a topic that is there by which it would lose or change records."""
     if _is_compacted(there) and not _is_compacted(source):
         raise Refused(
@@ -173,10 +173,10 @@ def _existing(destination: Connection, pair: Pair, source: TopicConfigs, there: 
             topic=pair.destination,
             remedy="set its cleanup.policy to delete, or name another topic in topic_map",
         )
-    during = {name: _HELD_BACK[name] for name in _EVERYWHERE}
+    during = {name: _SUSPENDED[name] for name in _EVERYWHERE}
     if int(there.effective[_LARGEST]) < int(source.effective[_LARGEST]):
         during[_LARGEST] = source.effective[_LARGEST]
-    held = {name: HeldBack(there.own.get(name), value) for name, value in during.items()}
+    held = {name: Suspended(there.own.get(name), value) for name, value in during.items()}
     return {name: each for name, each in held.items() if there.effective.get(name) != each.during} | _limits(there)
 
 
@@ -185,26 +185,26 @@ def _missing(pair: Pair, partitions: int, replication_factor: int, own: t.Mappin
     configs = {name: value for name, value in own.items() if name not in _NOT_CARRIED}
     if int(configs.get(_REPLICAS, 1)) > replication_factor:  # nothing could be written
         configs[_REPLICAS] = str(replication_factor)
-    held_back = {}
+    suspended = {}
     if pair.copies:
-        during = {name: _HELD_BACK[name] for name in _EVERYWHERE}
-        held_back = {name: HeldBack(configs.get(name), value) for name, value in during.items()}
+        during = {name: _SUSPENDED[name] for name in _EVERYWHERE}
+        suspended = {name: Suspended(configs.get(name), value) for name, value in during.items()}
         configs |= during
-    return BacklogTopic(pair.destination, pair.source, Created(partitions, replication_factor, configs), held_back)
+    return BacklogTopic(pair.destination, pair.source, Created(partitions, replication_factor, configs), suspended)
 
 
 def _with_limits(topic: BacklogTopic, there: TopicConfigs) -> BacklogTopic:
     """The limits of a topic that is made are its brokers'; what stood there is written down once."""
-    if topic.created is None or not topic.held_back:
+    if topic.created is None or not topic.suspended:
         return topic
-    return dataclasses.replace(topic, held_back=_limits(there) | topic.held_back)
+    return dataclasses.replace(topic, suspended=_limits(there) | topic.suspended)
 
 
-def _limits(there: TopicConfigs) -> dict[str, HeldBack]:
+def _limits(there: TopicConfigs) -> dict[str, Suspended]:
     """The limits of timestamps that these brokers know and that records may exceed."""
     return {
-        name: HeldBack(there.own.get(name), value)
-        for name, value in _HELD_BACK.items()
+        name: Suspended(there.own.get(name), value)
+        for name, value in _SUSPENDED.items()
         if name not in _EVERYWHERE and there.effective.get(name, value) != value
     }
 

@@ -76,7 +76,7 @@ class Standing(t.NamedTuple):
 
 
 def standing_of_groups(backlog: Backlog, planned: t.Sequence[PlanEntry], destination: Connection) -> Standing:
-    """Where the groups stand now, before or behind what was copied."""
+    """Where the groups stand now, before or after what was copied."""
     commits = commits_of(groups.read_groups(destination, sorted({entry.group for entry in planned})))
     ends = {each.destination: each.place(each.end) for each in backlog.ranges}
     waiting, ahead = set(), set()

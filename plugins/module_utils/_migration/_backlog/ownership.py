@@ -56,7 +56,7 @@ def take(
 ) -> Taken:
     """Claim the copy for this run: every other run of it is fenced, and ends.
 
-    fresh: this run has planned it, so that whatever a log has grown by meanwhile others have written, behind whom it begins.
+    fresh: this run has planned it, so that whatever a log has grown by meanwhile others have written, after whom it begins.
     rebuilt: of the ranges that an earlier call has found lost, where their logs ended, and their progress. Raises Refused
     where logs or other copies stand against it.
     """

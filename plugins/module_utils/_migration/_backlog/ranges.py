@@ -102,7 +102,7 @@ def ends(
                 f"the topic is not empty: it has offsets {its.log_start} to {its.high_watermark}",
                 cluster=str(destination),
                 why="groups would have to tell copied records from those that were there",
-                remedy="name another topic in topic_map, empty this one, or set append to write behind what is there",
+                remedy="name another topic in topic_map, empty this one, or set append to write after what is there",
                 **where._asdict(),
             )
     return {each.destination: bounds[each.destination].end if each.destination in bounds else 0 for each in found}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Use case: MirrorMaker 2 goes on behind the last record that Replicator has copied, and back again by the receipt."""
+"""Use case: MirrorMaker 2 goes on after the last record that Replicator has copied, and back again by the receipt."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Save = t.Callable[[ConnectReceipt], None]
 class Handover:
     """What is handed over, between which clusters.
 
-    on_misplaced: fail, or remove keys that mislead the new connector. on_rewind: fail, keep or rewind where it stands behind
+    on_misplaced: fail, or remove keys that mislead the new connector. on_rewind: fail, keep or rewind where it stands after
     Replicator's position already.
     """
 
@@ -192,7 +192,7 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[str]) -> Offsets:
 
 
 def _after(on_rewind: str, offsets: Offsets, found: Offsets, receipt: ConnectReceipt) -> Offsets:
-    """What is to be stored. Whoever has gone on behind what was handed over, by the receipt, stays where it is."""
+    """What is to be stored. Whoever has gone on after what was handed over, by the receipt, keeps its position."""
     earlier = receipt.by_partition()
     ahead = {where: found[where] for where, offset in offsets.items() if found.get(where, -1) > offset}
     gone_on = {
@@ -213,7 +213,7 @@ def _after(on_rewind: str, offsets: Offsets, found: Offsets, receipt: ConnectRec
 
 
 def _check(task: Handover, changes: Offsets) -> None:
-    """Raise Refused that lists all positions behind which MirrorMaker 2 would not go on."""
+    """Raise Refused that lists all positions after which MirrorMaker 2 would not go on."""
     problems = _problems(task, changes)
     if problems:
         raise Refused(

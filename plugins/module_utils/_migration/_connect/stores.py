@@ -52,7 +52,7 @@ class Store(t.Protocol):
 
 
 def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> None:
-    """Raise GroupBusy where a worker of Connect, or a copier, is a member of one of these groups."""
+    """Raise GroupBusy where a worker of Connect, or a replication tool, is a member of one of these groups."""
     for name, its in sorted(groups.read_groups(connection, sorted(worker_groups)).items()):
         if its.state not in _IDLE:
             raise GroupBusy(

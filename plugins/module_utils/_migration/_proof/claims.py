@@ -21,9 +21,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Kind, Problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
@@ -76,14 +77,14 @@ def entries_to_prove(
         if ours is not None and ours.written is not None:
             if not same(found, ours.written) and not ours.explains(found):
                 why = f"{text(ours.written)} was committed, and now {text(found)} is"
-                problems.append(entry_problem(entry, Kind.MOVED, why))
+                problems.append(entry_problem(entry, ProblemKind.MOVED, why))
         elif not same(found, entry.target):
             continue
         entries.append(entry)
     return entries, problems
 
 
-def entry_problem(entry: PlanEntry, kind: Kind, detail: str) -> Problem:
+def entry_problem(entry: PlanEntry, kind: ProblemKind, detail: str) -> Problem:
     """Something that is wrong with the offset of one entry of a plan."""
     source = tuple((at.partition, at.offset) for at in entry.source if at.offset is not None)
     destination = ((entry.partition, entry.offset or 0),)
@@ -144,10 +145,12 @@ def of_commits(
         lacking = [partition for partition in partitions if (group, partition) not in commits]
         stands = tuple((draft.source_partition, draft.offset) for draft in its)
         if blocked is not None:
-            problems.append(Problem(Kind.NOT_COMPARABLE, group, stands, ((its[0].partition, 0),), None, blocked.detail))
+            problems.append(
+                Problem(ProblemKind.NOT_COMPARABLE, group, stands, ((its[0].partition, 0),), None, blocked.detail)
+            )
         elif lacking:
             why = "nothing is committed at the destination"
-            problems += [Problem(Kind.NOT_COMMITTED, group, stands, ((each, 0),), None, why) for each in lacking]
+            problems += [Problem(ProblemKind.NOT_COMMITTED, group, stands, ((each, 0),), None, why) for each in lacking]
         else:
             claim = Claim(
                 group,

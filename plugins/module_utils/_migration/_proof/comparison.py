@@ -25,7 +25,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.readi
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, repeating, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Position
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
+    Finding,
+    Flaw,
+    Position,
+    ProblemKind,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
 
@@ -131,7 +136,7 @@ def _counted(
 
 
 def _unequal(counts: Counts) -> int:
-    return counts.absent + counts.to_come + counts.foreign
+    return counts.absent + counts.to_come + counts.destination_only
 
 
 def _finding(case: Case, its: Counted, how: Matching, here: Side, there: Side) -> Finding:
@@ -147,7 +152,10 @@ def _finding(case: Case, its: Counted, how: Matching, here: Side, there: Side) -
         is_compacted=any(there.logs[partition].facts.compacted for partition in partitions),
     )
     wrong = [
-        f"offset {offset} of {partition} is beyond the {name}'s end {side.logs[partition].facts.high_watermark}"
+        Flaw(
+            ProblemKind.BEYOND_END,
+            f"offset {offset} of {partition} is beyond the {name}'s end {side.logs[partition].facts.high_watermark}",
+        )
         for name, side, positions in (("source", here, found.source), ("destination", there, found.destination))
         for partition, offset in positions
         if offset > side.logs[partition].facts.high_watermark

@@ -20,7 +20,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.readi
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
-    Kind,
     Problem,
     by_gravity,
     problems_of,
@@ -29,7 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind, Report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 
 
@@ -66,7 +65,7 @@ def records(
     cases = [case for each in claimed for case in each.cases]
     found = findings(cases, source, destination, limit, spark, say)
     if on_absent == "warn":
-        found = [tolerating(each, Kind.ABSENT, "on_absent: warn") for each in found]
+        found = [tolerating(each, ProblemKind.ABSENT, "on_absent: warn") for each in found]
     right = [each for each in found if not each.problems]
     # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
     seen = [each for each in right if each.compared or each.complete]
@@ -149,7 +148,7 @@ def _finding(entry: PlanEntry, problems: t.Iterable[Problem]) -> Finding:
         compared=len(_anchors(entry)),
         complete=False,
         matched_by=entry.evidence.matched_by,
-        problems=tuple(problem.detail for problem in problems),
+        problems=tuple(Flaw(problem.kind, problem.detail) for problem in problems),
     )
 
 
@@ -184,12 +183,12 @@ def _record_problems(entry: PlanEntry, here: Side, there: Side) -> t.Iterator[Pr
     before, after = entry.evidence.before, entry.evidence.after
     if before is not None and before.destination >= entry.offset:
         what = f"offset {before.destination}, the copy of the last consumed record, is not before the offset {entry.offset}"
-        yield entry_problem(entry, Kind.REPEATED, f"{what}: the group would read it again")
+        yield entry_problem(entry, ProblemKind.REPEATED, f"{what}: the group would read it again")
     if after is not None and after.destination < entry.offset:
         what = (
             f"offset {after.destination}, the copy of the first unconsumed record, is before the offset {entry.offset}"
         )
-        yield entry_problem(entry, Kind.SKIPPED, f"{what}: the group would skip it")
+        yield entry_problem(entry, ProblemKind.SKIPPED, f"{what}: the group would skip it")
     for at in _anchors(entry):
         original = _record(here, _source_partition(entry, at), at.source)
         copy = _record(there, entry.partition, at.destination)
@@ -198,7 +197,7 @@ def _record_problems(entry: PlanEntry, here: Side, there: Side) -> t.Iterator[Pr
             offset = at.source if side == "source" else at.destination
             if record is not None and record.digest.hex() != at.fingerprint:
                 why = f"the {side}'s record at {offset} is not the one that was matched"
-                yield entry_problem(entry, Kind.RECORD_DIFFERS, why)
+                yield entry_problem(entry, ProblemKind.RECORD_DIFFERS, why)
 
 
 def _record(side: Side, partition: TopicPartition, offset: int) -> Record | None:

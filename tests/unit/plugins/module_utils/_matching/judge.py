@@ -74,12 +74,12 @@ def _anchors(truth: Oracle, decision: Decision) -> t.Iterator[str]:
 
 
 def _promise(truth: Oracle, decision: Decision) -> t.Iterator[str]:
-    """Nothing that is at the destination is left behind."""
+    """Nothing that is at the destination is skipped."""
     for name, offset in (("offset", decision.offset), ("lossless", decision.lossless)):
         if offset is not None and (lost := truth.lost(offset)):
             yield f"1 lost: {name} {offset} ({decision.verdict.value}) loses {lost}; the best is {truth.best()}"
     if decision.offset is not None and _order_kept(truth) and (ghosts := truth.lost_for_good(decision.offset)):
-        yield f"5 ghosts: offset {decision.offset} leaves source records {ghosts} behind, which only the destination has"
+        yield f"5 ghosts: offset {decision.offset} skips source records {ghosts}, which only the destination has"
 
 
 def _honesty(truth: Oracle, decision: Decision) -> t.Iterator[str]:
@@ -122,7 +122,7 @@ def _refusals(truth: Oracle, decision: Decision) -> t.Iterator[str]:
     if scenario.policy.on_expired == "fail" and scenario.committed < facts.log_start:
         allowed.add(Reason.POLICY_FAIL)
     if not truth.purely_unconsumed_there:
-        allowed.add(Reason.DESTINATION_BEHIND)
+        allowed.add(Reason.DESTINATION_LAGS)
         if scenario.policy.on_no_anchor == "fail" and not truth.consumed:
             allowed.add(Reason.POLICY_FAIL)
     if reason not in allowed:
@@ -135,7 +135,7 @@ def _order_kept(truth: Oracle) -> bool:
     What the source has lost is recognised by where it stands, so nothing else may write there.
     """
     scenario = truth.scenario
-    strange = {"copied_again", "reorders", "drops", "filtered", "skipped", "began_late", "foreign", "junk"}
+    strange = {"recopied", "reorders", "drops", "filtered", "skipped", "began_late", "foreign", "junk"}
     return (
         truth.all_unlike
         and strange.isdisjoint(scenario.traits)
@@ -150,7 +150,7 @@ def _words(decision: Decision) -> str:
 
 
 def settle_among_others(scenario: Scenario, random: rnd.Random) -> Decision:
-    """The decision when parts of both logs are known already, as other groups' questions leave them behind."""
+    """The decision when parts of both logs are known already, as other groups' questions have it."""
     source, destination = scenario.source(), scenario.destination()
     question = Question(scenario.committed, Log(source.facts, with_open=True), Log(destination.facts), scenario.policy)
     need: Need | Decision = Need(

@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Random scenarios: what a source went through, what a copier made of it, where a group stands.
+"""Random scenarios: what a source went through, what a replication tool made of it, where a group stands.
 
 scenario() makes one from any random.Random, so a seed reproduces it, and so can hypothesis, which shrinks it.
 The source lives through stages: it loses records (its head expires, compaction) before, between and after the
-passes of a copier. What the rule says that nobody can see through is not made:
+passes of a replication tool. What the rule says that nobody can see through is not made:
 
-* one pass of a copier does not both lose records and reorder them;
-* one pass of a copier does not reorder records whose timestamps run back.
+* one pass of a replication tool does not both lose records and reorder them;
+* one pass of a replication tool does not reorder records whose timestamps run back.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _copied(
     plain: bool,
     traits: set[str],
 ) -> list[tuple[str, int, int | None]]:
-    """(text, timestamp, origin) of everything that the copier's passes wrote, in their order."""
+    """(text, timestamp, origin) of everything that the replication tool's passes wrote, in their order."""
     times = [w.timestamp for w in written if w.kind != "marker"]
     runs_back = any(later < earlier for earlier, later in itertools.pairwise(times))
     uncommitted = _chance(random, 0.2)
@@ -192,7 +192,7 @@ def _copied(
         else:
             start = 0 if _chance(random, 0.3) else random.randrange(earlier_end + 1)
         if start < earlier_end:
-            traits.add("copied_again")
+            traits.add("recopied")
         if stage == 0 and start > 0:
             traits.add("began_late")
         end = size if _chance(random, 0.6) else start + random.randrange(size - start + 1)

@@ -66,7 +66,7 @@ class World:
         return self.policy.with_timestamp and not any(facts.log_append_time for facts in self.destination)
 
     def readable(self, partition: int) -> list[Written]:
-        """What the source still shows, and what an open transaction holds behind that."""
+        """What the source still shows, and what an open transaction holds after that."""
         facts = self.source[partition]
         return [
             each

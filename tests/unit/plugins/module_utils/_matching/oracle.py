@@ -10,7 +10,7 @@ Of the records of one content that a consumer starting at D reads,
 
 * lost are the different unconsumed ones that are at the destination, less all that it reads: it gets fewer of this
   content than the destination has for it;
-* repeated are the copies of consumed ones, less those that stand in for unconsumed ones left behind D - or never
+* repeated are the copies of consumed ones, less those that stand in for unconsumed ones before D - or never
   copied, where both logs hold the same number of equal records: drops and copies made again then cancel out unseen. Nor is
   anything repeated where no more of a content follow than are unconsumed.
 
@@ -103,7 +103,7 @@ class Oracle:
         )
 
     def _stand_ins(self, content: Content, offset: int) -> int:
-        """How many copies of consumed records may be taken for equal ones: unconsumed, aborted or foreign ones behind."""
+        """How many copies of consumed records may be taken for equal ones: unconsumed, aborted or foreign ones after."""
         equal, at_source = self._equal_there[content], self._equal_at_source[content]
         read = {a.origin for a in equal if a.offset >= offset}
         there = {a.origin for a in equal}
@@ -134,9 +134,9 @@ class Oracle:
         return equal
 
     def lost_for_good(self, offset: int) -> list[int]:
-        """Source offsets of unconsumed records that only the destination still has, left behind this offset."""
+        """Source offsets of unconsumed records that only the destination still has, before this offset."""
         ahead = {a.origin for a in self.scenario.arrived if a.offset >= offset}
-        behind = {a.origin for a in self.scenario.arrived if a.offset < offset} - ahead
+        before = {a.origin for a in self.scenario.arrived if a.offset < offset} - ahead
         facts = self.scenario.source_facts
         return [
             w.offset
@@ -144,7 +144,7 @@ class Oracle:
             if w.kind == "data"
             and self.scenario.committed <= w.offset < facts.end
             and w.offset not in self.unconsumed
-            and w.offset in behind
+            and w.offset in before
         ]
 
     def best(self) -> tuple[int, int]:
@@ -225,7 +225,9 @@ class Oracle:
         s, facts = self.scenario, self.scenario.source_facts
         aborted = [w for w in s.written if w.kind == "aborted" and w.compacted > s.stage]
         sided = {w.offset for w in aborted if facts.log_start <= w.offset < facts.end}
-        sided.update(self.consumed, self.unconsumed)  # aborted records have their side too, some copiers copy them
+        sided.update(
+            self.consumed, self.unconsumed
+        )  # aborted records have their side too, some replication tools copy them
         consumed = [a for a in s.arrived if a.origin in sided and a.origin < s.committed]
         unconsumed = [a for a in s.arrived if a.origin in sided and a.origin >= s.committed]
         origins = [a.origin for a in s.arrived if a.origin in sided]

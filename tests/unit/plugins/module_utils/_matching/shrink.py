@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Make a scenario smaller while something stays true of it, without leaving what a copier can have done."""
+"""Make a scenario smaller while something stays true of it, without leaving what a replication tool can have done."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def said(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | 
 
 
 class TestPlain:
-    """A copier that keeps the order and leaves nothing out."""
+    """A replication tool that keeps the order and leaves nothing out."""
 
     @pytest.mark.parametrize("committed", [1, 7, 8, 50, 99, 100])
     def test_next_record_is_the_next_record(self, committed: int) -> None:
@@ -165,11 +165,11 @@ class TestBehindOrPast:
 
     def test_a_is_still_to_come(self) -> None:
         decision = decided(4, log("a b c d e"), log("a b", start=5))
-        assert said(decision) == (BLOCKED, None, Reason.DESTINATION_BEHIND, None)
+        assert said(decision) == (BLOCKED, None, Reason.DESTINATION_LAGS, None)
         assert decision.lossless == 7
 
     def test_a_is_still_to_come_at_the_end(self) -> None:
-        assert decided(3, log("a b c"), log("a b")).reason is Reason.DESTINATION_BEHIND
+        assert decided(3, log("a b c"), log("a b")).reason is Reason.DESTINATION_LAGS
 
     def test_a_is_missing_but_b_is_there(self) -> None:
         assert said(decided(2, log("a b c d"), log("a c d"))) == (EXACT, 1, None, 0)
@@ -190,7 +190,7 @@ class TestGaps:
     def test_on_a_marker_and_after_it(self, committed: int) -> None:
         assert said(decided(committed, log("a b - c d"), log("a b c d"))) == (EXACT, 2, None, 0)
 
-    def test_caught_up_behind_a_marker(self) -> None:
+    def test_caught_up_after_a_marker(self) -> None:
         assert said(decided(3, log("a b -"), log("a b"))) == (EXACT, 2, None, 0)
 
     def test_markers_at_the_destination(self) -> None:
@@ -259,11 +259,11 @@ class TestEqualRecords:
 class TestCopiedAgain:
     def test_the_first_copy_is_safe_and_repeats_are_counted(self) -> None:
         decision = decided(4, log("a b c d e f g"), log("a b c d e c d"))
-        assert said(decision) == (SAFE, 4, Reason.COPIED_AGAIN, 2)
+        assert said(decision) == (SAFE, 4, Reason.RECOPIED, 2)
 
     def test_a_later_copy_that_is_whole_is_exact(self) -> None:
         decision = decided(4, log("a b c d e f"), log("a b c d e f c d e f"))
-        assert said(decision) == (EXACT, 8, Reason.COPIED_AGAIN, 0)
+        assert said(decision) == (EXACT, 8, Reason.RECOPIED, 0)
         assert decision.after and decision.after.destination_offset == 8
 
     def test_a_copy_that_began_late_and_again_from_the_start(self) -> None:
@@ -300,11 +300,11 @@ class TestTail:
     again = log(run(0, 600) + " " + run(100, 1000))
     again_in_part = log(run(0, 600) + " " + run(100, 400))
 
-    def test_counted_far_behind(self) -> None:
-        assert said(decided(300, self.source, self.again_in_part)) == (SAFE, 300, Reason.COPIED_AGAIN, 200)
+    def test_counted_far_after(self) -> None:
+        assert said(decided(300, self.source, self.again_in_part)) == (SAFE, 300, Reason.RECOPIED, 200)
 
-    def test_a_later_copy_found_far_behind(self) -> None:
-        assert said(decided(300, self.source, self.again)) == (EXACT, 800, Reason.COPIED_AGAIN, 0)
+    def test_a_later_copy_found_far_after(self) -> None:
+        assert said(decided(300, self.source, self.again)) == (EXACT, 800, Reason.RECOPIED, 0)
 
     @pytest.mark.parametrize("check", ["offsets", "none"])
     def test_not_counted(self, check: str) -> None:
@@ -354,7 +354,7 @@ class TestTimes:
 
 
 class TestHeaders:
-    def test_added_by_the_copier(self) -> None:
+    def test_added_by_the_replication_tool(self) -> None:
         decision = decided(2, log("a b c d"), log("a+x b+x c+x d+x"))
         assert said(decision) == (EXACT, 2, None, 0)
         assert decision.matched_by == ("key", "value", "timestamp")

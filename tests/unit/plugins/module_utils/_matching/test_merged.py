@@ -114,7 +114,7 @@ def told(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | 
         pytest.param(found(8, 3), (position(0), position(5, 5)), (4, None, 0), id="all that was consumed has expired"),
     ],
 )
-def test_the_group_stands_behind_the_last_consumed_record_before_the_first_unconsumed_one(found, positions, expected):
+def test_the_group_stands_after_the_last_consumed_record_before_the_first_unconsumed_one(found, positions, expected):
     decision = decided(found, *positions)
     assert (decision.offset, decision.reason, decision.repeats) == expected
     assert decision.verdict is (Verdict.EXACT if expected[1] in (None, Reason.COPIED_AGAIN) else Verdict.SAFE)
@@ -237,9 +237,9 @@ def _lost_unconsumed(its: World, positions: tuple[Position, ...], origin: tuple[
 
 def _still_to_come(its: World, positions: tuple[Position, ...], decisions: list[Decision]) -> list[str]:
     """Of records that are unlike each other: is every one that was consumed at the destination, or passed by?"""
-    behind = [decision for decision in decisions if decision.reason is Reason.DESTINATION_BEHIND]
+    lagging = [decision for decision in decisions if decision.reason is Reason.DESTINATION_LAGS]
     if not its.unlike or any(decision.verdict is Verdict.BLOCKED for decision in decisions):
-        return ["only some are blocked"] if 0 < len(behind) < len(decisions) else []
+        return ["only some are blocked"] if 0 < len(lagging) < len(decisions) else []
     if all(decision.detail == "nothing was ever consumed" for decision in decisions):
         return []
     came = {copy.origin for log in its.arrived for copy in log}
@@ -286,6 +286,6 @@ def test_the_random_topics_come_to_every_answer():
         Reason.EXPIRED,
         Reason.CAUGHT_UP,
         Reason.SOURCE_LOST_RECORDS,
-        Reason.DESTINATION_BEHIND,
+        Reason.DESTINATION_LAGS,
     }
     assert seen[Verdict.EXACT, None] > 100

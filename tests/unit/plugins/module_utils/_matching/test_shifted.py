@@ -65,7 +65,7 @@ def test_records_of_one_moment_are_settled_as_well():
         pytest.param(run(0, LONG), 3, id="wrong"),
         pytest.param(f"{run(0, LONG)} {run(0, LONG)}", -LONG, id="of a second copy"),
         pytest.param(f"{run(0, 1000)} {run(400, LONG)}", -600, id="begun again before"),
-        pytest.param(f"{run(0, 2500)} {run(2000, LONG)}", 0, id="begun again behind"),
+        pytest.param(f"{run(0, 2500)} {run(2000, LONG)}", 0, id="begun again after the end"),
         pytest.param(f"{run(0, 1000)} junk {run(1000, LONG)}", -1, id="foreign records"),
         pytest.param(run(0, 1000) + " - " + run(1000, LONG), 0, id="a marker"),
     ],
@@ -84,9 +84,9 @@ def test_equal_records_prove_nothing():
     assert settle(1500, log(line), copied(line), SHORT_OF_MONEY, (0,)).decision.offset is None
 
 
-def test_a_copier_that_is_behind_is_seen():
+def test_a_replication_tool_that_lags_is_seen():
     decision = settle(1500, SOURCE, copied(run(0, 1400)), SHORT_OF_MONEY, (0,)).decision
-    assert (decision.reason, decision.lossless) == (Reason.DESTINATION_BEHIND, 1400)
+    assert (decision.reason, decision.lossless) == (Reason.DESTINATION_LAGS, 1400)
 
 
 def test_no_log_breaks_a_promise(monkeypatch):
@@ -110,11 +110,11 @@ def test_no_log_breaks_a_promise(monkeypatch):
 
 
 @pytest.mark.parametrize("wrong", [5, -5, 10])
-@pytest.mark.parametrize("behind", [0, 20])
-def test_values_that_come_again_and_again_do_not_make_a_wrong_difference_right(wrong, behind):
+@pytest.mark.parametrize("after", [0, 20])
+def test_values_that_come_again_and_again_do_not_make_a_wrong_difference_right(wrong, after):
     """Every fifth record says the same; the first ones have expired, and the last are still to be copied."""
     words = [f"{'abcde'[number % 5]}@{number}" for number in range(2000)]
-    source, destination = log(" ".join(words[10:]), start=10), copied(" ".join(words[10 : 2000 - behind]))
+    source, destination = log(" ".join(words[10:]), start=10), copied(" ".join(words[10 : 2000 - after]))
     decision = settle(1200, source, destination, SHORT_OF_MONEY, (10 + wrong,)).decision
     assert decision.offset is None, decision
     # Nor is the right one believed.
@@ -149,7 +149,7 @@ def test_a_source_that_was_recreated_is_another_one():
     assert on(log(run(5, LONG)), copied(run(0, 2000), start=50), ANCHOR) is False
 
 
-def test_a_copier_that_began_again_is_seen_by_the_times_of_values_that_come_again_and_again():
+def test_a_replication_tool_that_began_again_is_seen_by_the_times_of_values_that_come_again_and_again():
     words = [f"{'abcde'[number % 5]}@{number}" for number in range(120)]
     source, there = log(" ".join(words)), words[:100] + words[90:110]
     anchor = Anchor(95, 95, b"a".hex())

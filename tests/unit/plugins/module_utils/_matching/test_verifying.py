@@ -146,7 +146,7 @@ def test_several_partitions_are_counted_as_one(
     )
     assert found.repeated == sum(max(0, number - unconsumed[its]) for its, number in follow.items() if its in consumed)
     assert found.absent + found.to_come == (unconsumed - before - follow).total()
-    assert found.foreign == sum(number for its, number in follow.items() if its not in consumed | unconsumed)
+    assert found.destination_only == sum(number for its, number in follow.items() if its not in consumed | unconsumed)
     assert found.compared == (unconsumed & follow).total()
     # However they are dealt out.
     parts = [Contents(contents[at::3]) for at in range(3)]
@@ -182,7 +182,7 @@ def test_a_limit_raises_no_false_alarm_and_sees_what_is_near(gaps_here: int, gap
             assert right.compared > 0
             if beats and right.to_come:
                 continue  # nobody can see that a beat that stands before the offset is not the one that is still to come
-            assert right[1:] == (0, 0, right.to_come, 0, 0, right.foreign, 0, None, None, None), (lag, number)
+            assert right[1:] == (0, 0, right.to_come, 0, 0, right.destination_only, 0, None, None, None), (lag, number)
             for moved in (1, 10):
                 far = judged(here, copies, number * gaps_here, (number + moved) * gaps_there, 100)
                 assert far.skipped in (moved, moved - 1, moved - 2), (lag, number, moved)

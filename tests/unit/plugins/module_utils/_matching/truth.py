@@ -48,7 +48,7 @@ class Scenario:
     """A committed offset, what its source once held and lost, what stands at the destination, and how it came there.
 
     expired: the source's log start; stage: the last one, so that what was compacted by then is gone.
-    traits: what the copier and the logs went through, for reports and for choosing classes of scenarios.
+    traits: what the replication tool and the logs went through, for reports and for choosing classes of scenarios.
     """
 
     committed: int

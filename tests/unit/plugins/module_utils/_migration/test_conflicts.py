@@ -223,7 +223,7 @@ def test_the_receipt_of_a_killed_run_is_completed_by_what_is_seen(after, found, 
     assert conflicts.confirmed(receipt(10, 50, after), current) == receipt(10, 50, expected)
 
 
-BLOCKED = entry(None, reason=Reason.DESTINATION_BEHIND, detail="wait for the copier")
+BLOCKED = entry(None, reason=Reason.DESTINATION_LAGS, detail="wait for the replication tool")
 ITS_GROUP = PlanEntry("billing", TopicPartition("orders", 1), 50, Verdict.EXACT, BLOCKED.source)
 OTHER = entry(50, group="shipping")
 
@@ -231,8 +231,8 @@ OTHER = entry(50, group="shipping")
 @pytest.mark.parametrize(
     ("policy", "entries", "lines"),
     [
-        ("skip_group", [OTHER], ["billing orders-0: blocked, destination_behind", "billing: left out as a whole"]),
-        ("skip_partition", [ITS_GROUP, OTHER], ["billing orders-0: blocked, destination_behind"]),
+        ("skip_group", [OTHER], ["billing orders-0: blocked, destination_lags", "billing: left out as a whole"]),
+        ("skip_partition", [ITS_GROUP, OTHER], ["billing orders-0: blocked, destination_lags"]),
     ],
 )
 def test_blocked_entries_are_left_out_and_named(policy, entries, lines):
@@ -245,7 +245,7 @@ def test_nothing_is_written_while_anything_is_blocked():
     with pytest.raises(Refused) as refused:
         conflicts.without_blocked([ITS_GROUP, BLOCKED, OTHER], "fail", "cloud")
     assert "1 of 3 entries" in str(refused.value)
-    assert "billing orders-0 (destination_behind: wait for the copier)" in str(refused.value)
+    assert "billing orders-0 (destination_lags: wait for the replication tool)" in str(refused.value)
     assert "on_blocked" in str(refused.value)
 
 

@@ -232,7 +232,9 @@ def test_what_is_still_to_come_blocks_all_partitions_and_is_waited_for(spark):
     )
     spark.answers = [behind, behind, told()]
     spark.read.clear()
-    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), there=Side(ALL, 100, grows=True), wait_for_copier=60)
+    found = entries(
+        spark, draft(EU[0], 20), draft(EU[1], 20), there=Side(ALL, 100, grows=True), wait_for_replication=60
+    )
     assert {(each.verdict, each.offset) for each in found} == {(Verdict.EXACT, 8)}
     # Each time, the destination was looked at before the source.
     assert spark.read == [[100] * 3, [50] * 2, [110] * 3, [50] * 2, [120] * 3, [50] * 2]

@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     BacklogTopic,
     Created,
     Done,
-    HeldBack,
+    Suspended,
     from_json,
     to_json,
 )
@@ -36,7 +36,7 @@ BACKLOG = Backlog(
             "new",
             "orders",
             Created(2, 3, {"retention.ms": "-1"}),
-            {"retention.ms": HeldBack(None, "-1")},
+            {"retention.ms": Suspended(None, "-1")},
             True,
             "there-id",
             "here-id",
@@ -67,7 +67,7 @@ def test_a_range_that_cannot_be_is_refused(change):
 
 
 @pytest.mark.parametrize("offset, place", [(10, 100), (30, 120), (59, 140), (60, 140)])
-def test_a_group_belongs_where_its_first_record_is_or_behind_the_last_one(offset, place):
+def test_a_group_belongs_where_its_first_record_is_or_after_the_last_one(offset, place):
     assert RANGE.place(offset) == place
 
 

@@ -45,7 +45,7 @@ PLAN = Plan(
         ),
         entry(Verdict.SAFE, 7, 1, reason=Reason.EQUAL_RECORDS, repeats=2, detail="two are equal"),
         entry(Verdict.SAFE, 7, 2, reason=Reason.TAIL_NOT_COUNTED, repeats=None),
-        entry(Verdict.BLOCKED, None, 3, reason=Reason.DESTINATION_BEHIND, detail="wait", lossless=5),
+        entry(Verdict.BLOCKED, None, 3, reason=Reason.DESTINATION_LAGS, detail="wait", lossless=5),
         dataclasses.replace(
             entry(Verdict.UNCOMMITTED, None, 4),
             source=(SourcePosition("billing", TopicPartition("orders", 4), None),),

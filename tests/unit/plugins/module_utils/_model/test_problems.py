@@ -12,7 +12,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts, Spot
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
-    Kind,
     Problem,
     by_gravity,
     counts_by_kind,
@@ -21,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems 
     tolerating,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind
 
 # The names are those that a careless search in the lines would fall for.
 HERE, THERE = TopicPartition("repeated", 0), TopicPartition("left", 1)
@@ -38,10 +37,10 @@ def found(counts: Counts, partitions: tuple[TopicPartition, ...] = (HERE,)) -> F
 @pytest.mark.parametrize(
     ("counts", "kind", "records"),
     [
-        (NOTHING._replace(skipped=2, first_skipped=Spot((0, 50), (0, 58))), Kind.SKIPPED, 2),
-        (NOTHING._replace(absent=3, first_absent=Spot((0, 53), None)), Kind.ABSENT, 3),
-        (NOTHING._replace(repeated=4, first_repeated=Spot(None, (0, 61))), Kind.REPEATED, 4),
-        (NOTHING._replace(pending=5), Kind.REPEATED, 5),
+        (NOTHING._replace(skipped=2, first_skipped=Spot((0, 50), (0, 58))), ProblemKind.SKIPPED, 2),
+        (NOTHING._replace(absent=3, first_absent=Spot((0, 53), None)), ProblemKind.ABSENT, 3),
+        (NOTHING._replace(repeated=4, first_repeated=Spot(None, (0, 61))), ProblemKind.REPEATED, 4),
+        (NOTHING._replace(pending=5), ProblemKind.REPEATED, 5),
     ],
 )
 def test_what_the_comparison_says_has_a_kind_and_a_number(partitions, counts, kind, records):
@@ -51,21 +50,21 @@ def test_what_the_comparison_says_has_a_kind_and_a_number(partitions, counts, ki
 
 
 def test_what_was_not_examined_and_offsets_beyond_the_end_have_kinds():
-    assert [each.kind for each in problems_of(found(Counts()))] == [Kind.NOT_EXAMINED]
-    beyond = Finding("g", (), ((HERE, 9),), problems=("offset 9 of repeated-0 is beyond the destination's end 5",))
-    assert [each.kind for each in problems_of(beyond)] == [Kind.BEYOND_END]
+    assert [each.kind for each in problems_of(found(Counts()))] == [ProblemKind.NOT_EXAMINED]
+    beyond = Finding("g", (), ((HERE, 9),), problems=(Flaw(ProblemKind.BEYOND_END, "beyond the end"),))
+    assert [each.kind for each in problems_of(beyond)] == [ProblemKind.BEYOND_END]
 
 
-def problem(kind: Kind, group: str = "billing", partition: TopicPartition = HERE) -> Problem:
+def problem(kind: ProblemKind, group: str = "billing", partition: TopicPartition = HERE) -> Problem:
     return Problem(kind, group, (), ((partition, 60),), None, "it is wrong")
 
 
 def test_the_gravest_come_first_and_are_counted_by_kind():
-    all_kinds = [problem(kind) for kind in Kind]
+    all_kinds = [problem(kind) for kind in ProblemKind]
     assert by_gravity(reversed(all_kinds)) == all_kinds
-    assert [kind.value for kind in Kind][:5] == ["skipped", "copy_differs", "beyond_end", "repeated", "absent"]
-    absent = [problem(Kind.ABSENT, f"group-{number}") for number in range(4)]
-    its = by_gravity([*absent, problem(Kind.SKIPPED, "zebra")])
+    assert [kind.value for kind in ProblemKind][:5] == ["skipped", "copy_differs", "beyond_end", "repeated", "absent"]
+    absent = [problem(ProblemKind.ABSENT, f"group-{number}") for number in range(4)]
+    its = by_gravity([*absent, problem(ProblemKind.SKIPPED, "zebra")])
     assert its[0].line == "zebra repeated-0: it is wrong"
     assert [each.group for each in its[1:]] == ["group-0", "group-1", "group-2", "group-3"]
     assert counts_by_kind(its) == {"skipped": 1, "absent": 4}
@@ -75,8 +74,8 @@ def test_the_gravest_come_first_and_are_counted_by_kind():
 
 def test_what_is_tolerated_is_a_note_that_names_the_option():
     both = NOTHING._replace(skipped=2, absent=3, first_skipped=Spot((0, 50), (0, 58)))
-    its = tolerating(found(both), Kind.ABSENT, "on_absent: warn")
-    assert [each.kind for each in problems_of(its)] == [Kind.SKIPPED]
+    its = tolerating(found(both), ProblemKind.ABSENT, "on_absent: warn")
+    assert [each.kind for each in problems_of(its)] == [ProblemKind.SKIPPED]
     (note,) = its.notes
     assert note.startswith("3 unconsumed records are not at the destination") and note.endswith("(on_absent: warn)")
     assert its.absent == 3

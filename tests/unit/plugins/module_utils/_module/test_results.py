@@ -26,13 +26,13 @@ def entry(group: str, number: int, verdict: Verdict, offset: int | None, source:
     return PlanEntry(group, partition, offset, verdict, (SourcePosition(group, partition, source),), **more)  # type: ignore[arg-type]
 
 
-BEHIND = {"reason": Reason.DESTINATION_BEHIND, "detail": "wait", "lossless": 6}
+LAG = {"reason": Reason.DESTINATION_LAGS, "detail": "wait", "lossless": 6}
 PLAN = Plan(
     "onprem-id",
     "cloud-id",
     "digest",
     (
-        entry("shipping", 0, Verdict.BLOCKED, None, **BEHIND),
+        entry("shipping", 0, Verdict.BLOCKED, None, **LAG),
         entry("billing", 2, Verdict.SAFE, 7, reason=Reason.TAIL_NOT_COUNTED, detail="not counted"),
         entry("billing", 0, Verdict.EXACT, 7, repeats=0, detail="nothing to say"),
         entry("billing", 1, Verdict.SAFE, 7, reason=Reason.EQUAL_RECORDS, repeats=2, detail="two are equal"),
@@ -53,7 +53,7 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
         "  audit orders-1: 41 -> 9, safe (equal_records) repeats at most 3",
         "  billing orders-1: 41 -> 7, safe (equal_records) repeats at most 2: two are equal",
         "  billing orders-2: 41 -> 7, safe (tail_not_counted) repeats not counted: not counted",
-        "  shipping orders-0: 41 -> not set, blocked (destination_behind): wait (offset 6 would lose nothing)",
+        "  shipping orders-0: 41 -> not set, blocked (destination_lags): wait (offset 6 would lose nothing)",
     ]
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A connector behind REST is checked before anything is stored for it: Connect itself would take everything."""
+"""A connector asked by REST is checked before anything is stored for it: Connect itself would take everything."""
 
 from __future__ import annotations
 

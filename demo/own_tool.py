@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The company's own copier, for what MirrorMaker was not to copy: its habits are those of many scripts."""
+"""The company's own replication tool, for what MirrorMaker was not to copy: its habits are those of many scripts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVENT_PARTITIONS = 6
 
 
 def copy_sessions(source: Servers, destination: Servers) -> None:
-    """Copy them, and once more from the beginning: the copier was restarted, and had forgotten where it was."""
+    """Copy them, and once more from the beginning: the tool was restarted, and had forgotten where it was."""
     create_topic(destination, "sessions", PARTITIONS["sessions"], retention_ms=-1)
     records = _by_time(source, "sessions")
     for _unused in range(2):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A copier of records between two clusters, with the habits that real ones have."""
+"""A replication tool of records between two clusters, with the habits that real ones have."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def copy(
     *,
     junk: int = 0,
     keep: t.Callable[[Stored], bool] | None = None,
-    behind: int = 0,
+    lag: int = 0,
     again: int = 0,
     committed: bool = True,
     **settings: str | int,
 ) -> Copies:
     """Copy a topic's records with key, value, headers, timestamp and partition; `to` must exist.
 
-    junk: so many foreign records, a day older, come before each partition's copies. keep: others are filtered out. behind: the
+    junk: so many foreign records, a day older, come before each partition's copies. keep: others are filtered out. lag: the
     last so many of each partition are still to come. again: the last so many are copied a second time, as by a
-    restarted copier. committed=False copies aborted records too. settings go to the producer.
+    restarted replication tool. committed=False copies aborted records too. settings go to the producer.
     """
     copies: Copies = {}
     for partition, records in _by_partition(read(source, topic, committed=committed)).items():
         wanted = [record for record in records if keep is None or keep(record)]
-        wanted = wanted[: len(wanted) - behind]
+        wanted = wanted[: len(wanted) - lag]
         wanted += wanted[len(wanted) - again :]
         older = max(1, min((record.timestamp for record in wanted), default=1) - DAY)
         foreign = [Message(f"junk {number}".encode(), timestamp=older, partition=partition) for number in range(junk)]
@@ -82,7 +82,7 @@ def repartition(
 
 
 def as_message(record: Stored) -> Message:
-    """What a copier writes for a record."""
+    """What a replication tool writes for a record."""
     return Message(record.value, record.key, record.headers, record.timestamp, record.partition)
 
 
