@@ -1,0 +1,131 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""docs/architecture.md is about the code that is there: its files, functions, packages and layers, and no others."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import tomllib
+import typing as t
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PLUGINS = ROOT / "plugins"
+UTILS = PLUGINS / "module_utils"
+PACKAGES = {file.parent.relative_to(UTILS).as_posix() for file in UTILS.glob("*/**/__init__.py")}
+PRIVATE = "ansible_collections.streamshift.kafka.plugins.module_utils."
+CONTRACTS: list[dict[str, t.Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+    "contracts"
+]
+
+PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+FIGURES = re.findall(r"```mermaid\n(.*?)```", PAGE, re.DOTALL)
+PROSE = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)
+
+FILE = re.compile(r"(?!__init__)[\w./-]+(\.(py|md|yml|toml|txt|in)|\.schema\.json|/)")
+CODE = re.compile(r"(modules|_[a-z]+)\.[\w.]+(\(\))?|[\w.]+\(\)")
+CODE_IN_A_FIGURE = re.compile(r"(?<![\w.])(?:modules|_[a-z]+)\.[\w.]+\(\)")
+
+
+def sections() -> t.Iterator[tuple[Path, str]]:
+    """Each section, with the folder that its bare file names lie in: the package that its heading names, if it names one."""
+    for section in re.split(r"^(?=#)", PROSE, flags=re.MULTILINE):
+        named = re.search(r"`(_[\w/]+)`", section.partition("\n")[0])
+        yield (UTILS / named[1] if named and named[1] in PACKAGES else UTILS), section
+
+
+def quoted() -> list[tuple[Path, str]]:
+    return [(folder, text) for folder, section in sections() for text in re.findall(r"`([^`\n]+)`", section)]
+
+
+def test_files_exist() -> None:
+    named = [(folder, text) for folder, text in quoted() if FILE.fullmatch(text)]
+    assert len(named) > 100
+    assert not [path for folder, path in named if not any((place / path).exists() for place in (ROOT, UTILS, folder))]
+
+
+def test_functions_and_classes_exist() -> None:
+    named = {text for _folder, text in quoted() if CODE.fullmatch(text)}
+    named |= {name for figure in FIGURES for name in CODE_IN_A_FIGURE.findall(figure)}
+    assert len(named) > 100
+    assert not [name for name in sorted(named) if not exists(name)]
+
+
+def exists(name: str) -> bool:
+    """`_package.file.function()` or `_package.file.Class.method()`; without parentheses anything that the file defines."""
+    words = name.removesuffix("()").split(".")
+    folder = UTILS if words[0].startswith("_") else PLUGINS
+    for length in range(1, len(words)):
+        file = folder.joinpath(*words[:length]).with_suffix(".py")
+        if file.is_file():
+            found: ast.AST | None = tree(file)
+            for word in words[length:]:
+                found = members(found).get(word)
+            return isinstance(found, ast.FunctionDef | ast.ClassDef) if name.endswith("()") else found is not None
+    return False
+
+
+@functools.cache
+def tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def members(of: ast.AST | None) -> dict[str, ast.AST]:
+    """What a file or a class defines, by name."""
+    found: dict[str, ast.AST] = {}
+    for node in getattr(of, "body", ()):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        for target in (*getattr(node, "targets", ()), getattr(node, "target", None)):
+            if isinstance(target, ast.Name):
+                found[target.id] = node
+    return found
+
+
+def rows(header: str) -> dict[str, list[str]]:
+    """The table whose first column has this header: the other cells by the first one, without back-ticks."""
+    table = re.search(rf"^\| {header} \|.*\n\|[-| ]+\|\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    assert table, f"there is no table with the column {header}"
+    cells = [[cell.strip().replace("`", "") for cell in line.strip("|").split(" | ")] for line in table[1].splitlines()]
+    return {first: rest for first, *rest in cells}
+
+
+def test_every_package_has_a_row() -> None:
+    assert set(rows("package")) == PACKAGES
+
+
+def test_every_file_has_a_row() -> None:
+    listed = {
+        folder / file
+        for folder, section in sections()
+        for file in re.findall(r"^\| `(\w+\.py)` \|", section, re.MULTILINE)
+    }
+    files = {file for file in UTILS.rglob("*.py") if file.name != "__init__.py"}
+    assert not [file.relative_to(UTILS).as_posix() for file in sorted(files - listed)]
+
+
+@pytest.mark.parametrize(
+    "contract", [each for each in CONTRACTS if each["type"] == "layers"], ids=lambda each: each["id"]
+)
+def test_layers_are_those_that_are_checked(contract: dict[str, t.Any]) -> None:
+    stated = re.search(rf"^`{contract['id']}` [^\n]*\n\n```text\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)
+    assert stated and stated[1].splitlines() == contract["layers"]
+
+
+def test_libraries_are_imported_where_the_page_says() -> None:
+    stated = {libraries: where for libraries, (where, _why) in rows("library").items()}
+    outer = {package for package in PACKAGES if "/" not in package}
+    checked = {
+        ", ".join(each["forbidden_modules"]): ", ".join(
+            sorted(outer - {name.removeprefix(PRIVATE) for name in each["source_modules"]})
+        )
+        for each in CONTRACTS
+        if each["type"] == "forbidden"
+    }
+    assert stated == checked
