@@ -149,9 +149,9 @@ def decide_merged(sources: Sources, found: Found, there: LogFacts, policy: Polic
     if missing is None or decision.verdict is Verdict.BLOCKED:
         return decision
     return blocked(
-        Reason.DESTINATION_BEHIND,
+        Reason.DESTINATION_LAGS,
         f"{missing.records} consumed records are not at the destination; the last one, {missing.partition} offset "
-        f"{missing.offset}, has not come, nor any after it; they would be repeated when they come: wait for the copier",
+        f"{missing.offset}, has not come, nor any after it; they would be repeated when they come: wait for the replication tool",
         lossless=decision.offset,
     )
 
@@ -183,7 +183,7 @@ def _placed(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> 
 
 def _counted(offset: int, answer: Answer) -> Decision:
     if not answer.repeats:
-        again = Reason.COPIED_AGAIN if answer.recopied else None
+        again = Reason.RECOPIED if answer.recopied else None
         detail = "records were copied again; the group starts after the last consumed copy" if again else ""
         return Decision.exact(WholeLogs(skipped=0, repeated=0, arrived=True), offset, again, detail)
     if answer.repeats == answer.equal:

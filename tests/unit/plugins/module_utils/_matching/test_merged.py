@@ -81,7 +81,7 @@ def told(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | 
         pytest.param(found(None, 7), (), (8, None, 0), id="nothing unconsumed"),
         pytest.param(found(), (), (0, None, 0), id="empty"),
         pytest.param(found(8, 3, unknown=5), (), (4, None, 0), id="a foreign record is not skipped"),
-        pytest.param(found(8, 3, recopied=True), (), (4, Reason.COPIED_AGAIN, 0), id="copied again, and whole"),
+        pytest.param(found(8, 3, recopied=True), (), (4, Reason.RECOPIED, 0), id="recopied, and whole"),
         pytest.param(found(8, 3, OLDER), (position(20, 10),), (8, None, 0), id="what has expired is not repeated"),
         pytest.param(
             found(8, 3, YOUNGER),
@@ -117,7 +117,7 @@ def told(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | 
 def test_the_group_stands_after_the_last_consumed_record_before_the_first_unconsumed_one(found, positions, expected):
     decision = decided(found, *positions)
     assert (decision.offset, decision.reason, decision.repeats) == expected
-    assert decision.verdict is (Verdict.EXACT if expected[1] in (None, Reason.COPIED_AGAIN) else Verdict.SAFE)
+    assert decision.verdict is (Verdict.EXACT if expected[1] in (None, Reason.RECOPIED) else Verdict.SAFE)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_expired_records_may_block():
 def test_consumed_records_that_are_still_to_come_block_and_are_named():
     missing = Missing(3, TopicPartition("orders", 2), 41)
     decision = decided(found(8, 3), missing=missing)
-    assert (told(decision), decision.lossless) == ((Verdict.BLOCKED, None, Reason.DESTINATION_BEHIND, None), 4)
+    assert (told(decision), decision.lossless) == ((Verdict.BLOCKED, None, Reason.DESTINATION_LAGS, None), 4)
     assert "3 consumed records" in decision.detail
     assert "orders-2 offset 41" in decision.detail
 

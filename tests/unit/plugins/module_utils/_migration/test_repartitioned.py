@@ -225,7 +225,7 @@ def test_what_is_still_to_come_blocks_all_partitions_and_is_waited_for(spark):
     behind = told(Lag(0, 18, 2), Lag(1, 3, 1))
     spark.answers = [behind]
     found = entries(spark, draft(EU[0], 20), draft(EU[1], 20))
-    assert {(each.reason, each.offset, each.lossless) for each in found} == {(Reason.DESTINATION_BEHIND, None, 8)}
+    assert {(each.reason, each.offset, each.lossless) for each in found} == {(Reason.DESTINATION_LAGS, None, 8)}
     assert (
         "3 consumed records are not at the destination; the last one, eu-0 offset 18, has not come, nor any after it"
         in found[0].detail
@@ -242,8 +242,8 @@ def test_what_is_still_to_come_blocks_all_partitions_and_is_waited_for(spark):
 
 def test_waiting_ends_when_the_destination_does_not_grow(spark):
     spark.answers = [told(Lag(0, 18, 2))]
-    found = entries(spark, draft(EU[0], 20), wait_for_copier=0.05)
-    assert {each.reason for each in found} == {Reason.DESTINATION_BEHIND}
+    found = entries(spark, draft(EU[0], 20), wait_for_replication=0.05)
+    assert {each.reason for each in found} == {Reason.DESTINATION_LAGS}
     assert len(spark.asked) == 1
 
 
