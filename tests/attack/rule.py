@@ -61,8 +61,10 @@ LESS: dict[int, dict[str, t.Any]] = {
         "_FIRST_SPAN": 4,
         "_GLANCE": 8,
         "_MOST_READ": 32,
+        "_PARTS": 3,
+        "_CLOSE": 2,
     },
-    2: {"SMALL": 0, "SHORT": 4, "_GLANCE": 16},
+    2: {"SMALL": 0, "SHORT": 4, "_GLANCE": 16, "_PARTS": 4},
 }
 
 
