@@ -63,7 +63,7 @@ def copy_in(source, destination, orders, topic, tmp_path):
 def half_done(copy_in):
     """A copy that was killed in the middle, of which nothing runs any more."""
     copy = copy_in("migration")
-    running = copy.begun(seconds=200)
+    running = copy.begun(seconds=100)
     copy.comes_to(500, running)
     assert kill(running)
     assert copy.copied() < copy.all
@@ -152,7 +152,7 @@ class TestSuspended:
 
     def test_progress_that_is_removed_ends_the_run(self, copy_in):
         copy = copy_in("migration")
-        running = copy.begun(seconds=200)
+        running = copy.begun(seconds=100)
         copy.comes_to(500, running)
         (progress,) = all_groups(copy.known())
         delete_groups(copy.servers, [progress])
@@ -189,7 +189,7 @@ class TestLostProgress:
 class TestTopics:
     def test_made_anew_while_it_is_copied_to(self, copy_in):
         copy = copy_in("migration")
-        running = copy.begun(seconds=200)
+        running = copy.begun(seconds=100)
         copy.comes_to(500, running)
         make_anew(copy.servers, copy.to)
         message = outcome(running)["msg"]
