@@ -62,6 +62,10 @@ class Traits:
         if self.route == "first_tries":
             tries = [_short(random, size) for _unused in range(random.choice((1, 1, 2)))]
             return [*tries, (random.choice((0, random.randrange(size + 1))), size)]
+        if self.route == "early_ones":
+            places = [random.randrange(size) for _unused in range(1 + random.randrange(3))]
+            early = [(at, min(size, at + 1 + random.randrange(2))) for at in places]
+            return [*early, (random.randrange(size + 1), size)]
         if self.route in ("again", "mixed") or self.kept or self.truncation:
             passes: list[Span] = []
             reached = 0
@@ -197,7 +201,30 @@ CLASSES: dict[str, _Make] = {
     "destination aged": _with(retention_there=True, route=("all", "again")),
     "destination compacted": _with(compaction_there=True, route=("all", "again")),
     "exactly-once tool": _with(markers_there=(0.1, 0.4), route=("all", "again")),
+    "exactly-once, late": _with(
+        size=tuple(range(20, 700, 20)),
+        markers_there=(0.02, 0.1, 0.4),
+        route=("all", "again", "late", "first_tries", "mixed"),
+        clock=("steps", "even", "bursts", *_BACK),
+        lag=(False, True),
+    ),
     "headers": _with(headers=True, route=("all", "again")),
+    "long, recurring": _with(
+        scaled=0,
+        size=tuple(range(260, 720, 20)),
+        alphabet=(1, 3, 12, 16),
+        unlike=(0.0, 0.3, 0.8, 0.97),
+        clock=("steps", "same", "bursts", "append_time"),
+        route=("all", "early_ones", "early_ones", "first_tries"),
+    ),
+    "long, some dropped": _with(
+        scaled=0,
+        size=tuple(range(260, 720, 20)),
+        alphabet=(0, 3, 12),
+        unlike=(0.3, 0.8, 0.97),
+        clock=("steps", "same", "bursts"),
+        manners=("drops",),
+    ),
     "moved on": _with(kept=True, lag=(False, True), expiry=(False, True), retention_there=(False, True)),
     "moved on, recreated": _with(kept=True, recreated=True, retention_there=(False, True)),
     "mixed": _mixed,

@@ -26,9 +26,18 @@ class Finding(t.NamedTuple):
     text: str
 
 
+_LAST: list[Truth] = []  # several ways are asked of one case
+
+
+def _truth(case: Case) -> Truth:
+    if not _LAST or _LAST[0].case is not case:
+        _LAST[:] = [Truth(case)]
+    return _LAST[0]
+
+
 def judge(case: Case, way: str, answer: Answer) -> list[Finding]:
     """What is wrong with one answer."""
-    return [Finding(kind, way, text) for kind, text in _judge(Truth(case), answer)]
+    return [Finding(kind, way, text) for kind, text in _judge(_truth(case), answer)]
 
 
 def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:
@@ -52,7 +61,7 @@ def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:
 
 def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[int, int]]) -> list[Finding]:
     """Whoever verifies one of these offsets objects to it when it skips or repeats, and only then."""
-    truth = Truth(case)
+    truth = _truth(case)
     found = []
     for offset, (skipped, repeated) in zip(offsets, judged, strict=True):
         true = truth.skipped(offset), truth.repeats(offset)
@@ -70,7 +79,7 @@ def contradiction(case: Case, one: Answer, other: Answer, ways: str) -> list[Fin
     if one.verdict != "exact" or other.verdict != "exact" or one.offset is None or other.offset is None:
         return []
     low, high = sorted((one.offset, other.offset))
-    truth = Truth(case)
+    truth = _truth(case)
     known = truth.consumed.keys() | truth.unconsumed.keys()
     if any(low <= copy.offset < high and copy.kind == "data" and copy.origin in known for copy in case.destination):
         wrong = any(found.kind in FAULTS for answer in (one, other) for found in judge(case, "", answer))

@@ -54,7 +54,7 @@ class TestTwoRuns:
 
     def test_who_takes_over_is_named_and_readers_wait_for_nobody(self, copy_in):
         one = copy_in("one")
-        first = one.begun(seconds=200)
+        first = one.begun(seconds=100)
         one.comes_to(1, first)
         other = elsewhere(one, "other")
         second = other.begun()
@@ -115,7 +115,7 @@ class TestTopics:
         create_topic(source, topic, 1, retention_ms=-1)
         produce(source, topic, messages(0, RECORDS))
         copy = Copy(tmp_path / "migration", source, destination, topic, there, ((10,),))
-        running = copy.begun(seconds=200)
+        running = copy.begun(seconds=100)
         copy.comes_to(100, running)
         assert kill(running)
         make_anew(source, topic)

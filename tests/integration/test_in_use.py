@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import threading
 import time
 
@@ -194,33 +193,7 @@ class TestOneCluster:
 
 
 class TestReviewedPlans:
-    """What is applied is the plan that was reviewed, whole, and while the source stands still."""
-
-    def test_the_role_applies_a_reviewed_plan(self, source, destination, orders, controller):
-        file = controller.directory / "kafka-migrations/onprem-to-cloud/plan.json"
-        output = done(controller.migrate_groups(phase="plan", groups=[orders])).output
-        reviewed = hashlib.sha256(file.read_bytes()).hexdigest()
-        assert f"The digest of plan.json is {reviewed}." in output
-
-        with committing(source, orders, orders):
-            output = failed(controller.migrate_groups(phase="apply", groups=[orders]))
-        assert f"group {orders}: {orders}-0 from 5 to " in output
-        commit(source, orders, {(orders, 0): 5, (orders, 1): 10})
-
-        plan = json.loads(file.read_text())
-        del plan["entries"][1]
-        file.write_text(json.dumps(plan))
-        output = failed(controller.migrate_groups("--check", phase="apply", groups=[orders], plan_digest=reviewed))
-        assert "plan.json is not the one that was reviewed" in output
-        output = failed(controller.migrate_groups(phase="apply", groups=[orders]))
-        assert f"no entry for 1 commit of the snapshot that it was made from: {orders} {orders}-1" in output
-        assert orders not in list_groups(destination)
-
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        options = {"plan_digest": digest, "on_missing_entry": "skip"}
-        output = done(controller.migrate_groups(phase="apply", groups=[orders], **options)).output
-        assert f"{orders} {orders}-1: no entry in the plan: left out (on_missing_entry: skip)" in output
-        assert committed(destination, orders) == {(orders, 0): (5, "")}
+    """What is applied is the plan that was reviewed; for the role see test_migrate_groups.py."""
 
     def test_a_digest_is_that_of_the_files_bytes(self, destination, orders, migration):
         digest = migration.translate()["digest"]

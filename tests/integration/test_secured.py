@@ -15,7 +15,7 @@ import pytest
 from demo.clients import Message, commit, committed, create_topic, produce
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration
-from tests.support.playbooks import Controller, done, failed
+from tests.support.playbooks import ProgramController, done, failed
 from tests.support.replication_tool import copy
 from tests.support.rights import grant, rights_of
 
@@ -67,7 +67,7 @@ def test_secrets_are_nowhere(source, secured, orders, tmp_path):
         "ssl_keyfile": secured.paths["encrypted_key"],
         "ssl_key_password": key_password,
     }
-    controller = Controller(
+    controller = ProgramController(
         tmp_path / "infrastructure", onprem=source, cloud=connection, typo=connection | {"sasl_password": wrong}
     )
     shown = []

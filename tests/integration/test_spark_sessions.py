@@ -77,8 +77,13 @@ def test_a_spark_connect_server_that_wants_a_token(source, orders, shared_cluste
 @pytest.mark.parametrize(
     ("where", "how"), [("local", signal.SIGKILL), ("local", signal.SIGTERM), ("standalone", signal.SIGKILL)]
 )
-def test_nothing_outlives_a_killed_driver_and_the_next_run_works(source, orders, request, tmp_path, where, how):
+def test_nothing_outlives_a_killed_driver_and_the_next_run_works(
+    source, orders, request, monkeypatch, tmp_path, where, how
+):
     options = {"work_directory": str(tmp_path)}
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     if where == "standalone":
         options["master"] = request.getfixturevalue("cluster").url
     program = Program(source.connection, orders, **options)
@@ -87,9 +92,14 @@ def test_nothing_outlives_a_killed_driver_and_the_next_run_works(source, orders,
     assert program.processes("java") and list(tmp_path.iterdir())
     program.process.send_signal(how)
     program.process.communicate()
+    if where == "standalone":  # whose workers are not this machine's to end
+        program.gone()
+    following = Program(source.connection, orders, **options)
+    following.opened()
+    assert not program.processes("java")  # known to the next run, and ended
+    assert following.outcome() == ALL
     program.gone()
-    assert Program(source.connection, orders, **options).outcome() == ALL
-    assert not list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == [temporary] and not list(temporary.iterdir())
 
 
 def test_a_worker_process_that_is_killed_is_replaced(source, orders):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from pathlib import Path
 
@@ -28,17 +29,19 @@ def package(run_tool, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def documentation(run_tool, package, tmp_path_factory):
-    """What ansible-doc says of a name where only the package is installed: what it lacks is missing here."""
+    """What ansible-doc says of each module and role where only the package is installed: what it lacks is missing here."""
     folder = tmp_path_factory.mktemp("installed")
     run_tool("ansible-galaxy", "collection", "install", "--offline", "--collections-path", folder, package, cwd=folder)
-
-    def show(kind, name):
-        only_here = {"ANSIBLE_COLLECTIONS_PATH": str(folder), "PYTHONPATH": ""}
-        text = run_tool("ansible-doc", "--type", kind, f"streamshift.kafka.{name}", cwd=folder, **only_here)
-        assert str(folder) in text
-        return text
-
-    return show
+    only_here = {"ANSIBLE_COLLECTIONS_PATH": str(folder), "PYTHONPATH": ""}
+    texts = {}
+    for kind, names in (("module", MODULES), ("role", ROLES)):
+        wanted = [f"streamshift.kafka.{name}" for name in names]
+        said = run_tool("ansible-doc", "--type", kind, *wanted, cwd=folder, **only_here)
+        for text in re.split(r"^(?=> (?:MODULE|ROLE:) )", said, flags=re.MULTILINE)[1:]:
+            _mark, _kind, name, where = text.split(maxsplit=4)[:4]
+            assert str(folder) in where
+            texts[name.strip("*").removeprefix("streamshift.kafka.")] = text
+    return texts
 
 
 def test_package_holds_what_git_knows_and_no_more(package, known_files):
@@ -57,13 +60,13 @@ def test_every_module_is_in_the_action_group():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_documentation_of_an_installed_module(documentation, module):
-    text = documentation("module", module)
+    text = documentation[module]
     assert "EXAMPLES" in text and "RETURN VALUES" in text
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_documentation_of_an_installed_role(documentation, role):
-    text = documentation("role", role)
+    text = documentation[role]
     assert "ENTRY POINT" in text and f"{role}_" in text
 
 

@@ -99,6 +99,30 @@ def test_links_in_the_documentation_lead_somewhere(known_files):
     assert not dead
 
 
+def test_anchors_in_the_documentation_exist(known_files):
+    dead = [
+        f"{file}: {link}#{anchor}"
+        for file in documents(known_files)
+        for link, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", (ROOT / file).read_text(encoding="utf-8"))
+        if anchor not in anchors_of(ROOT / file.parent / link if link else ROOT / file)
+    ]
+    assert not dead
+
+
+def anchors_of(file: Path) -> set[str]:
+    """The anchors that forges give the headings of a page: a repeated one gets a number."""
+    text = re.sub(r"```.*?```", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+    slugs = [
+        re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
+        for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    ]
+    return {
+        f"{slug}-{earlier}" if earlier else slug
+        for number, slug in enumerate(slugs)
+        for earlier in [slugs[:number].count(slug)]
+    }
+
+
 def test_texts_point_to_no_machine(known_files):
     found = []
     for file in known_files:

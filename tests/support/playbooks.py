@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Play the collection's playbooks as users do: ansible-playbook, an inventory, extra variables."""
+"""Play the collection's playbooks as users do: ansible-playbook, an inventory, extra variables.
+
+A Controller runs what ansible-playbook runs, in a process that has Ansible loaded; molecule and the demo start the program.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ import subprocess
 import sys
 import typing as t
 from pathlib import Path
+
+from tests.support.loaded_ansible import run_ansible_playbook
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent
@@ -72,24 +77,36 @@ class Controller:
     def _play(self, playbook: str, prefix: str, variables: dict[str, t.Any], words: t.Sequence[str]) -> Played:
         its = {"source": "onprem", "destination": "cloud", **variables}
         extra = json.dumps({f"{prefix}_{name}": value for name, value in its.items()})
+        environment = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
+        its_words = [f"streamshift.kafka.{playbook}", "-i", str(self.inventory), "-e", extra, *words]
+        code, output = self._run(its_words, environment)
+        changed = sum(map(int, re.findall(r"changed=(\d+)", output)))
+        return Played(code, changed, output)
+
+    def _run(self, words: list[str], environment: dict[str, str]) -> tuple[int, str]:
+        return run_ansible_playbook(words, environment)
+
+    def files(self) -> dict[str, bytes]:
+        """Everything below the directory but the inventory."""
+        found = (file for file in sorted(self.directory.rglob("*")) if file != self.inventory)
+        return {str(file.relative_to(self.directory)): file.read_bytes() if file.is_file() else b"" for file in found}
+
+
+class ProgramController(Controller):
+    """One that starts the program itself, for who looks at its process."""
+
+    def _run(self, words: list[str], environment: dict[str, str]) -> tuple[int, str]:
         done = subprocess.run(
-            [str(PROGRAMS / "ansible-playbook"), f"streamshift.kafka.{playbook}", "-i", str(self.inventory)]
-            + ["-e", extra, *words],
+            [str(PROGRAMS / "ansible-playbook"), *words],
             cwd=ROOT,
-            env={**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"},
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
         )
-        changed = sum(map(int, re.findall(r"changed=(\d+)", done.stdout)))
-        return Played(done.returncode, changed, done.stdout)
-
-    def files(self) -> dict[str, bytes]:
-        """Everything below the directory but the inventory."""
-        found = (file for file in sorted(self.directory.rglob("*")) if file != self.inventory)
-        return {str(file.relative_to(self.directory)): file.read_bytes() if file.is_file() else b"" for file in found}
+        return done.returncode, done.stdout
 
 
 def done(played: Played) -> Played:

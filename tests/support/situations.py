@@ -39,7 +39,7 @@ RECORDS = 3000  # of each partition
 PARTITIONS = 4
 COMMITS = ((100, 1400, 0, 3), (20, 2990, 900, 1200))
 HERE = f"on host {socket.gethostname()}"
-_LONG = 200  # seconds, of a copy that something happens to
+_LONG = 100  # seconds, of a copy that something happens to
 
 
 class Copy(copies.Copy):
@@ -83,15 +83,12 @@ def two_runs(copy_in: CopyIn, begins: str) -> None:
     second = other.begun(seconds=4)
     said = {one: outcome(first), other: outcome(second)}
     losers = [copy for copy in said if said[copy].get("failed")]
-    assert losers, "two runs of one copy must not both succeed"
+    assert len(losers) == 1, said
     for message in (said[loser]["msg"] for loser in losers):
         known = ("another run copies the same records", "this copy was begun already", "has taken over")
         assert any(words in message for words in known), message
         assert HERE in message and "started at" in message and "\n" not in message
-    if len(losers) == 2:  # at the same moment each may end the other: then the next run goes on
-        said[one] = one.backlog()
-        assert not said[one].get("failed"), said[one]
-    winner = one if len(losers) == 2 or other in losers else other
+    winner = one if other in losers else other
     winner.check(said[winner]["entries"])
 
 

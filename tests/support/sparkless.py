@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import copying as records
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.copying import copy_jobs
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.rebuilding import rebuilt
@@ -29,6 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copying i
 from tests.support.modules import run
 
 TASKS = 2
+TRANSACTION_SECONDS = 0.3  # at most: tests wait for the first one
 
 
 def _copy(_spark: None, source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
@@ -58,12 +60,15 @@ def _rebuild(
 @contextlib.contextmanager
 def sparkless() -> t.Iterator[None]:
     """Modules that are run in this block need no Spark to copy."""
-    with mock.patch.multiple(
-        copying,
-        open_session=lambda _options: contextlib.nullcontext(),
-        parallel_tasks=lambda _spark: TASKS,
-        copy=_copy,
-        rebuild=_rebuild,
+    with (
+        mock.patch.multiple(
+            copying,
+            open_session=lambda _options: contextlib.nullcontext(),
+            parallel_tasks=lambda _spark: TASKS,
+            copy=_copy,
+            rebuild=_rebuild,
+        ),
+        mock.patch.object(records, "_SECONDS", TRANSACTION_SECONDS),
     ):
         yield
 

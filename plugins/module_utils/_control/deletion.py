@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Records that brokers are told to delete."""
+"""Records and topics that brokers are told to delete."""
 
 from __future__ import annotations
 
@@ -12,16 +12,23 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import attempt, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
     DeleteRecordsRequest,
+    DeleteTopicsRequest,
     KafkaAdminClient,
     errors,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_leaders
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import raise_for_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
+    broker_ids,
+    metadata,
+    raise_for_topics,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 POLICY_SECONDS = 10.0
+GONE_SECONDS = 30.0
+_NAMED_BY_NAME = 5  # the last version of DeleteTopics whose requests name topics
 
 
 def delete_records(connection: Connection, before: t.Mapping[TopicPartition, int]) -> None:
@@ -60,3 +67,39 @@ def _request(connection: Connection, where: TopicPartition, before: int) -> Dele
         topics=[topic_of(name=where.topic, partitions=[partition])],
         timeout_ms=int(connection.request_timeout * 1000),
     )
+
+
+def delete_topics(connection: Connection, names: t.Collection[str]) -> None:
+    """Delete these topics; one that is not there is what was wanted. Returns when no broker that is up shows them any more.
+
+    Raises NotAuthorized naming the topics without ACL TOPIC DELETE, or BrokerError.
+    """
+    wanted = sorted(set(names))
+    unknown = errors.UnknownTopicOrPartitionError.errno
+
+    def delete(client: KafkaAdminClient) -> None:
+        controller = metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
+        request = DeleteTopicsRequest(
+            topic_names=wanted, timeout_ms=int(connection.request_timeout * 1000), max_version=_NAMED_BY_NAME
+        )
+        (answer,) = exchange(client, [(request, controller)])
+        codes = {row.name: row.error_code for row in answer.responses if row.error_code != unknown}
+        raise_for_topics(connection, codes, "DELETE")
+
+    def is_shown(client: KafkaAdminClient) -> bool:
+        found = [metadata(client, wanted, node=node) for node in broker_ids(client)]
+        return any(topic.error_code != unknown for answer in found for topic in answer.topics)
+
+    if not wanted:
+        return
+    attempt(connection, delete)
+    end = time.monotonic() + GONE_SECONDS
+    while attempt(connection, is_shown):
+        if time.monotonic() > end:
+            raise BrokerError(
+                f"the brokers still show topics that were deleted {GONE_SECONDS:.0f} s ago",
+                cluster=str(connection),
+                topic=", ".join(wanted),
+                remedy="check the controller, and run again",
+            )
+        time.sleep(0.1)

@@ -38,6 +38,8 @@ def missing_acls(
     deletes_groups: t.Collection[str] = (),
     writes_topics: t.Collection[str] = (),
     transactional_ids: t.Collection[str] = (),
+    alters_topics: t.Collection[str] = (),
+    deletes_topics: t.Collection[str] = (),
 ) -> list[str]:
     """Every ACL that the user of this cluster lacks, sorted, such as "GROUP READ on billing".
 
@@ -45,7 +47,8 @@ def missing_acls(
     reads_topics, their records and settings: READ and DESCRIBE_CONFIGS. commits_topics, those that groups commit for:
     READ. writes_topics, also in transactions that commit offsets for them, with settings that are changed for a while:
     WRITE, READ, DESCRIBE_CONFIGS and ALTER_CONFIGS. transactional_ids: WRITE, which is taken as given where the user has
-    DESCRIBE, since brokers tell no more without beginning a transaction.
+    DESCRIBE, since brokers tell no more without beginning a transaction. alters_topics, whose settings are read and changed:
+    DESCRIBE_CONFIGS and ALTER_CONFIGS. deletes_topics, after their records were read: DELETE and READ.
     Without an authorizer nothing is missing, nor for a topic that does not exist. Groups need not exist.
     """
     groups = _needs((reads_groups, "DESCRIBE"), (commits_groups, "READ"), (deletes_groups, "DELETE"))
@@ -54,6 +57,8 @@ def missing_acls(
         (reads_topics, "DESCRIBE_CONFIGS"),
         (commits_topics, "READ"),
         *((writes_topics, operation) for operation in ("WRITE", "READ", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")),
+        *((alters_topics, operation) for operation in ("DESCRIBE_CONFIGS", "ALTER_CONFIGS")),
+        *((deletes_topics, operation) for operation in ("DELETE", "READ")),
     )
     transactions = _needs((transactional_ids, "WRITE"))
 

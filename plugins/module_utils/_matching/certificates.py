@@ -21,9 +21,10 @@ DISTINCT = 4  # different records in a comparison, without which it proves nothi
 
 
 class Comparison(t.NamedTuple):
-    """Records in a row that are equal on both clusters, one by one, without a gap: how many, how many different ones, how
+    """Records in a row that are equal on both clusters, one by one, without a gap.
 
-    many different timestamps (1 where timestamps are not compared). whole: they are all that one of the logs has there.
+    records, distinct, times: how many, how many different ones, how many different timestamps (1 where timestamps are not
+    compared). whole: they are all that one of the logs has there.
     """
 
     records: int

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
     FromTheEnd,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Key, Known, Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import check_stamps, explain
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import Doubt, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
@@ -29,18 +30,23 @@ WIDTHS = (TAIL, 64, 512)  # offsets that are compared in one place: until the re
 
 
 def certificate(
-    reader: Reader, context: Context, known: Known, cut: Cut, offset: int, check: str
+    reader: Reader, context: Context, known: Known, cut: Cut, offset: int, policy: Policy
 ) -> Certificate | None:
     """Why nothing unconsumed stands before this offset, and nothing consumed from there on; None where that is not known.
 
-    check: as the option tail_check. Raises NotRead, OtherMatching, BudgetSpent, and Doubt where the offset is not right.
+    Raises NotRead, OtherMatching, BudgetSpent, and Doubt where the offset is not right.
     """
-    first = cut.first_unconsumed
+    first, check = cut.first_unconsumed, policy.tail_check
     if first is None:
         return _ends_with_consumed(reader, context, known, cut)
+    following = max(reader.source.end - reader.committed, reader.destination.end - offset)
+    if cut.passed_over:
+        # Not even the offset is known, unless all that is unconsumed follows it.
+        if following > policy.budget:
+            raise Doubt
+        return _from_the_end(reader, context, known, cut, offset)
     if check == "none" or not cut.explained:
         return None
-    following = max(reader.source.end - reader.committed, reader.destination.end - offset)
     if check == "records" and following <= SHORT:
         return _from_the_end(reader, context, known, cut, offset)
     return _contiguous_to_the_end(reader, context, known, first) or (

@@ -81,6 +81,11 @@ class Context:
         """Are there offsets without a visible record: markers, aborted data, compaction?"""
         return len(self.before) + len(self.after) < self.high - self.low
 
+    @property
+    def looked_for(self) -> list[Record]:
+        """The records whose copies an offset is between: the last consumed one, and the unconsumed ones."""
+        return [*self.before[-1:], *self.sequence_after()]
+
     def sequence_before(self, with_aborted: bool = True) -> list[Record]:
         """The consumed records, by offset."""
         return self._merged(self.before, (r for r in self.aborted if r.offset < self.committed and with_aborted))

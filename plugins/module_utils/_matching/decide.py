@@ -106,7 +106,10 @@ def _by_times(reader: Reader, question: Question, matching: Matching) -> Decisio
         raise OtherMatching(matching._replace(timestamp=False))
     if not context.before and not context.after and not context.aborted:
         return rows.no_anchor(reader, question, matching)
-    cut = find_cut(reader, context, known)
+    unconsumed, policy = source.end - question.committed, question.policy
+    # At the destination, each record that follows may have a control record of its own.
+    may_pass_over = policy.tail_check == "records" and 2 * unconsumed <= policy.budget
+    cut = find_cut(reader, context, known, may_pass_over=may_pass_over)
     decision = rows.by_the_cut(reader, question, context, known, cut)
     return decision or _between(reader, question, context, known, cut)
 
@@ -125,7 +128,7 @@ def _between(reader: Reader, question: Question, context: Context, known: Known,
         raise Doubt
     before, after = _before(context, known, last), _after(context, known, first)
     evidence: dict[str, t.Any] = {"before": before, "after": after, "matched_by": known.matching.parts}
-    found = certificate(reader, context, known, cut, placed.offset, question.policy.tail_check)
+    found = certificate(reader, context, known, cut, placed.offset, question.policy)
     if found is not None:
         return Decision.exact(found, placed.offset, **evidence)
     if not cut.explained and first is None and last is None:

@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explai
     explain,
     glance,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.ordered import first_by_order
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import (
     BudgetSpent,
     Doubt,
@@ -43,6 +44,7 @@ class Cut:
 
     unconsumed (L) and consumed (H) are indexes into records, which are all the visible ones of [low, high); sides go with
     them. Every record before L is consumed or destination-only. explained: nothing that lies before L is of unknown origin, from where the search had to begin.
+    passed_over: a look-up ended at a control record, and what follows it was passed over by the times of a few records.
     """
 
     records: list[Record]
@@ -52,6 +54,7 @@ class Cut:
     consumed: int | None
     unconsumed: int | None
     explained: bool = True
+    passed_over: bool = False
 
     @property
     def last_consumed(self) -> Record | None:
@@ -70,16 +73,18 @@ class Cut:
         return self.records[begin : self.unconsumed]
 
 
-def find_cut(reader: Reader, context: Context, known: Known) -> Cut:
+def find_cut(reader: Reader, context: Context, known: Known, *, may_pass_over: bool) -> Cut:
     """Scan the destination from the first place where a record that matters can be, until L is known.
 
+    may_pass_over: whether all that follows L can be read, so that records before it may be passed over (see Cut).
+
     Every record passed is explained. Raises NotRead, OtherMatching, BudgetSpent, and Doubt where equal records of both sides
-    stand before L.
+    stand before L, or where L may be among what was passed over.
     """
     caught_up = _caught_up(reader.destination, context, known)
     if caught_up:
         return caught_up
-    scan = _Scan(reader, context, known)
+    scan = _Scan(reader, context, known, may_pass_over)
     while True:
         scan.look()
         try:
@@ -87,10 +92,14 @@ def find_cut(reader: Reader, context: Context, known: Known) -> Cut:
                 continue
         except BudgetSpent:
             scan.look()
-            if not scan.passed_last_consumed():
+            if scan.passed_over or not scan.passed_last_consumed():
                 raise
             return scan.unfinished()
-        return scan.finished()
+        cut = scan.finished()
+        # What is before L hangs by what follows it. Without L, and where the source has lost records, nothing tells.
+        if cut.passed_over and (cut.unconsumed is None or context.committed < reader.source.start):
+            raise Doubt
+        return cut
 
 
 class _Scan:
@@ -99,13 +108,15 @@ class _Scan:
     Nothing that matters is before `begin`, so nothing before it must be explained.
     """
 
-    def __init__(self, reader: Reader, context: Context, known: Known) -> None:
+    def __init__(self, reader: Reader, context: Context, known: Known, may_pass_over: bool) -> None:
         self._source, self._destination = reader.source, reader.destination
         self._context, self._known = context, known
         self._begin = _begin(reader, context, known)
         self._low, self._high = _window(self._destination, self._begin)
         self._astray = False
         self._tried = False
+        self._may_pass_over = may_pass_over
+        self.passed_over = False
 
     def look(self) -> None:
         """Take in the span."""
@@ -138,12 +149,28 @@ class _Scan:
         """Explain what is passed, and read on while L is not there; whether there is more to look at now."""
         passed = self._unknown(self._begin)
         if self._first == len(self._records) and self._high < self._destination.end:
+            if self._pass_over():
+                return True
             wider = min(self._destination.end, self._wider_up())
             self._destination.want(self._high, wider)
             self._explain(passed)
             self._high = wider
             return True
         return self._explain(passed)
+
+    def _pass_over(self) -> bool:
+        """Go on from where the times come to those that are looked for, if the look-up has ended at a control record."""
+        needed = self._context.looked_for
+        if not self._may_pass_over or not needed or self._destination.records(self._begin, self._begin + 1):
+            return False
+        self._may_pass_over = False
+        later = first_by_order(self._destination, self._known, self._begin, min(record.timestamp for record in needed))
+        if later is None or later < self._high:
+            return False
+        self.passed_over = True
+        self._begin = later
+        self._low, self._high = _window(self._destination, later)
+        return True
 
     def _wider_up(self) -> int:
         return self._high + self._destination.within_budget(_GROWTH * (self._high - self._low))
@@ -193,7 +220,9 @@ class _Scan:
             raise Doubt
         consumed = self._last(Side.CONSUMED)
         unconsumed = self._first if self._first < len(self._records) else None
-        return Cut(self._records, self._sides, self._low, self._high, consumed, unconsumed)
+        return Cut(
+            self._records, self._sides, self._low, self._high, consumed, unconsumed, passed_over=self.passed_over
+        )
 
     def _last_consumed(self) -> int | None:
         if not self._context.before or Side.BOTH in self._head:
@@ -244,7 +273,7 @@ def _lower_bound(destination: LogReader, context: Context, known: Known) -> int:
     """No unconsumed record of the context, nor the last consumed one, is before this offset of the destination."""
     if not known.matching.timestamp:
         return destination.start
-    needed = [*context.before[-1:], *context.sequence_after()]
+    needed = context.looked_for
     if not needed:
         return destination.end
     begin = destination.first_at(min(record.timestamp for record in needed))

@@ -30,8 +30,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 # What to do where a copy cannot go on.
 ANEW = (
-    "begin anew: delete the topics that were copied to (or empty those that were there before), delete the groups that begin with "
-    "the copy's name, remove copy.json and plan.json, and run again"
+    "begin anew: give the copy up (state absent; phase remove of the role), delete or empty the topics that were copied to, and run "
+    "again"
 )
 PREFIX = "streamshift-copy-"
 # Boundaries of one group's commit: two numbers of up to 19 digits each, beside at most 220 characters in front.

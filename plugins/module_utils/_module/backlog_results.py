@@ -11,6 +11,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.removal import Removal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.run import Outcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
@@ -32,6 +33,20 @@ def result(outcome: Outcome) -> dict[str, t.Any]:
         "entries": rows,
         "summary": _summary(outcome),
         "diff": results.diff(_lines(outcome.before), _lines(backlog), "copy (before)", "copy (after)"),
+    }
+
+
+def removal_result(backlog: Backlog | None, removal: Removal) -> dict[str, t.Any]:
+    """The members of a module's result for a copy that is removed. backlog: None where there was none."""
+    lines = [f"{name}: progress of the copy, deleted" for name in removal.groups]
+    lines += [f"{name}: gets back the settings that the copy has changed" for name in removal.settings]
+    lines += [f"{name}: made by this copy, deleted" for name in removal.topics]
+    return {
+        "removed_groups": list(removal.groups),
+        "restored_topics": list(removal.settings),
+        "removed_topics": list(removal.topics),
+        "summary": lines or ["There is nothing to remove."],
+        "diff": results.diff(_lines(backlog), [], "copy (before)", "copy (after)"),
     }
 
 

@@ -142,6 +142,17 @@ def write(path: str, text: str) -> None:
         ) from exc
 
 
+def remove(path: str) -> None:
+    """Remove a file, for good when this returns; one that is not there is what was wanted."""
+    try:
+        os.unlink(path)
+        _keep_name(os.path.dirname(os.path.abspath(path)))
+    except FileNotFoundError:
+        pass
+    except OSError as exc:
+        raise InvalidFile(f"{path} cannot be removed", why=str(exc), remedy="remove it yourself") from exc
+
+
 def _keep_name(folder: str) -> None:
     """A file's new name is on disk, and survives a power cut, when its directory is; not every file system can."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

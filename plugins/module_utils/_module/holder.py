@@ -11,6 +11,8 @@ import os
 import socket
 import time
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import started
+
 
 def holder(folder: str) -> str | None:
     """The process that holds a lock (flock) on a directory: its id, its machine and when it started, as a clause.
@@ -25,8 +27,11 @@ def holder(folder: str) -> str | None:
         for row in rows:
             # Number, kind, advisory, access, process, device and inode. Some file systems show another device here.
             if row[1] == "FLOCK" and row[5].rpartition(":")[2] == str(inode) and _has_open(row[4], folder):
-                started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(_started(row[4])))
-                return f"process {row[4]} on {socket.gethostname()}, which started at {started}"
+                began = started(int(row[4]))
+                if began is None:
+                    return None
+                since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(began))
+                return f"process {row[4]} on {socket.gethostname()}, which started at {since}"
     return None
 
 
@@ -37,12 +42,3 @@ def _has_open(process: str, folder: str) -> bool:
             if os.path.samefile(f"/proc/{process}/fd/{name}", folder):
                 return True
     return False
-
-
-def _started(process: str) -> float:
-    """When a process started, in seconds of Unix time."""
-    with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as stream:
-        ticks = int(stream.read().rpartition(")")[2].split()[19])  # field 22; the name before it may hold anything
-    with open("/proc/stat", encoding="ascii") as stream:
-        booted = next(int(line.split()[1]) for line in stream if line.startswith("btime "))
-    return booted + ticks / os.sysconf("SC_CLK_TCK")

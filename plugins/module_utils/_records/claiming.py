@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     transactional_id,
     transactional_number,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Fenced
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Fenced, Locked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import KafkaException
@@ -27,6 +28,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.transac
 
 Kept: t.TypeAlias = "dict[TopicPartition, Progress | None]"
 Claims = dict[TopicPartition, Progress]
+
+_SETTLED_SECONDS = 3.0  # between taking a transactional id over and claiming its partitions lie a few round trips
 
 
 def claim(
@@ -42,32 +45,86 @@ def claim(
     ranges: all of the copy, also those without anything to copy, of which another run may see it otherwise. decide: what is
     claimed, from what was kept; it is called when nobody else writes to the destination under this name any more, and may
     raise. Raises as Transactions does, and Locked where yet another run has come between.
+
+    Two runs that claim at the same moment may fence each other, each on some transactional ids. Then each finds claims of both,
+    and the one that was started later tries again: one of them goes on, and never both.
     """
+    copied = [each for each in ranges if each.copies]
+    keepers = Keepers(destination, groups)
+    try:
+        try:
+            return _claimed(destination, name, groups, ranges, run, decide, keepers)
+        except (Fenced, Locked) as exc:
+            if not _goes_on(destination, groups[0], run, copied):
+                raise (taken_over(destination, groups[0], run, copied) if isinstance(exc, Fenced) else exc) from None
+        try:
+            return _claimed(destination, name, groups, ranges, run, decide, keepers)
+        except Fenced as exc:
+            raise taken_over(destination, groups[0], run, copied) from exc
+    finally:
+        keepers.close()
+
+
+def _claimed(
+    destination: Connection,
+    name: str,
+    groups: t.Sequence[str],
+    ranges: t.Sequence[BacklogRange],
+    run: Run,
+    decide: t.Callable[[Kept], Claims],
+    keepers: Keepers,
+) -> Claims:
     numbered: dict[int, list[BacklogRange]] = {}
     for each in ranges:
         numbered.setdefault(transactional_number(each.destination), []).append(each)
     copied = [each for each in ranges if each.copies]
-    keepers = Keepers(destination, groups)
-    try:
-        with ThreadPoolExecutor(max(1, len(numbered))) as pool:
-            opened = dict(
-                zip(
-                    numbered,
-                    pool.map(lambda at: Transactions(destination, transactional_id(name, at), keepers, {}), numbered),
-                    strict=True,
-                )
+    with ThreadPoolExecutor(max(1, len(numbered))) as pool:
+        opened = dict(
+            zip(
+                numbered,
+                pool.map(lambda at: Transactions(destination, transactional_id(name, at), keepers, {}), numbered),
+                strict=True,
             )
-            claims = decide(keepers.progress(copied))
-            for each in copied:
-                claims[each.destination].run, claims[each.destination].end = run, each.end
-            list(pool.map(lambda at: _commit(opened[at], len(groups), numbered[at], claims), numbered))
-        # A commit is answered before everybody sees what it holds; and a third run may have come between.
-        check_owned(destination, groups[0], run, keepers.progress(copied))
-    except Fenced as exc:
-        raise taken_over(destination, groups[0], run, copied) from exc
+        )
+        claims = decide(keepers.progress(copied))
+        for each in copied:
+            claims[each.destination].run, claims[each.destination].end = run, each.end
+        list(pool.map(lambda at: _commit(opened[at], len(groups), numbered[at], claims), numbered))
+    # A commit is answered before everybody sees what it holds; and a third run may have come between.
+    check_owned(destination, groups[0], run, keepers.progress(copied))
+    return claims
+
+
+def _goes_on(destination: Connection, group: str, run: Run, ranges: t.Sequence[BacklogRange]) -> bool:
+    """Has this run, which was fenced while it claimed, fenced the other one too, and is it the later one?
+
+    Where the other one has claimed every partition, or does so in a moment, it is that one's copy. What a transaction has
+    committed is seen a moment after its end.
+    """
+    keepers = Keepers(destination, [group], stable=False)
+    try:
+        end = time.monotonic() + _SETTLED_SECONDS
+        while True:
+            named = [each.run if each else None for each in keepers.progress(ranges).values()]
+            ids = {each.id if each else None for each in named}
+            if len(ids) == 1 and None not in ids and run.id not in ids:
+                return False
+            if time.monotonic() > end:
+                return run.id in ids and all(_later(run, each) for each in named if each and each.id != run.id)
+            time.sleep(0.2)
     finally:
         keepers.close()
-    return claims
+
+
+def _later(run: Run, other: Run) -> bool:
+    return (run.started, run.id) > (other.started, other.id)
+
+
+def fence(destination: Connection, ids: t.Sequence[str]) -> None:
+    """Take these transactional ids over: nobody else can write under them any more, and their open transactions are aborted."""
+    keepers = Keepers(destination, [])
+    with ThreadPoolExecutor(max(1, len(ids))) as pool:
+        list(pool.map(lambda each: Transactions(destination, each, keepers, {}), ids))
 
 
 def _commit(transactions: Transactions, groups: int, ranges: t.Sequence[BacklogRange], claims: Claims) -> None:

@@ -74,7 +74,7 @@ def open_session(options: SparkOptions, say: Say = silent) -> t.Iterator[SparkSe
     java = find_java(options) if options.remote is None else None
     say("Spark is starting" if java else f"connecting to {options}")
     with (
-        work_folder(options.work_directory) as folder,
+        work_folder(options.work_directory, say) as folder,
         import_path(),
         output_to(folder / _LOG),
         _translated(options, folder / _LOG),
@@ -161,7 +161,8 @@ def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.It
         "JAVA_HOME": str(_home(java, folder)),
         "PYSPARK_PYTHON": properties.get("spark.pyspark.python") or _python(options),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "SPARK_LOCAL_DIRS": str(folder),
+        "SPARK_LOCAL_DIRS": str(folder),  # by which the next session knows what this one has started, see work_folder()
+        "TMPDIR": str(folder),
         **dict.fromkeys(_FOREIGN),
     }
     if options.is_local:

@@ -11,31 +11,43 @@ import fcntl
 import importlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
+import time
 import typing as t
 from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 
 _PREFIX = "streamshift-spark-"
 _LOCK = "lock"
+_NEWBORN_SECONDS = 60.0  # between making a folder and its lock passes a moment
+_ENDS_WITHIN = 10.0
 
 
 @contextlib.contextmanager
-def work_folder(directory: str | None) -> t.Iterator[Path]:
-    """A folder of this session that only its user may read, removed in the end; also those that killed ones have left."""
+def work_folder(directory: str | None, say: Say = silent) -> t.Iterator[Path]:
+    """A folder of this session that only its user may read, removed in the end; also what killed ones have left.
+
+    That is their folders, and processes of Java and Python that go on for a while. Temporary files that this process makes
+    meanwhile come to lie in the folder, so that they go with it.
+    """
     try:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory))
     except OSError as exc:
         raise _unfit(directory or tempfile.gettempdir(), exc.strerror) from exc
     with open(folder / _LOCK, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # goes with the process, however it ends
+        before = tempfile.tempdir
         try:
-            _remove_abandoned(folder)
+            _remove_abandoned(folder, say)
+            tempfile.tempdir = str(folder)  # where pyspark writes how to reach its Java process
             yield folder
         finally:
+            tempfile.tempdir = before
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -53,14 +65,46 @@ def _unfit(directory: str, why: str | None) -> InvalidInput:
     )
 
 
-def _remove_abandoned(ours: Path) -> None:
+def _remove_abandoned(ours: Path, say: Say) -> None:
     for folder in ours.parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):  # somebody else's, or gone meanwhile
-            if folder == ours or folder.stat().st_uid != os.getuid():
+            found = folder.stat()
+            if folder == ours or found.st_uid != os.getuid():
+                continue
+            if not (folder / _LOCK).exists():  # killed before it made the lock, or after it removed that
+                if time.time() - found.st_mtime > _NEWBORN_SECONDS:
+                    _remove(folder, say)
                 continue
             with open(folder / _LOCK) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder, say)
+
+
+def _remove(folder: Path, say: Say) -> None:
+    """First end what still works in the folder, and would make it anew."""
+    end = time.monotonic() + _ENDS_WITHIN
+    if left := _processes(folder):
+        say(f"ending {len(left)} processes of an earlier run that was killed")
+    while left and time.monotonic() < end:
+        for process in left:
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.02)
+        left = _processes(folder)  # the first of Python's workers begets others
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _processes(folder: Path) -> list[int]:
+    """Those of this user that a session with this folder has started, as far as Linux tells; see proc_pid_environ(5)."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # another user's, or gone meanwhile
+            if process.stat().st_uid == os.getuid():
+                variables = (process / "environ").read_bytes().split(b"\0")
+                values = [each.partition(b"=")[2] for each in variables if each.startswith(b"SPARK_LOCAL_DIRS=")]
+                if any(os.path.basename(os.fsdecode(value)) == folder.name for value in values):
+                    found.append(int(process.name))
+    return found
 
 
 @contextlib.contextmanager

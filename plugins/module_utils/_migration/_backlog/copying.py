@@ -46,31 +46,38 @@ Save = t.Callable[[Backlog], None]
 
 
 def carry_out(
-    backlog: Backlog, source: Connection, destination: Connection, options: Options, save: Save, say: Say, fresh: bool
+    backlog: Backlog,
+    source: Connection,
+    destination: Connection,
+    options: Options,
+    save: Save,
+    say: Say,
+    fresh: bool,
+    size: int,
 ) -> Backlog:
     """Copy what is not copied yet. -> the same with what became of every range.
 
-    save: writes the copy file, which holds the plan already. fresh: this run has made the plan. May be killed at any moment,
-    and called again then, with fresh=False. Raises Locked where another run takes the copy over.
+    save: writes the copy file, which holds the plan already. fresh: this run has made the plan. size: about how many bytes
+    there are to copy, as far as that is known. May be killed at any moment, and called again then, with fresh=False. Raises Locked where another run takes the copy over.
     """
 
     def with_topics(topics: tuple[BacklogTopic, ...]) -> Backlog:
         return dataclasses.replace(backlog, topics=topics)
 
     say("making topics and holding their retention back")
-    topics, largest = destination_topics.prepare(destination, backlog.topics, lambda noted: save(with_topics(noted)))
-    backlog = with_topics(identity.with_ids(topics, source, destination))
+    prepared = destination_topics.prepare(destination, backlog.topics, lambda noted: save(with_topics(noted)))
+    backlog = with_topics(identity.with_ids(prepared.topics, source, destination))
     save(backlog)
     left = sum(each.end - each.start for each in backlog.ranges)
     if left:
         run = ownership.new_run()
-        taken = ownership.take(backlog, destination, run, fresh)
+        taken = ownership.take(backlog, destination, run, fresh, prepared.made)
         if taken.lost and options.on_lost_progress == "fail":
             raise ownership.lost_progress(backlog, destination, taken.lost)
         if taken.backlog != backlog:
             backlog = taken.backlog
             save(backlog)
-        retention = expiry.told(backlog, source, destination, options.bytes_per_second, say)
+        retention = expiry.told(destination, size, options.bytes_per_second, say)
         say(f"copying at most {counted(left, 'record')} on Spark, which is starting")
         with open_session(options.spark) as spark:
             if taken.lost:
@@ -79,9 +86,9 @@ def carry_out(
                 )
                 rebuilt = rebuild(spark, source, destination, _lost_ranges(backlog, taken.lost))
                 ownership.take(backlog, destination, run, fresh=False, rebuilt=rebuilt)
-            jobs = _jobs(backlog, source, largest, options, run, retention, parallel_tasks(spark))
+            jobs = _jobs(backlog, source, prepared.largest, options, run, retention, parallel_tasks(spark))
             try:
-                with watched(backlog, destination, say), expiry.renewed(backlog, destination, retention):
+                with watched(backlog, destination, say), expiry.renewed(backlog, destination, retention, run):
                     copy(spark, source, destination, jobs)
             except MigrationError:
                 # A topic that is made anew takes the copy's progress with it, and what brokers then say names no cause.

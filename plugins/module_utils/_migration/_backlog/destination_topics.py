@@ -56,6 +56,15 @@ class Pair(t.NamedTuple):
     copies: bool
 
 
+class Prepared(t.NamedTuple):
+    """Topics that can be copied to. largest: what each takes as a batch, in bytes. made: those that this call has made, which
+    are empty."""
+
+    topics: tuple[BacklogTopic, ...]
+    largest: dict[str, int]
+    made: frozenset[str]
+
+
 def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[Pair]) -> list[BacklogTopic]:
     """What has to be made, and what held back. Raises Refused for topics that cannot take these records as they are."""
     here, there = [pair.source for pair in pairs], [pair.destination for pair in pairs]
@@ -98,8 +107,8 @@ def prepare(
     destination: Connection,
     planned: t.Sequence[BacklogTopic],
     save: t.Callable[[tuple[BacklogTopic, ...]], None],
-) -> tuple[tuple[BacklogTopic, ...], dict[str, int]]:
-    """Make what is missing, and hold back what has to be. -> the topics, and what each takes as a batch, in bytes.
+) -> Prepared:
+    """Make what is missing, and hold back what has to be.
 
     save: writes down what stood there before anything of it is changed.
     """
@@ -113,7 +122,7 @@ def prepare(
                 topic=topic.name,
                 remedy="plan again in another directory",
             )
-    create_topics(destination, _to_create([topic for topic in planned if topic.name not in known]))
+    made = create_topics(destination, _to_create([topic for topic in planned if topic.name not in known]))
     configs = topic_configs(destination, names)
     noted = tuple(_with_limits(topic, configs[topic.name]) for topic in planned)
     if noted != tuple(planned):
@@ -127,9 +136,10 @@ def prepare(
         for topic in noted
     }
     alter_topic_configs(destination, {name: its for name, its in changes.items() if its})
-    return noted, {
+    largest = {
         topic.name: int(changes[topic.name].get(_LARGEST) or configs[topic.name].effective[_LARGEST]) for topic in noted
     }
+    return Prepared(noted, largest, frozenset(made))
 
 
 def hold(destination: Connection, topics: t.Iterable[BacklogTopic]) -> None:
@@ -142,6 +152,29 @@ def restore(destination: Connection, held: t.Iterable[BacklogTopic]) -> None:
     """Give topics the settings back that were held back."""
     before = {topic.name: {name: each.before for name, each in topic.suspended.items()} for topic in held}
     alter_topic_configs(destination, before)
+
+
+def changes_back(destination: Connection, held: t.Iterable[BacklogTopic]) -> dict[str, dict[str, str | None]]:
+    """For each topic the settings that still are what the copy has set, and what they were before; without topics that have none.
+
+    What somebody has set since then is not touched.
+    """
+    suspended = [topic for topic in held if topic.suspended and not topic.restored]
+    configs = topic_configs(destination, [topic.name for topic in suspended])
+    changes = {
+        topic.name: {
+            name: each.before
+            for name, each in topic.suspended.items()
+            if each.before != each.during and configs[topic.name].own.get(name) == each.during
+        }
+        for topic in suspended
+    }
+    return {name: its for name, its in changes.items() if its}
+
+
+def give_back(destination: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> None:
+    """Make the changes that changes_back() tells."""
+    alter_topic_configs(destination, changes)
 
 
 def lines(planned: t.Iterable[BacklogTopic]) -> list[str]:

@@ -90,6 +90,20 @@ def standing_of_groups(backlog: Backlog, planned: t.Sequence[PlanEntry], destina
     return Standing({topic.name for topic in backlog.topics} - waiting, ahead)
 
 
+def committed_within(
+    backlog: Backlog, planned: t.Collection[PlanEntry], destination: Connection
+) -> t.Iterator[tuple[PlanEntry, int]]:
+    """The entries whose groups stand among the copied records now, with the offset that they have committed."""
+    commits = commits_of(groups.read_groups(destination, sorted({entry.group for entry in planned})))
+    ends = {each.destination: each.place(each.end) for each in backlog.ranges}
+    for entry in planned:
+        committed, end = commits.get(entry.key), ends.get(entry.partition)
+        if entry.offset is None or committed is None or end is None:
+            continue
+        if entry.offset <= committed.offset < end:
+            yield entry, committed.offset
+
+
 def _entry(draft: Draft, its: BacklogRange, on_uncommitted: str) -> PlanEntry:
     offset = standing(draft, its.start, its.end, on_uncommitted)
     if offset is None:

@@ -14,13 +14,13 @@ import contextlib
 import threading
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups, read
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Run, all_groups, read
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
 
 # The part of the retention after which progress is committed again.
@@ -29,29 +29,28 @@ _DAY = 86_400.0
 _ASSUMED_RATE = 20e6  # bytes a second, where no limit is set: less than one task copies
 
 
-def told(
-    backlog: Backlog, source: Connection, destination: Connection, bytes_per_second: float | None, say: Say
-) -> float:
-    """How many seconds brokers keep progress that is not renewed. Says so where the copy may take longer."""
+def told(destination: Connection, size: int, bytes_per_second: float | None, say: Say) -> float:
+    """How many seconds brokers keep progress that is not renewed. Says so where the copy may take longer, or nobody can know.
+
+    size: about how many bytes there are to copy.
+    """
     minutes = broker_number(destination, "offsets.retention.minutes")
     seconds = _DAY if minutes is None else minutes * 60.0
-    bounds = positions.partition_bounds(source, [each.source for each in backlog.ranges])
-    sizes = [size or 0 for size in obstacles.sizes(backlog, source, bounds).values()]
-    estimate = sum(sizes) / (bytes_per_second or _ASSUMED_RATE)
+    estimate = size / (bytes_per_second or _ASSUMED_RATE)
     if estimate > seconds or minutes is None:
-        whence = (
-            "assumed, for offsets.retention.minutes cannot be read" if minutes is None else "offsets.retention.minutes"
-        )
+        origin = "offsets.retention.minutes"
+        if minutes is None:
+            origin = f"assumed, because this user may not read {origin}"
         say(
-            f"the brokers forget progress that is {seconds / 3600:g} h old ({whence}), and the copy may take {estimate / 3600:.1f} h: "
-            "progress is renewed while it runs; when it is killed, run it again before"
+            f"the brokers delete progress that is {seconds / 3600:g} h old ({origin}), and the copy may take {estimate / 3600:.1f} h: "
+            "it renews its progress while it runs; when it is killed, run it again before that time is over"
         )
     return seconds
 
 
 @contextlib.contextmanager
-def renewed(backlog: Backlog, destination: Connection, retention: float) -> t.Iterator[None]:
-    """Until the block ends, keep the progress of ranges that are copied, which no worker commits any more.
+def renewed(backlog: Backlog, destination: Connection, retention: float, run: Run) -> t.Iterator[None]:
+    """Until the block ends, keep the progress of ranges that this run has copied, which no worker commits any more.
 
     Nobody else writes that: it can only be what it is. Workers renew what they have not finished.
     """
@@ -60,7 +59,7 @@ def renewed(backlog: Backlog, destination: Connection, retention: float) -> t.It
     def renew() -> None:
         while not over.wait(retention * RENEWED):
             with contextlib.suppress(MigrationError):  # tried again; who finds no progress in the end says so
-                _renew(backlog, destination)
+                _renew(backlog, destination, run)
 
     thread = threading.Thread(target=renew, daemon=True)
     thread.start()
@@ -71,14 +70,14 @@ def renewed(backlog: Backlog, destination: Connection, retention: float) -> t.It
         thread.join()
 
 
-def _renew(backlog: Backlog, destination: Connection) -> None:
-    readings = groups.read_groups(destination, all_groups(backlog), stable=False)
-    ends = {each.destination: each for each in backlog.ranges}
-    first = readings[all_groups(backlog)[0]].offsets
+def _renew(backlog: Backlog, destination: Connection, run: Run) -> None:
+    names = all_groups(backlog)
+    readings = groups.read_groups(destination, names, stable=False)
+    ranges = {each.destination: each for each in backlog.ranges}
     ended = {
         where
-        for where, commit in first.items()
-        if where in ends and read(ends[where].start, [commit]).position >= ends[where].end
+        for where, commit in readings[names[0]].offsets.items()
+        if where in ranges and _is_copied(ranges[where], commit, run)
     }
     commits.commit_offsets(
         destination,
@@ -87,3 +86,12 @@ def _renew(backlog: Backlog, destination: Connection) -> None:
             for name, reading in readings.items()
         },
     )
+
+
+def _is_copied(each: BacklogRange, commit: CommittedOffset, run: Run) -> bool:
+    """Does the first progress group say that this run has the range, and that all of it is copied?"""
+    try:
+        progress = read(each.start, [commit])
+    except ValueError:  # none of a copy; a worker or the end of the copy says so
+        return False
+    return progress.run is not None and progress.run.id == run.id and progress.position >= each.end

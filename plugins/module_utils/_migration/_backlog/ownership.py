@@ -31,6 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claims, Kept, claim
 
+_EMPTY = Bounds(0, 0, 0)
 _OTHER_COPY = "let that copy end and its groups consume, or give it up and delete that group; then run again"
 
 
@@ -52,18 +53,21 @@ def take(
     destination: Connection,
     run: Run,
     fresh: bool,
+    made: t.Collection[str] = (),
     rebuilt: t.Mapping[TopicPartition, tuple[int, Progress]] | None = None,
 ) -> Taken:
     """Claim the copy for this run: every other run of it is fenced, and ends.
 
     fresh: this run has planned it, so that whatever a log has grown by meanwhile others have written, after whom it begins.
+    made: topics that this run has just made. They are empty, and brokers that are still making their logs are not asked.
     rebuilt: of the ranges that an earlier call has found lost, where their logs ended, and their progress. Raises Refused
     where logs or other copies stand against it.
     """
     found: dict[str, t.Any] = {"backlog": backlog, "lost": {}, "first": False}
 
     def decide(kept: Kept) -> Claims:
-        bounds = positions.partition_bounds(destination, list(kept))
+        empty = [where for where, progress in kept.items() if progress is None and where.topic in made]
+        bounds = dict.fromkeys(empty, _EMPTY) | positions.partition_bounds(destination, kept.keys() - set(empty))
         found["first"] = not any(kept.values())
         begun, lost = _judged(backlog, destination, kept, bounds, fresh and found["first"])
         claims = {

@@ -87,7 +87,8 @@ def run(
     bounds = positions.partition_bounds(source, [each.source for each in backlog.ranges])
     sizes = obstacles.sizes(backlog, source, bounds)
     if save is not None and not backlog.is_done:
-        backlog = copying.carry_out(backlog, source, destination, options, save, say, fresh=before is None)
+        size = sum(filter(None, sizes.values()))
+        backlog = copying.carry_out(backlog, source, destination, options, save, say, before is None, size)
     elif before is not None and not backlog.is_done:
         lost = ownership.check(backlog, destination)
         if lost and options.on_lost_progress == "fail":

@@ -17,11 +17,12 @@ from tests.attack.ways import EVERY_WAY
 
 WORLDS = 4  # of each class
 MOST_RECORDS = 150
+SHORT = [name for name in CLASSES if not name.startswith("long")]  # no world of the others is so short
 
 attacked = functools.cache(functools.partial(attack, seeds=range(WORLDS), most_records=MOST_RECORDS))
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", SHORT)
 @pytest.mark.parametrize("way", EVERY_WAY)
 def test_no_world_breaks_a_promise(way: str, name: str) -> None:
     tally: Tally = attacked(name)

@@ -7,9 +7,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +38,49 @@ def test_folders_of_living_sessions_stay_and_those_of_dead_ones_go(tmp_path):
         (dead / "lock").touch()
         with work_folder(str(tmp_path)):
             assert not dead.exists() and living.exists() and another.exists()
+
+
+def test_a_folder_without_a_lock_goes_unless_it_was_just_made(tmp_path):
+    """Its session was killed after it made the folder, or while it removed it."""
+    old, new = tmp_path / "streamshift-spark-old", tmp_path / "streamshift-spark-new"
+    for folder in (old, new):
+        folder.mkdir()
+    os.utime(old, (time.time() - 3600,) * 2)
+    with work_folder(str(tmp_path)):
+        assert not old.exists() and new.exists()
+
+
+def test_processes_of_dead_sessions_end_and_those_of_living_ones_go_on(tmp_path):
+    """Java and Python of a killed driver would work for some seconds more, and make the folder anew."""
+    dead = tmp_path / "streamshift-spark-killed"
+    said = []
+    with work_folder(str(tmp_path)) as living:
+        dead.mkdir()
+        (dead / "lock").touch()
+        left, other, mine = (
+            subprocess.Popen(["sleep", "60"], env={**os.environ, **its})
+            for its in (
+                {"SPARK_LOCAL_DIRS": str(dead)},
+                {"SPARK_LOCAL_DIRS": str(tmp_path)},
+                {"SPARK_LOCAL_DIRS": str(living)},
+            )
+        )
+        try:
+            with work_folder(str(tmp_path), said.append):
+                assert left.wait(10) == -signal.SIGKILL
+                assert other.poll() is None and mine.poll() is None and not dead.exists()
+        finally:
+            for process in (left, other, mine):
+                process.kill()
+                process.wait()
+    assert said == ["ending 1 processes of an earlier run that was killed"]
+
+
+def test_temporary_files_of_a_session_lie_in_its_folder(tmp_path):
+    before = tempfile.gettempdir()
+    with work_folder(str(tmp_path)) as folder:
+        assert Path(tempfile.mkdtemp()).parent == folder
+    assert tempfile.gettempdir() == before and not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):

@@ -1,0 +1,44 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""Where a time is in a log whose look-ups end at control records.
+
+A broker answers a look-up with the first offset whose timestamp is late enough, and the control record that ends a transaction has
+the time of that end. So where a tool copies old records in transactions, the first marker is later than all of them, and
+every look-up ends there. Single records tell where the times really come to the one that is looked for, if they do not run
+back. Nobody knows whether they do; so whoever goes by that has to read all that follows.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Known
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import check_stamps
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader
+
+_PARTS = 8  # into which what is left is divided in each round
+_PROBE = 2  # offsets read at each place, because the first one may be a control record
+_CLOSE = 8  # offsets: so near is near enough
+
+
+def first_by_order(log: LogReader, known: Known, begin: int, timestamp: int) -> int | None:
+    """An offset from `begin` on that the first record of at least this timestamp follows closely, if times do not run back.
+
+    None where they are seen to do so. Takes log8 of the log's length in rounds. Raises NotRead, OtherMatching.
+    """
+    low, high = begin, log.end
+    while high - low > _CLOSE:
+        places = range(low, high, max(_PROBE, (high - low) // _PARTS))[1:]
+        probes = [(place, min(place + _PROBE, high)) for place in places]
+        for probe in probes:
+            log.want(*probe)
+        found = [record for probe in probes for record in log.records(*probe)[:1]]
+        check_stamps(known, found)
+        late = [record.timestamp >= timestamp for record in found]
+        if not found or late != sorted(late):
+            return None
+        at = late.count(False)
+        low = found[at - 1].offset if at else low
+        high = found[at].offset if at < len(found) else high
+    return low

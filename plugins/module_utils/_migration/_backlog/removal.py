@@ -1,0 +1,176 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: a copy that is given up leaves nothing behind: no progress, no changed settings and, on request, no topics."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
+    commits,
+    deletion,
+    groups,
+    permissions,
+    topics,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
+    destination_topics,
+    others,
+    running,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import committed_within
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    all_groups,
+    transactional_ids,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import fence
+
+
+class Removal(t.NamedTuple):
+    """What was, or in check mode would be, removed. groups: those of the copy's progress that were there.
+
+    settings: topics that get settings back. topics: those that are deleted. warnings: what is left alone, and why.
+    """
+
+    groups: tuple[str, ...]
+    settings: tuple[str, ...]
+    topics: tuple[str, ...]
+    warnings: list[str]
+
+
+def remove(
+    backlog: Backlog,
+    plan: Plan | None,
+    destination: Connection,
+    remove_topics: bool,
+    wait: float,
+    predict: bool,
+    say: Say,
+) -> Removal:
+    """Clear what a copy has left at the destination. May be killed at any moment, and called again then.
+
+    plan: of a copy that is done. wait: see running.check_idle(). predict: only tell. Asks nobody but the destination.
+    Raises, before anything is removed, NotAuthorized for missing ACLs, Locked where a run is under way, and Refused for
+    topics of which somebody else needs, or has written, something. What is fenced by then stays fenced.
+    """
+    _check_cluster(backlog, destination)
+    here, warnings = _still_ours(backlog, destination)
+    made = _made(here, destination) if remove_topics else []
+    staying = [topic for topic in here if topic not in made]
+    names, deleted = all_groups(backlog), [topic.name for topic in made]
+    _check_rights(backlog, destination, names, staying, made)
+    running.check_idle(backlog, destination, wait)
+    _check_consumers(backlog, plan, destination, staying)
+    others.check_commits(backlog, deleted, destination)
+    if not predict:
+        fence(destination, transactional_ids(backlog))
+    if deleted:
+        say(f"looking whether others have written to {counted(len(deleted), 'topic')}")
+        others.check_records(backlog, deleted, destination, fenced=not predict)
+    settings = destination_topics.changes_back(destination, staying)
+    left = tuple(name for name, its in groups.read_groups(destination, names, stable=False).items() if its.exists)
+    if not predict:
+        destination_topics.give_back(destination, settings)
+        deletion.delete_topics(destination, deleted)
+        _delete_groups(destination, names)
+    return Removal(left, tuple(sorted(settings)), tuple(sorted(deleted)), warnings)
+
+
+def _check_cluster(backlog: Backlog, destination: Connection) -> None:
+    found = topics.cluster_id(destination)
+    if found != backlog.destination_id:
+        raise Refused(
+            f"the copy was planned for destination cluster {backlog.destination_id}, and this is cluster {found}",
+            cluster=str(destination),
+            remedy="correct the destination, or the path of the copy file",
+        )
+
+
+def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[BacklogTopic], list[str]]:
+    """The topics that are still those that the copy has written to, and a word on each of the others that is there."""
+    found = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
+    here, warnings = [], []
+    for topic in backlog.topics:
+        if topic.name not in found:
+            continue
+        if topic.topic_id not in (None, found[topic.name]):
+            warnings.append(f"The topic {topic.name} was deleted and made anew, and is left alone.")
+        else:
+            here.append(topic)
+    return here, warnings
+
+
+def _made(here: t.Iterable[BacklogTopic], destination: Connection) -> list[BacklogTopic]:
+    """The topics that the copy has made. Raises Refused where that is not sure."""
+    made = [topic for topic in here if topic.created is not None]
+    for topic in made:
+        if topic.topic_id is None:
+            raise Refused(
+                "the copy was killed while it made the topic, and nobody knows whether it is that one",
+                cluster=str(destination),
+                topic=topic.name,
+                remedy="run without remove_topics, and delete the topic yourself",
+            )
+    return made
+
+
+def _check_rights(
+    backlog: Backlog,
+    destination: Connection,
+    names: t.Sequence[str],
+    staying: t.Iterable[BacklogTopic],
+    made: t.Iterable[BacklogTopic],
+) -> None:
+    lacking = permissions.missing_acls(
+        destination,
+        reads_groups=names,
+        deletes_groups=names,
+        transactional_ids=transactional_ids(backlog),
+        alters_topics=[topic.name for topic in staying if topic.suspended],
+        deletes_topics=[topic.name for topic in made],
+    )
+    if lacking:
+        raise NotAuthorized(
+            f"missing ACL {', '.join(lacking)}",
+            cluster=str(destination),
+            remedy="grant it to the user of this cluster; for names that begin with streamshift- by one prefixed ACL",
+        )
+
+
+def _check_consumers(
+    backlog: Backlog, plan: Plan | None, destination: Connection, staying: t.Iterable[BacklogTopic]
+) -> None:
+    """Raise Refused where a group still consumes what was copied: the settings that come back may delete it."""
+    suspended = {topic.name for topic in staying if topic.suspended and not topic.restored}
+    if plan is None or not backlog.is_done or not suspended:
+        return
+    for entry, committed in committed_within(backlog, plan.entries, destination):
+        if entry.partition.topic in suspended:
+            raise Refused(
+                f"the group has committed offset {committed}, and has yet to consume records that were copied",
+                cluster=str(destination),
+                group=entry.group,
+                why="with its settings the topic gets the retention back by which brokers may delete them",
+                remedy="let the group consume them, or roll it back; or set restore_retention first, which gives the settings back",
+                **entry.partition._asdict(),
+            )
+
+
+def _delete_groups(destination: Connection, names: t.Sequence[str]) -> None:
+    failed = commits.delete_groups(destination, names)
+    if failed:
+        group = min(failed)
+        raise BrokerError(
+            "the group that holds the copy's progress cannot be deleted",
+            cluster=str(destination),
+            group=group,
+            why=failed[group],
+            remedy="remove the cause, and run again",
+        )

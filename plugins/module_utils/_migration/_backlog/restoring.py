@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: a copy that is done gives the topics their settings back, whatever has become of its source."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copying
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copying import Save
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.run import Earlier, Outcome
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+
+
+def is_enough(earlier: Earlier) -> bool:
+    """Is everything copied and planned, so that the source has nothing more to tell?"""
+    return earlier.backlog is not None and earlier.backlog.is_done and earlier.plan is not None
+
+
+def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Outcome:
+    """Give back what is still suspended; is_enough() holds. Asks nobody but the destination. save: as of run().
+
+    A topic that is gone, or that was made anew, is left alone and named.
+    """
+    backlog, plan = earlier.backlog, earlier.plan
+    if backlog is None or plan is None:
+        raise ValueError("not everything is copied and planned")
+    found = topics.cluster_id(destination)
+    if found != backlog.destination_id:
+        raise Refused(
+            f"the copy was planned for destination cluster {backlog.destination_id}, and this is cluster {found}",
+            cluster=str(destination),
+            remedy="correct the destination, or the path of the copy file",
+        )
+    ids = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
+    ours = {topic.name for topic in backlog.topics if topic.name in ids and topic.topic_id in (None, ids[topic.name])}
+    restored = copying.restore_topics(backlog, destination, ours, predict=save is None)
+    if save is not None and restored != backlog:
+        save(restored)
+    suspended = [topic.name for topic in restored.topics if topic.suspended and not topic.restored]
+    return Outcome(
+        backlog,
+        restored,
+        [RangeSummary(each, (), 0, 0, None, None) for each in backlog.ranges],
+        list(plan.entries),
+        plan,
+        restored != backlog,
+        [
+            f"The topic {name} is gone, or was deleted and made anew: its settings are left alone."
+            for name in sorted(suspended)
+        ],
+    )

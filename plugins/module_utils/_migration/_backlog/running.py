@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Whether a run of a copy is under way: on this machine by its process, elsewhere by what it commits."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import started
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Run,
+    all_groups,
+    host_name,
+    run_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import Commits
+
+_ROUNDING = 1.0  # seconds: both times are cut to what their clocks tell
+
+
+def check_idle(backlog: Backlog, destination: Connection, wait: float) -> None:
+    """Raise Locked, which names the run, where somebody copies this now.
+
+    A run of this machine is under way while its process lives. Of a run of another machine nobody here knows that: its
+    progress is read twice, `wait` seconds apart, and must be the same.
+    """
+    first = _progress(backlog, destination)
+    run = max(filter(None, map(run_of, first.values())), key=lambda each: each.started, default=None)
+    if run is None or backlog.is_done:
+        return
+    if run.host == host_name(socket.gethostname()):
+        if not is_alive(run):
+            return
+    else:
+        time.sleep(wait)
+        if _progress(backlog, destination) == first:
+            return
+    raise Locked(
+        f"a run of this copy is under way: {run}",
+        cluster=str(destination),
+        group=all_groups(backlog)[0],
+        remedy="stop that run, or let it end; then run again",
+    )
+
+
+def is_alive(run: Run) -> bool:
+    """Does the process of a run of this machine still live? Another one may have got its number since."""
+    began = started(run.process)
+    return began is not None and began <= run.started + _ROUNDING
+
+
+def _progress(backlog: Backlog, destination: Connection) -> Commits:
+    name = all_groups(backlog)[0]
+    return groups.read_groups(destination, [name], stable=False)[name].offsets

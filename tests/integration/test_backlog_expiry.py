@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A broker that deletes old commits leaves the progress that a running copy renews."""
+
+from __future__ import annotations
+
+import time
+
+from kafka.protocol.consumer import OffsetCommitRequest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import coordinators, read_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import expiry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    Run,
+    all_groups,
+    commits_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from demo.clients import create_topic
+
+KEPT_SECONDS = 6.0
+MINE, OTHER = Run("mine", "here", 1, 1), Run("other", "there", 2, 2)
+
+
+def test_what_is_renewed_is_kept_and_the_rest_goes(own_cluster):
+    cluster = own_cluster("forgetful", settings={"offsets.retention.check.interval.ms": 500})
+    connection = connection_from(cluster.plaintext, "destination cluster")
+    assert broker_number(connection, "offsets.retention.minutes") == 7 * 24 * 60
+    create_topic(cluster, "orders", 2)
+    mine, others = (
+        BacklogRange(TopicPartition("orders", at), 0, 100, TopicPartition("orders", at), 0) for at in range(2)
+    )
+    backlog = Backlog("streamshift-copy-1", "a", "b", "c", (), (mine, others))
+    (name,) = all_groups(backlog)
+    progress = {
+        mine.destination: Progress(100, 99, end=100, run=MINE),
+        others.destination: Progress(100, 99, end=100, run=OTHER),
+    }
+    (commits,) = commits_of(backlog.ranges, progress, 1)
+    commit_for(connection, name, dict(commits), KEPT_SECONDS)
+    end = time.monotonic() + 10 * KEPT_SECONDS
+    with expiry.renewed(backlog, connection, KEPT_SECONDS, MINE):
+        while len(left := read_groups(connection, [name])[name].offsets) == 2:
+            assert time.monotonic() < end, "the broker deletes nothing"
+            time.sleep(0.2)
+    assert left == {mine.destination: dict(commits)[mine.destination]}
+
+
+def commit_for(connection, group, commits, seconds):
+    """As old clients commit: with the time after which the broker deletes it."""
+    topic_of = OffsetCommitRequest.OffsetCommitRequestTopic
+    its = [
+        topic_of.OffsetCommitRequestPartition(
+            partition_index=where.partition, committed_offset=commit.offset, committed_metadata=commit.metadata
+        )
+        for where, commit in commits.items()
+    ]
+    request = OffsetCommitRequest(
+        group_id=group,
+        generation_id_or_member_epoch=-1,
+        member_id="",
+        retention_time_ms=int(seconds * 1000),
+        topics=[topic_of(name="orders", partitions=its)],
+        min_version=2,
+        max_version=4,
+    )
+    answer = attempt(
+        connection,
+        lambda client: exchange(client, [(request, coordinators(client, connection, [group])[group])])[0],
+    )
+    assert [each.error_code for topic in answer.topics for each in topic.partitions] == [0] * len(commits)

@@ -1,0 +1,264 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How copies end: settings come back whatever has become of the source, and a copy that is given up leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import shutil
+import socket
+import time
+
+import pytest
+from kafka.admin import KafkaAdminClient, NewPartitions
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
+from demo.clients import (
+    Message,
+    change_topic,
+    commit,
+    create_topic,
+    delete_groups,
+    list_groups,
+    log_bounds,
+    produce,
+    produce_in_transactions,
+    read,
+    topic_settings,
+)
+from tests.support import copies
+from tests.support import sparkless as sparkless_program
+from tests.support.copies import messages
+from tests.support.modules import kill, outcome, refuses, run, spawn
+from tests.support.rights import grant, revoke
+from tests.support.sparkless import sparkless
+
+RECORDS = 2000  # of each partition
+COMMITS = ((100, 1400), (20, 1990))
+GONE = {"bootstrap_servers": ["127.0.0.1:1"]}
+SUSPENDED = {"retention.ms": "-1"}
+BEFORE = {
+    "retention.ms": "600000",
+    "message.timestamp.type": "LogAppendTime",
+    "message.timestamp.before.max.ms": "5000",
+}
+
+
+@pytest.fixture
+def orders(source, topic):
+    topic = f"{topic}-source"
+    create_topic(source, topic, 2, retention_ms=-1)
+    for partition in range(2):
+        produce(source, topic, messages(partition, RECORDS))
+    return topic
+
+
+@pytest.fixture(autouse=True)
+def quick():
+    """What is done on the brokers does not need Spark, whose start would be most of the time."""
+    with sparkless():
+        yield
+
+
+class Copy(copies.Copy):
+    spawn = staticmethod(functools.partial(spawn, program=sparkless_program.__name__))
+
+    def remove(self, via=run, check=False, diff=False, **options):
+        """State absent, of which the source is not told."""
+        files = {"copy": str(self.copy_file), "plan": str(self.plan_file)}
+        its = {"destination": self.destination, "state": "absent", "idle_wait": 0.5, **files}
+        return via("kafka_backlog_copy", check=check, diff=diff, **its | options)
+
+    def progress(self):
+        """The progress groups that are there."""
+        return [group for group in list_groups(self.servers) if group in self.names]
+
+    def state(self):
+        """What a removal that is refused must not change."""
+        records = read(self.servers, self.to, [0, 1])
+        return self.files(), self.progress(), topic_settings(self.servers, self.to), len(records)
+
+
+@pytest.fixture
+def copy(source, destination, orders, topic, tmp_path):
+    """A copy that was killed in the middle, to a topic that it has made."""
+    return killed(Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS))
+
+
+@pytest.fixture
+def to_theirs(source, destination, orders, topic, tmp_path):
+    """The same to a topic that was there, with settings by which copied records would be lost."""
+    create_topic(destination, topic, 2, **{name.replace(".", "_"): value for name, value in BEFORE.items()})
+    return killed(Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS))
+
+
+def killed(copy):
+    running = copy.begun(seconds=100)
+    copy.comes_to(300, running)
+    assert kill(running)
+    copy.names = all_groups(copy.known())
+    assert copy.progress() and topic_settings(copy.servers, copy.to).items() >= SUSPENDED.items()
+    return copy
+
+
+def own(settings):
+    return {name: settings.get(name) for name in BEFORE}
+
+
+class TestRestored:
+    def test_whatever_has_become_of_the_source(self, to_theirs, source, orders):
+        copy = to_theirs
+        copy.backlog()
+        with contextlib.closing(KafkaAdminClient(bootstrap_servers=source.bootstrap_servers)) as client:
+            client.create_partitions({orders: NewPartitions(total_count=4)})
+        delete_groups(source, copy.groups)
+        copy.snapshot_file.unlink()
+        during, files = topic_settings(copy.servers, copy.to), copy.files()
+        asked = {"restore_retention": True, "source": GONE, "topic_map": []}
+        predicted = copy.backlog(check=True, diff=True, **asked)
+        assert (topic_settings(copy.servers, copy.to), copy.files()) == (during, files)
+        done = copy.backlog(diff=True, **asked)
+        assert done == predicted and done["changed"] is True and done["suspended"] == []
+        assert own(topic_settings(copy.servers, copy.to)) == BEFORE
+        assert len(done["entries"]) == 4 and all(each["offset"] is not None for each in done["entries"])
+        assert copy.plan_file.read_bytes() == files["plan.json"]
+        assert copy.backlog(**asked)["changed"] is False
+
+    def test_not_of_a_topic_that_was_made_anew(self, source, destination, orders, topic, tmp_path):
+        copy = Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS)
+        copy.backlog()
+        made_anew(copy)
+        result = copy.backlog(restore_retention=True, source=GONE)
+        assert result["changed"] is False
+        assert result["warnings"] == [
+            f"The topic {topic} is gone, or was deleted and made anew: its settings are left alone."
+        ]
+
+
+class TestGivenUp:
+    def test_its_progress_and_its_settings(self, to_theirs):
+        copy = to_theirs
+        before = copy.state()
+        predicted = copy.remove(check=True, diff=True)
+        assert copy.state() == before
+        done = copy.remove(diff=True)
+        assert done == predicted and done["changed"] is True
+        assert (done["removed_groups"], done["restored_topics"], done["removed_topics"]) == (copy.names, [copy.to], [])
+        assert copy.progress() == [] and own(topic_settings(copy.servers, copy.to)) == BEFORE
+        assert not copy.copy_file.exists() and not copy.plan_file.exists()
+        assert max(end for _start, end in log_bounds(copy.servers, copy.to).values()) > 0
+        again = copy.remove()
+        assert again["changed"] is False and again["summary"] == ["There is nothing to remove."]
+
+    def test_what_others_have_made_or_set_stays(self, to_theirs):
+        copy = to_theirs
+        change_topic(copy.servers, copy.to, retention_ms=777_000)
+        assert copy.remove(remove_topics=True)["removed_topics"] == []
+        assert own(topic_settings(copy.servers, copy.to)) == BEFORE | {"retention.ms": "777000"}
+
+    def test_its_topics_on_request(self, copy):
+        before = copy.state()
+        predicted = copy.remove(check=True, remove_topics=True, diff=True)
+        assert copy.state() == before
+        done = copy.remove(remove_topics=True, diff=True)
+        assert done == predicted and done["removed_topics"] == [copy.to] and done["restored_topics"] == []
+        with pytest.raises(Exception, match=copy.to):
+            log_bounds(copy.servers, copy.to)
+        assert copy.progress() == [] and not copy.copy_file.exists()
+        assert copy.remove(remove_topics=True)["changed"] is False
+        copy.check(copy.backlog()["entries"])  # it may begin anew
+
+    def test_not_what_others_have_committed(self, copy):
+        commit(copy.servers, f"{copy.to}-other", {(copy.to, 1): 3})
+        before = copy.state()
+        for check in (True, False):
+            message = copy.remove(refuses, check, remove_topics=True)
+            assert f"group {copy.to}-other, topic {copy.to}, partition 1" in message and "committed offset 3" in message
+        assert copy.state() == before
+        assert copy.remove()["changed"] is True
+
+    def test_not_what_others_have_written(self, copy):
+        copy.backlog()  # all of it
+        produce_in_transactions(copy.servers, copy.to, [([Message(b"of somebody else", partition=1)], True)])
+        before = copy.state()
+        for check in (True, False):
+            message = copy.remove(refuses, check, remove_topics=True)
+            assert f"topic {copy.to}, partition 1: it is not sure that only this copy has written" in message
+            assert "remove_topics" in message
+        assert copy.state() == before
+
+    def test_not_while_a_group_consumes_it(self, copy):
+        entries = copy.backlog()["entries"]
+        copy.commit()
+        before = copy.state()
+        message = copy.remove(refuses)
+        group = min(each["group"] for each in entries)
+        assert f"group {group}, topic {copy.to}, partition " in message and "has yet to consume" in message
+        assert copy.state() == before
+        copy.backlog(restore_retention=True, source=GONE)
+        assert copy.remove()["removed_groups"] == copy.names
+
+    def test_not_while_a_run_of_it_is_under_way(self, source, destination, orders, topic, tmp_path):
+        copy = Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS)
+        running = copy.begun(seconds=200)
+        copy.comes_to(100, running)
+        elsewhere = shutil.copytree(copy.directory, tmp_path / "elsewhere")
+        other = {"copy": str(elsewhere / "copy.json"), "plan": str(elsewhere / "plan.json")}
+        named = f"process {running.pid} on host {socket.gethostname()}"
+        for check in (True, False):
+            message = copy.remove(refuses, check, **other)
+            assert f"a run of this copy is under way: {named}" in message
+            assert f"another run works in {copy.directory} now" in copy.remove(refuses, check)
+        copied = copy.copied()
+        copy.comes_to(copied + 1, running)  # it has not noticed
+        assert kill(running)
+        assert copy.remove(**other)["changed"] is True
+
+    def test_a_run_that_nobody_knows_of_writes_nothing_any_more(
+        self, source, destination, orders, topic, tmp_path, monkeypatch
+    ):
+        """On another machine, and so slow that it seems to stand still."""
+        copy = Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS)
+        running = copy.begun(seconds=200)
+        copy.comes_to(100, running)
+        elsewhere = shutil.copytree(copy.directory, tmp_path / "elsewhere")
+        monkeypatch.setattr(socket, "gethostname", lambda: "another")
+        copy.remove(copy=str(elsewhere / "copy.json"), plan=str(elsewhere / "plan.json"), idle_wait=0)
+        assert outcome(running)["failed"]
+        assert [group for group in list_groups(destination) if group.startswith(copy.known().name)] == []
+
+
+def made_anew(copy):
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=copy.servers.bootstrap_servers)) as client:
+        client.delete_topics([copy.to])
+        end = time.monotonic() + 20
+        while copy.to in client.list_topics():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+    create_topic(copy.servers, copy.to, 2, retention_ms=-1)
+
+
+def test_permissions_are_asked_for_before_anything_is_changed(source, secured, orders, topic, tmp_path):
+    copy = Copy(tmp_path / "migration", source, secured, orders, topic, COMMITS)
+    copy.backlog()
+    copy.names = all_groups(copy.known())
+    needed = [f"GROUP {operation} on streamshift-*" for operation in ("DESCRIBE", "DELETE")]
+    needed += ["TRANSACTIONAL_ID WRITE on streamshift-*", f"TOPIC READ on {topic}", f"TOPIC DELETE on {topic}"]
+    grant(secured, needed[:-1], secured.ssl_principal)
+    asked = {"destination": secured.ssl_connection, "remove_topics": True}
+    try:
+        message = copy.remove(refuses, **asked)
+        assert f"TOPIC DELETE on {topic}" in message and "GROUP" not in message
+        revoke(secured, needed[:1] + needed[1:2], secured.ssl_principal)
+        grant(secured, needed[-1:], secured.ssl_principal)
+        message = copy.remove(refuses, **asked)
+        assert f"GROUP DELETE on {copy.names[0]}" in message and "TOPIC" not in message
+        grant(secured, needed[:2], secured.ssl_principal)
+        assert "needs ACL CLUSTER DESCRIBE" in copy.remove(refuses, **asked)
+        assert copy.progress() == copy.names and copy.copy_file.exists()
+    finally:
+        revoke(secured, needed, secured.ssl_principal)
+    assert copy.remove(remove_topics=True)["removed_topics"] == [topic]

@@ -1,0 +1,40 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""docs/troubleshooting.md has one entry, with cause and remedy, for each reason of a verdict and each kind of problem."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+
+PAGE = (Path(__file__).parents[3] / "docs/troubleshooting.md").read_text(encoding="utf-8")
+
+
+def entries(heading: str) -> list[tuple[str, str]]:
+    """The name and the text of each entry of a section, in the order of the page."""
+    (section,) = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
+    return re.findall(r"^### `(\w+)`\n(.*?)(?=^### |\Z)", section, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("heading", "names"), [("Reasons of a verdict", Reason), ("Problems of a verification", ProblemKind)]
+)
+def test_the_page_has_one_entry_for_each_name_and_no_other(heading, names):
+    assert sorted(name for name, _text in entries(heading)) == sorted(names)
+
+
+@pytest.mark.parametrize("heading", ["Reasons of a verdict", "Problems of a verification"])
+def test_each_entry_has_a_cause_and_a_remedy(heading):
+    parts = r"\n\*\*Cause:\*\* \S.*\n\n\*\*Remedy:\*\* \S.*"
+    assert not [name for name, text in entries(heading) if not re.fullmatch(parts, text.rstrip(), re.DOTALL)]
+
+
+def test_the_gravest_problem_comes_first():
+    assert [name for name, _text in entries("Problems of a verification")] == list(ProblemKind)

@@ -1,0 +1,183 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Brokers delete commits that nobody renews: a copy says so when it may take that long, and renews its own in time."""
+
+from __future__ import annotations
+
+import threading
+import types
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import expiry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    BOUNDARIES,
+    Progress,
+    Run,
+    all_groups,
+    commits_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import jobs
+
+NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
+MINE, OTHER = Run("mine", "here", 1, 1), Run("other", "there", 2, 2)
+HOUR = 3600.0
+
+
+def a_range(number, boundaries=()):
+    return BacklogRange(TopicPartition("here", number), 0, 100, TopicPartition("there", number), 0, boundaries)
+
+
+COPIED, GOING_ON, THEIRS, DAMAGED = a_range(0, tuple(range(BOUNDARIES + 1))), a_range(1), a_range(2), a_range(3)
+BACKLOG = Backlog("streamshift-copy-1", "a", "b", "c", (), (COPIED, GOING_ON, THEIRS, DAMAGED))
+
+
+class TestTold:
+    @pytest.fixture
+    def told(self, monkeypatch):
+        def ask(minutes, size, bytes_per_second=None):
+            monkeypatch.setattr(expiry, "broker_number", lambda _connection, name: asked.append(name) or minutes)
+            asked, said = [], []
+            seconds = expiry.told(NOWHERE, size, bytes_per_second, said.append)
+            assert asked == ["offsets.retention.minutes"]
+            return seconds, said
+
+        return ask
+
+    def test_a_copy_that_ends_in_time_says_nothing(self, told):
+        assert told(60, 10**9, 10**6) == (HOUR, [])
+
+    def test_one_that_does_not_says_so(self, told):
+        seconds, (line,) = told(60, 10**10, 10**6)
+        assert seconds == HOUR
+        assert "delete progress that is 1 h old (offsets.retention.minutes), and the copy may take 2.8 h" in line
+        assert "renews its progress while it runs; when it is killed, run it again" in line
+
+    def test_where_nobody_can_know_one_day_is_assumed_and_said(self, told):
+        seconds, (line,) = told(None, 0)
+        assert seconds == 24 * HOUR
+        assert "24 h old (assumed, because this user may not read offsets.retention.minutes)" in line
+
+
+class Brokers:
+    """What the progress groups hold, and what is committed to them."""
+
+    def __init__(self, monkeypatch):
+        progress = {
+            COPIED.destination: Progress(100, 100, places=dict.fromkeys(COPIED.boundaries, 7), end=100, run=MINE),
+            GOING_ON.destination: Progress(99, 99, end=100, run=MINE),
+            THEIRS.destination: Progress(100, 100, end=100, run=OTHER),
+        }
+        self.names = all_groups(BACKLOG)
+        held = commits_of(BACKLOG.ranges[:3], progress, len(self.names))
+        self.offsets = {name: dict(commits) for name, commits in zip(self.names, held, strict=True)}
+        self.offsets[self.names[0]][DAMAGED.destination] = CommittedOffset(100, "of nobody")
+        self.committed, self.failures = [], 0
+        monkeypatch.setattr(expiry.groups, "read_groups", self.read)
+        monkeypatch.setattr(expiry.commits, "commit_offsets", lambda _connection, wanted: self.committed.append(wanted))
+
+    def read(self, _connection, names, stable=True):
+        assert not stable, "workers have transactions open"
+        if self.failures:
+            self.failures -= 1
+            raise BrokerError("not now")
+        return {name: GroupReading(name, True, "Empty", "classic", "", self.offsets[name]) for name in names}
+
+
+@pytest.fixture
+def brokers(monkeypatch):
+    return Brokers(monkeypatch)
+
+
+class Clock:
+    """Stands for the event that ends the renewing: time passes at once, so often."""
+
+    def __init__(self, times):
+        self.left, self.waited, self.over = times, [], False
+
+    def wait(self, seconds):
+        self.waited.append(seconds)
+        self.left -= 1
+        return self.left < 0
+
+    def set(self):
+        self.over = True
+
+
+@pytest.fixture
+def hours(monkeypatch, brokers):
+    def pass_by(times):
+        clock = Clock(times)
+        fake = types.SimpleNamespace(Event=lambda: clock, Thread=threading.Thread)
+        monkeypatch.setattr(expiry, "threading", fake)
+        with expiry.renewed(BACKLOG, NOWHERE, 4 * HOUR, MINE):
+            pass
+        assert clock.over
+        return clock.waited
+
+    return pass_by
+
+
+class TestRenewed:
+    def test_what_this_run_has_copied_in_every_group_and_nothing_else(self, brokers, hours):
+        first, second = brokers.names
+        hours(1)
+        where = COPIED.destination
+        assert brokers.committed == [
+            {first: {where: brokers.offsets[first][where]}, second: {where: brokers.offsets[second][where]}}
+        ]
+
+    def test_well_before_the_retention_is_over_again_and_again(self, brokers, hours):
+        assert hours(3) == [HOUR] * 4
+        assert len(brokers.committed) == 3
+
+    def test_what_fails_is_tried_again(self, brokers, hours):
+        brokers.failures = 2
+        hours(3)
+        assert len(brokers.committed) == 1
+
+
+class TestHeld:
+    """What a worker has not finished, it renews itself, between its transactions."""
+
+    class Held:
+        def __init__(self, log):
+            self.job = jobs.Job("copy", 0, (GOING_ON,), MINE, ("g",), {}, {}, renew_seconds=HOUR)
+            self.log, self.transactions = log, self
+
+        def begin(self):
+            self.log.append("begin")
+
+        def check_owned(self, ranges):
+            self.log.append(("owned", ranges))
+
+        def commit(self, ranges):
+            self.log.append(("commit", ranges))
+
+    def test_when_it_is_time(self, monkeypatch):
+        now, log = [1000.0], []
+        monkeypatch.setattr(jobs.time, "monotonic", lambda: now[0])
+        hold = jobs.Hold([self.Held(log), self.Held(log)], renewed=now[0])
+        now[0] += HOUR - 1
+        hold.renew()
+        assert log == []
+        now[0] += 1
+        hold.renew()
+        assert log == [("owned", (GOING_ON,)), "begin", ("commit", (GOING_ON,))] * 2
+        hold.renew()
+        assert len(log) == 6  # not again at once
+
+    def test_never_without_a_limit(self, monkeypatch):
+        log = []
+        held = self.Held(log)
+        held.job = held.job._replace(renew_seconds=None)
+        monkeypatch.setattr(jobs.time, "monotonic", lambda: 1e12)
+        jobs.Hold([held], renewed=0.0).renew()
+        assert log == []
