@@ -6,15 +6,18 @@ PYTEST := $(PYTHON) -m pytest
 PROGRAM := PYTHONPATH=$(CURDIR)/.ansible/collections:$(CURDIR) $(PYTHON)
 # How many test processes. Each starts its own brokers.
 WORKERS ?= 2
-# How long `make attack` goes on, and which worlds it sees.
+# How long `make attack` goes on, and which worlds, or migrations of `make faults`, are seen.
 SECONDS ?= 600
 SEED ?= 1
+# How many faults `make faults` lets happen, and to which destination's Kafka version.
+COUNT ?= 200
+VERSION ?= 4.3.0
 
 # Molecule, ansible-lint and the tests call Ansible's programs by name.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo check test lint format docs-roles bench attack lock clean
+.PHONY: help setup java demo check test lint format docs-roles bench attack faults lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
@@ -51,6 +54,9 @@ bench: setup  ## print how fast it is, side by side with plain reading
 
 attack: .venv/.complete  ## random worlds against the rule, at length; SECONDS=600 SEED=1
 	@$(PROGRAM) tests/attack/run.py --seconds $(SECONDS) --seed $(SEED) --workers $(WORKERS)
+
+faults: setup  ## kills, freezes and cuts during migrations, at random times; COUNT=200 SEED=1 VERSION=4.3.0
+	@$(PROGRAM) tests/faults/run.py --count $(COUNT) --seed $(SEED) --version $(VERSION)
 
 lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allows (on Python 3.11)
 	@tools/lock.sh

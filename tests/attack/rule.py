@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import importlib
 import operator
 import pkgutil
@@ -25,19 +26,25 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
     Span,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import decide_merged, refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
+    Position,
+    Sources,
+    decide_merged,
+    refused,
+    young_from,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.identical import entries
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_counts import found_in, missing
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching import merged_world
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import KEPT, Written
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 from tests.attack.broker import Broker, Logs
-from tests.attack.case import Case, Copy, Original
+from tests.attack.case import Case
 from tests.attack.merged import Merged
 
 # What decides how much is read, so that logs of a few records come to the branches for thousands; two ways, as small
@@ -201,38 +208,45 @@ def by_notes(case: Case, shifts: tuple[int, ...]) -> Answer:
 
 def merged(its: Merged) -> list[Answer]:
     """What is said of each destination partition of a repartitioned or merged topic."""
-    facts = [Broker(case.source, case.source_edges).facts for case in its.sources]
-    added = any(copy.text.endswith("+x") for copies in its.copies for copy, _number in copies)
-
-    def text(record: Original | Copy) -> str:
-        return record.text.partition("+")[0] if added else record.text
-
-    here = merged_world.World(
-        tuple(
-            tuple(Written(r.offset, r.kind, r.time, text(r), 0 if r.gone else KEPT) for r in case.source)
-            for case in its.sources
-        ),
-        tuple(facts),
-        tuple(
-            tuple(
-                merged_world.Copy(c.offset, c.time, text(c), None if c.origin is None else (number, c.origin))
-                for c, number in copies
-                if c.kind == "data"
-            )
-            for copies in its.copies
-        ),
-        tuple(Broker((), edges).facts for edges in its.edges),
-        (tuple(case.committed for case in its.sources),),
-        Policy(**dataclasses.asdict(its.sources[0].options)),
-        unlike=False,
-    )
-    if (no := refused(here.positions(0))) is not None:
-        return [_answer(no) for _unused in its.copies]
-    sources, found = here.sources(0), merged_world.join(here, 0)[0]
-    return [
-        _answer(decide_merged(sources, each, there, here.policy))
-        for each, there in zip(found, here.destination, strict=True)
+    here = [Broker(case.source, case.source_edges) for case in its.sources]
+    there = [
+        Broker([copy for copy, _number in copies], edges) for copies, edges in zip(its.copies, its.edges, strict=True)
     ]
+    policy = Policy(**dataclasses.asdict(its.sources[0].options))
+    committed = tuple(case.committed for case in its.sources)
+    positions = tuple(
+        Position(TopicPartition("t", number), at, at, broker.facts)
+        for number, (at, broker) in enumerate(zip(committed, here, strict=True))
+    )
+    if (no := refused(positions)) is not None:
+        return [_answer(no) for _unused in its.copies]
+    logs = (
+        tuple(tuple(map(_digested, broker.with_open)) for broker in here),
+        tuple(tuple(map(_digested, broker.visible)) for broker in there),
+    )
+    ends = tuple(edges.end for edges in its.edges)
+    [counts] = by_hand.count_directly(
+        [by_hand.World(*logs, ends, (committed,))],
+        policy.with_timestamp,
+        1,
+        without_headers=True,
+        stable=[broker.facts.end for broker in here],
+    )
+    sources = Sources(positions, missing(positions, counts))
+    answers = []
+    for number, broker in enumerate(there):
+        log = Log(broker.facts)
+        log.add((broker.facts.log_start, broker.facts.end), broker.visible)
+        young = young_from(sources, policy.now)
+        log.lookups.update({} if young is None else {young: broker.lookup(young)})
+        found = found_in(sources, counts, number, log, policy.now)
+        answers.append(_answer(decide_merged(sources, found, broker.facts, policy)))
+    return answers
+
+
+def _digested(record: Record) -> Record:
+    digest, bare = (hashlib.md5(text, usedforsecurity=False).digest() for text in (record.digest, record.bare))
+    return record._replace(digest=digest, bare=bare)
 
 
 def identical(case: Case) -> Answer:

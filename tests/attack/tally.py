@@ -76,11 +76,11 @@ def attack(name: str, seeds: range, most_records: int | None = None, ways: t.Seq
                     found += more
                     tally.counts[name, "kept", "positions"] += stays is not None
             tally.note(name, seed, case, old, found)
-        if "merged" in ways:
-            for way, case, joined, found in merged_answers(merged(name, seed)):
-                tally.counts[name, way, "positions"] += 1
-                tally.counts[name, way, joined.verdict] += 1
-                tally.note(name, seed, case, None, found)
+        if "merged" in ways and (said := merged_answers(merged(name, seed))) is not None:
+            case, joined, found = said
+            tally.counts[name, "merged", "positions"] += 1
+            tally.counts[name, "merged", joined.verdict] += 1
+            tally.note(name, seed, case, None, found)
     return tally
 
 

@@ -49,34 +49,25 @@ def answers(case: Case, ways: t.Collection[str]) -> tuple[dict[str, rule.Answer]
     return given, found
 
 
-def merged_answers(its: Merged) -> list[tuple[str, Case, rule.Answer, list[Finding]]]:
-    """By each way: a group's answers for all partitions of a merged topic, as one, and what is wrong with it."""
-    result = []
-    for way, ask in (("merged", rule.merged), ("merged count", _merged_count)):
-        try:
-            parts = ask(its)
-        except _ERRORS as error:
-            result.append((way, its.cases()[0], rule.Answer("crash", None, None), [_crash(way, error)]))
-            continue
-        offsets = [answer.lossless if answer.offset is None else answer.offset for answer in parts]
-        known = [offset for offset in offsets if offset is not None]
-        if len(known) < len(parts):
-            continue  # nothing is said, so nothing can be wrong
-        case, offset = its.read_from(known)
-        verdict = max((answer.verdict for answer in parts), key=("exact", "safe", "blocked").index)
-        repeats = [answer.repeats for answer in parts]
-        if verdict == "blocked":
-            answer = rule.Answer(verdict, None, None, lossless=offset)
-        else:
-            total = None if None in repeats else sum(each or 0 for each in repeats)
-            answer = rule.Answer(verdict, offset, total)
-        found = [finding for finding in judge(case, way, answer) if finding.kind in FAULTS]
-        result.append((way, case, answer, found))
-    return result
-
-
-def _merged_count(its: Merged) -> list[rule.Answer]:
-    return [rule.count(case) for case in its.cases()]
+def merged_answers(its: Merged) -> tuple[Case, rule.Answer, list[Finding]] | None:
+    """A group's answers for all partitions of a merged topic, as one, and what is wrong with it; None where nothing is said."""
+    try:
+        parts = rule.merged(its)
+    except _ERRORS as error:
+        return its.cases()[0], rule.Answer("crash", None, None), [_crash("merged", error)]
+    offsets = [answer.lossless if answer.offset is None else answer.offset for answer in parts]
+    known = [offset for offset in offsets if offset is not None]
+    if len(known) < len(parts):
+        return None
+    case, offset = its.read_from(known)
+    verdict = max((answer.verdict for answer in parts), key=("exact", "safe", "blocked").index)
+    repeats = [answer.repeats for answer in parts]
+    if verdict == "blocked":
+        answer = rule.Answer(verdict, None, None, lossless=offset)
+    else:
+        total = None if None in repeats else sum(each or 0 for each in repeats)
+        answer = rule.Answer(verdict, offset, total)
+    return case, answer, [finding for finding in judge(case, "merged", answer) if finding.kind in FAULTS]
 
 
 def _by_notes(case: Case) -> rule.Answer:
@@ -103,7 +94,6 @@ EVERY_WAY = (
     "kept",
     *_VARIANTS,
     "merged",
-    "merged count",
 )
 
 

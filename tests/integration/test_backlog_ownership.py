@@ -6,51 +6,27 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import json
 import os
-import shutil
-import signal
-import socket
-import time
 
 import pytest
-from kafka.admin import KafkaAdminClient
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.rebuilding import differences, open_readers
-from demo.clients import (
-    Message,
-    create_topic,
-    delete_groups,
-    delete_records,
-    list_groups,
-    partitions_of,
-    produce,
-    read,
-)
-from tests.support import copies
-from tests.support import sparkless as sparkless_program
+from demo.clients import Message, create_topic, delete_groups, produce, read
+from tests.support import situations
 from tests.support.copies import messages
-from tests.support.modules import kill, outcome, refuses, run, spawn
+from tests.support.modules import kill, outcome, refuses, run
+from tests.support.situations import COMMITS, HERE, RECORDS, Copy, elsewhere, make_anew, owned_topic
 from tests.support.sparkless import sparkless
-
-RECORDS = 3000  # of each partition
-COMMITS = ((100, 1400, 0, 3), (20, 2990, 900, 1200))
-HERE = f"on host {socket.gethostname()}"
 
 
 @pytest.fixture(scope="module")
 def orders(source):
-    topic = f"owned-{os.getpid()}"
-    create_topic(source, topic, 4, retention_ms=-1)
-    for partition in range(4):
-        produce(source, topic, messages(partition, RECORDS))
-    return topic
+    return owned_topic(source, f"owned-{os.getpid()}")
 
 
 @pytest.fixture
@@ -61,19 +37,7 @@ def copy_in(source, destination, orders, topic, tmp_path):
 
 @pytest.fixture
 def half_done(copy_in):
-    """A copy that was killed in the middle, of which nothing runs any more."""
-    copy = copy_in("migration")
-    running = copy.begun(seconds=100)
-    copy.comes_to(500, running)
-    assert kill(running)
-    assert copy.copied() < copy.all
-    return copy
-
-
-def elsewhere(copy, name):
-    """The same copy, gone on with from a copy of its directory."""
-    other = shutil.copytree(copy.directory, copy.directory.parent / name)
-    return Copy(other, *copy.clusters, copy.topic, copy.to, COMMITS)
+    return situations.half_done(copy_in("migration"))
 
 
 @pytest.fixture(autouse=True)
@@ -83,31 +47,14 @@ def quick():
         yield
 
 
-class Copy(copies.Copy):
-    spawn = staticmethod(functools.partial(spawn, program=sparkless_program.__name__))
-
-
 class TestTwoRuns:
     @pytest.mark.parametrize("begins", ["at once", "after the plan"])
     def test_from_two_directories(self, copy_in, begins):
-        one, other = copy_in("one"), copy_in("other")
-        first = one.begun(seconds=4)
-        while begins == "after the plan" and not one.copy_file.exists():
-            time.sleep(0.01)
-        second = other.begun(seconds=4)
-        said = {one: outcome(first), other: outcome(second)}
-        losers = [copy for copy in said if said[copy].get("failed")]
-        assert len(losers) == 1, said
-        for message in (said[loser]["msg"] for loser in losers):
-            known = ("another run copies the same records", "this copy was begun already", "has taken over")
-            assert any(words in message for words in known), message
-            assert HERE in message and "started at" in message and "\n" not in message
-        winner = one if other in losers else other
-        winner.check(said[winner]["entries"])
+        situations.two_runs(copy_in, begins)
 
     def test_who_takes_over_is_named_and_readers_wait_for_nobody(self, copy_in):
         one = copy_in("one")
-        first = one.begun(seconds=200)
+        first = one.begun(seconds=100)
         one.comes_to(1, first)
         other = elsewhere(one, "other")
         second = other.begun()
@@ -135,45 +82,15 @@ class TestTwoRuns:
 
 class TestSuspended:
     def test_who_wakes_up_when_the_progress_is_removed_writes_nothing(self, copy_in):
-        one = copy_in("one")
-        suspended = one.begun(seconds=200)
-        one.comes_to(1, suspended)
-        os.kill(suspended.pid, signal.SIGSTOP)
-        other = elsewhere(one, "other")
-        entries = other.backlog()["entries"]
-        delete_groups(one.servers, all_groups(other.known()))
-        os.kill(suspended.pid, signal.SIGCONT)
-        message = outcome(suspended)["msg"]
-        assert "the progress of the copy was removed while it was running" in message, message
-        other.check(entries)
+        situations.wakes_up_without_progress(copy_in)
 
     def test_progress_that_is_removed_ends_the_run(self, copy_in):
-        copy = copy_in("migration")
-        running = copy.begun(seconds=100)
-        copy.comes_to(500, running)
-        (progress,) = all_groups(copy.known())
-        delete_groups(copy.servers, [progress])
-        message = outcome(running)["msg"]
-        assert f"group {progress}" in message and "the progress of the copy was removed" in message
-        copy.check(copy.backlog(on_lost_progress="rebuild")["entries"])
+        situations.progress_is_removed(copy_in)
 
 
 class TestLostProgress:
-    def test_it_is_refused_until_it_is_rebuilt(self, half_done):
-        (progress,) = all_groups(half_done.known())
-        delete_groups(half_done.servers, [progress])
-        for check in (True, False):
-            message = half_done.backlog(via=refuses, check=check)
-            assert f"group {progress}, topic {half_done.to}, partition " in message
-            assert "the progress of the copy is gone, and the log has grown from 0 to" in message
-            assert "on_lost_progress" in message and "topic_map" in message and "begin anew" in message
-        before = {at: len(read(half_done.servers, half_done.to, [at])) for at in range(4)}
-        result = half_done.backlog(on_lost_progress="rebuild")
-        assert sum(before.values()) > 0
-        assert {each["partition"]: each["copied"] for each in result["ranges"]} == {
-            at: len(wanted) for at, wanted in half_done.wanted.items()
-        }
-        half_done.check(result["entries"])
+    def test_it_is_refused_until_it_is_rebuilt(self, copy_in):
+        situations.progress_is_lost(copy_in)
 
     def test_nothing_is_rebuilt_from_what_others_have_written(self, half_done):
         delete_groups(half_done.servers, all_groups(half_done.known()))
@@ -185,73 +102,26 @@ class TestLostProgress:
 
 class TestTopics:
     def test_made_anew_while_it_is_copied_to(self, copy_in):
-        copy = copy_in("migration")
-        running = copy.begun(seconds=100)
-        copy.comes_to(500, running)
-        make_anew(copy.servers, copy.to)
-        message = outcome(running)["msg"]
-        assert copy.to in message and ("made anew" in message or "no longer" in message), message
-        assert "made anew" in copy.backlog(via=refuses)
-        assert not copy.plan_file.exists()
-        begun_anew(copy)
-        copy.check(copy.backlog()["entries"])
+        situations.made_anew_while_copied(copy_in)
 
     def test_made_anew_when_all_is_copied(self, copy_in):
-        copy = copy_in("migration")
-        copy.backlog()
-        make_anew(copy.servers, copy.to)
-        for check in (True, False):
-            message = copy.backlog(via=refuses, check=check)
-            assert f"topic {copy.to}: the topic was deleted and made anew since the copy was planned" in message
-        begun_anew(copy)
-        copy.check(copy.backlog()["entries"])
+        situations.made_anew_when_copied(copy_in)
 
     def test_copied_records_are_deleted(self, copy_in):
-        copy = copy_in("migration")
-        copy.backlog()
-        delete_records(copy.servers, copy.to, {1: 100})
-        for check in (True, False):
-            message = copy.backlog(via=refuses, check=check)
-            assert f"topic {copy.to}, partition 1: the log begins at 100, and records were copied from 0 on" in message
-        begun_anew(copy)
-        copy.check(copy.backlog()["entries"])
+        situations.copied_records_are_deleted(copy_in)
 
     def test_the_source_is_made_anew_before_all_is_copied(self, source, destination, topic, tmp_path):
         there = f"{topic}-there"
         create_topic(source, topic, 1, retention_ms=-1)
         produce(source, topic, messages(0, RECORDS))
         copy = Copy(tmp_path / "migration", source, destination, topic, there, ((10,),))
-        running = copy.begun(seconds=200)
+        running = copy.begun(seconds=100)
         copy.comes_to(100, running)
         assert kill(running)
         make_anew(source, topic)
         produce(source, topic, messages(0, RECORDS))
         message = copy.backlog(via=refuses)
         assert f"topic {topic}: the topic was deleted and made anew" in message and message.startswith("source cluster")
-
-
-def make_anew(cluster, topic):
-    partitions = len(partitions_of(cluster, topic))
-    delete_topic(cluster, topic)
-    create_topic(cluster, topic, partitions, retention_ms=-1)
-
-
-def delete_topic(cluster, topic):
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as client:
-        client.delete_topics([topic])
-        end = time.monotonic() + 20
-        while topic in client.list_topics():
-            assert time.monotonic() < end
-            time.sleep(0.1)
-
-
-def begun_anew(copy):
-    """What messages and documents tell to do."""
-    name = copy.known().name
-    delete_topic(copy.servers, copy.to)
-    delete_groups(copy.servers, [group for group in list_groups(copy.servers) if group.startswith(name)])
-    copy.copy_file.unlink()
-    copy.plan_file.unlink(missing_ok=True)
 
 
 def run_refused(copy, **options):

@@ -102,7 +102,8 @@ def outcome(process: subprocess.Popen[str]) -> Result:
     assert process.stdout
     with process.stdout:
         said = process.stdout.read()
-    process.wait()
+    code = process.wait()
+    assert said, f"the module has ended without a result, with exit code {code}"
     result: Result = json.loads(said)
     return result
 

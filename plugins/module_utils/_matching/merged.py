@@ -5,9 +5,10 @@
 
 """The rule for a destination topic whose partitions are not copies of one source partition each. Pure.
 
-Its records come from several source partitions, in an order that nobody has kept. So records are told apart one by one,
-wherever they stand: consumed, unconsumed, or unknown to the source. In each destination partition the group stands after
-the last consumed record before the first unconsumed one; consumed records that follow there come again.
+Its records come from several source partitions, in an order that nobody has kept. Counting does not need one: of each content
+the group has consumed so many records in all source partitions together, and needs as many as are left, in all destination
+partitions together (the youngest copies). What is left to decide here is what no count can tell: records that the source
+has lost, and those that have still to come.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed, WholeLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
     LogFacts,
     Policy,
+    Span,
     blocked,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -39,7 +43,10 @@ class Position(t.NamedTuple):
 
 
 class Missing(t.NamedTuple):
-    """Consumed records that are not at the destination, nor is anything after them: how many at most, and the first."""
+    """Consumed records that are not at the destination: how many, of partitions of which the last one has not come.
+
+    partition and offset are those of the first of these last ones.
+    """
 
     records: int
     partition: TopicPartition
@@ -83,33 +90,20 @@ class Sources:
         return None if None in ages else max(age for age in ages if age is not None)
 
 
-class Seen(t.NamedTuple):
-    """A record of the destination; timestamp in milliseconds."""
-
-    offset: int
-    timestamp: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Found:
+class Found(t.NamedTuple):
     """What one destination partition holds for one group, up to its end.
 
-    first_unconsumed: the first record that may be the copy of an unconsumed one; last_consumed: the offset of the last
-    consumed one before it. Unknown are records that the source does not have. between: of the unknown records between
-    these two (or from the last consumed one to the end, where there is no unconsumed one) the timestamp of the youngest,
-    None without any.
-    first_unknown, first_young: the offsets of the first unknown record, and of the first one that cannot have expired at the
-    source yet (see young_from). consumed_after: how many consumed records follow the first unconsumed one;
-    unsure_after: how many that may be consumed, but cannot be told from unconsumed ones.
+    answer: what counting says of it. between: what lies between its last consumed and its first unconsumed copy; it matters
+    only where the source may have lost records, see gap(). first_unknown: the offset of the first record that the source does not
+    have. first_surplus: of the first copy that may be one of such a record, because there are more than the source has. first_young: of the
+    first record that cannot have expired at the source yet (see young_from); it matters only where neither copy is there.
     """
 
-    first_unconsumed: Seen | None = None
-    last_consumed: int | None = None
-    between: int | None = None
+    answer: Answer
+    between: Between = Between(False, False)
     first_unknown: int | None = None
+    first_surplus: int | None = None
     first_young: int | None = None
-    consumed_after: int = 0
-    unsure_after: int = 0
 
 
 def refused(positions: t.Iterable[Position]) -> Decision | None:
@@ -138,60 +132,75 @@ def young_from(sources: Sources, now: int) -> int | None:
     return None if sources.retention_ms is None else max(0, now - sources.retention_ms)
 
 
+def untouched(there: LogFacts) -> Decision:
+    """Where a group must start that has never consumed anything."""
+    return Decision.exact(NothingConsumed(0), there.log_start, detail="nothing was ever consumed")
+
+
 def decide_merged(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
     """Where the group must stand in one destination partition.
 
     No unconsumed record that both clusters have is skipped, whatever the order of the copies.
     """
     if sources.nothing_consumed:
-        return Decision.exact(NothingConsumed(0), there.log_start, detail="nothing was ever consumed")
+        return untouched(there)
     decision = _expired(sources, found, there, policy) if sources.expired else _placed(sources, found, there, policy)
     missing = sources.missing
     if missing is None or decision.verdict is Verdict.BLOCKED:
         return decision
     return blocked(
         Reason.DESTINATION_LAGS,
-        f"{missing.records} consumed records are not at the destination, and none after them, first {missing.partition} "
-        f"offset {missing.offset}; they would be repeated when they come: wait for the replication tool",
+        f"{missing.records} consumed records are not at the destination; the last one, {missing.partition} offset "
+        f"{missing.offset}, has not come, nor any after it; they would be repeated when they come: wait for the replication tool",
         lossless=decision.offset,
     )
 
 
+def gap(sources: Sources, answer: Answer) -> Span | None:
+    """The offsets that Found.between is about, with the first unconsumed copy as the last of them; None where it does not matter."""
+    first, last = answer.first_wanted, answer.last_consumed
+    if not sources.incomplete or first is None or last is None or last + 1 == first:
+        return None
+    return last + 1, first + 1
+
+
 def _placed(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
-    first, last = found.first_unconsumed, found.last_consumed
-    if last is None:
-        if first is None and found.first_unknown is not None and sources.incomplete and not sources.compacted:
-            return _by_policy(sources, found, there, policy)
-        if found.first_unknown is not None and sources.compacted:
-            return _lost(there.log_start, found)
-        # Before the first copy stands what was there earlier, or what has expired after it was consumed.
-        unknown = first is not None and found.first_unknown is not None and found.first_unknown < first.offset
-        return _counted(first.offset if first is not None and unknown else there.log_start, found)
-    if first is None or found.between is None or not sources.incomplete:
-        return _counted(last + 1, found)
-    younger = policy.with_timestamp and not there.log_append_time and found.between > first.timestamp
-    return _lost(last + 1, found) if sources.compacted or younger else _counted(first.offset, found)
+    answer, unknown = found.answer, found.first_unknown
+    first, last = answer.first_wanted, answer.last_consumed
+    if last is not None:
+        if first is None or not found.between.any:
+            return _counted(last + 1, answer)
+        return _lost(last + 1, answer) if sources.compacted or found.between.younger else _counted(first, answer)
+    if unknown is None:
+        return _counted(there.log_start, answer)
+    if sources.compacted:
+        return _lost(there.log_start, answer)
+    if first is None and sources.incomplete:
+        return _by_policy(sources, found, there, policy)
+    # Before the first copy stands what was there earlier, or what has expired after it was consumed.
+    return _counted(first if first is not None and unknown < first else there.log_start, answer)
 
 
-def _counted(offset: int, found: Found) -> Decision:
-    repeats = found.consumed_after + found.unsure_after
-    if not repeats:
-        return Decision.exact(WholeLogs(0, 0, True), offset)
-    if not found.consumed_after:
+def _counted(offset: int, answer: Answer) -> Decision:
+    if not answer.repeats:
+        again = Reason.RECOPIED if answer.recopied else None
+        detail = "records were copied again; the group starts after the last consumed copy" if again else ""
+        return Decision.exact(WholeLogs(skipped=0, repeated=0, arrived=True), offset, again, detail)
+    if answer.repeats == answer.equal:
         reason = Reason.EQUAL_RECORDS
         detail = "equal records stand on both sides of the committed offsets, and their copies cannot be told apart"
     else:
         reason = Reason.REPARTITIONED
         detail = "records of several source partitions stand here in another order: consumed ones follow the first unconsumed one"
-    return Decision(Verdict.SAFE, offset, reason, repeats, detail)
+    return Decision(Verdict.SAFE, offset, reason, answer.repeats, detail)
 
 
-def _lost(offset: int, found: Found) -> Decision:
+def _lost(offset: int, answer: Answer) -> Decision:
     return Decision(
         Verdict.SAFE,
         offset,
         Reason.SOURCE_LOST_RECORDS,
-        found.consumed_after + found.unsure_after,
+        answer.repeats,
         "the source has lost records, whose copies may be among those before the first unconsumed one",
     )
 
@@ -204,14 +213,14 @@ def _expired(sources: Sources, found: Found, there: LogFacts, policy: Policy) ->
     if policy.on_expired == "start":
         offset, detail = there.log_start, f"{lost}; the destination's start, as on_expired says"
     else:
-        offset = there.end if found.first_unconsumed is None else found.first_unconsumed.offset
-        offset = offset if found.last_consumed is None else found.last_consumed + 1
+        first, last = found.answer.first_wanted, found.answer.last_consumed
+        offset = (there.end if first is None else first) if last is None else last + 1
         detail = (
             f"{lost}; the first record that the source still has: at most {sources.expired} unconsumed ones are skipped"
         )
     if policy.on_expired == "count_back":
         # Where records of several partitions stand mixed, the last ones are not those that were consumed last.
-        offset = offset if found.first_unknown is None else min(offset, found.first_unknown)
+        offset = min(at for at in (offset, found.first_unknown, found.first_surplus) if at is not None)
         detail = (
             f"{lost}; the group stands before every record that only the destination has, for it may be one of those"
         )

@@ -21,11 +21,13 @@ class Tally(t.NamedTuple):
     """Copies that are counted together, for one committed offset.
 
     copies: their offsets, ascending. wanted, consumed: how many unconsumed and how many consumed source records they may stand for.
+    hidden: how many of the wanted ones do not count against repeats, because the open transactions they are in may abort.
     """
 
     copies: t.Sequence[int]
     wanted: int
     consumed: int
+    hidden: int = 0
 
     @classmethod
     def at(cls, committed: int, originals: t.Sequence[int], copies: t.Sequence[int]) -> t.Self:
@@ -61,7 +63,7 @@ class Tally(t.NamedTuple):
             return 0
         missing = max(0, self.consumed + self.wanted - len(self.copies)) if self.wanted else 0
         following = from_on(self.copies, offset)
-        return min(following, max(0, following + missing - self.wanted))
+        return min(following, max(0, following + missing - self.wanted) + self.hidden)
 
     def surely_repeated(self, offset: int) -> int:
         """How many consumed records it reads again, whichever copies are missing."""
@@ -85,8 +87,13 @@ class Mixed:
     """
 
     def __init__(
-        self, consumed: t.Mapping[int, int], unconsumed: t.Mapping[int, int], copies: t.Sequence[tuple[int, Time]]
+        self,
+        consumed: t.Mapping[int, int],
+        unconsumed: t.Mapping[int, int],
+        copies: t.Sequence[tuple[int, Time]],
+        hidden: int = 0,
     ) -> None:
+        self._hidden = hidden
         self._consumed, self._unconsumed = consumed, unconsumed
         self._own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
         self._stamped: list[int] = []
@@ -144,7 +151,9 @@ class Mixed:
 
     def repeated(self, offset: int) -> int:
         """As Tally.repeated."""
-        return self._repeated(offset, max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0)
+        missing = max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0
+        following = from_on(self._offsets, offset) if self.consumed else 0
+        return min(following, self._repeated(offset, missing) + self._hidden)
 
     def surely_repeated(self, offset: int) -> int:
         """As Tally.surely_repeated."""
@@ -224,24 +233,27 @@ class Content:
 
 
 def tallies(
-    consumed: t.Mapping[int, int], unconsumed: t.Mapping[int, int], copies: t.Sequence[tuple[int, Time]]
+    consumed: t.Mapping[int, int],
+    unconsumed: t.Mapping[int, int],
+    copies: t.Sequence[tuple[int, Time]],
+    hidden: int = 0,
 ) -> list[Count]:
     """The tallies of one content, from how many consumed and unconsumed source records have which time, and from its copies.
 
-    copies: (offset, time) by offset; a time is None where the broker has stamped it.
+    copies: (offset, time) by offset; a time is None where the broker has stamped it. hidden: see Tally.
     """
     if not copies:
-        return [Tally([], sum(unconsumed.values()), sum(consumed.values()))]
+        return [Tally([], sum(unconsumed.values()), sum(consumed.values()), hidden)]
     known = {*consumed, *unconsumed}
     kinds = {_kind(time, known) for _offset, time in copies}
     if len(kinds) > 1:
-        return [Mixed(consumed, unconsumed, copies)]
+        return [Mixed(consumed, unconsumed, copies, hidden)]
     if kinds != {_OWN}:
-        return [Tally([offset for offset, _time in copies], sum(unconsumed.values()), sum(consumed.values()))]
+        return [Tally([offset for offset, _time in copies], sum(unconsumed.values()), sum(consumed.values()), hidden)]
     own: dict[int, list[int]] = {time: [] for time in known}
     for offset, copied in copies:
         own[t.cast(int, copied)].append(offset)
-    return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0)) for time, places in own.items()]
+    return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden) for time, places in own.items()]
 
 
 def separable(content: Content) -> list[tuple[list[int], list[int]]] | None:

@@ -12,15 +12,23 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
-    Found,
-    Missing,
-    Position,
     Sources,
     decide_merged,
     refused,
-    young_from,
+    untouched,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_counts import (
+    counting,
+    found_in,
+    missing,
+    read_around,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_topics import (
+    Merged,
+    lacking,
+    merged_topics,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import PAUSE, SAY_WAITING_EVERY, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
@@ -28,16 +36,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     PlanEntry,
     SourcePosition,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.growing import Growing
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.merging import (
-    Pair,
-    Told,
-    choose_matching,
-    tell_apart,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.counting import Copy, Counted
 
 if t.TYPE_CHECKING:
     from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
@@ -57,30 +59,6 @@ class Wanted:
     wait_for_replication: float
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Merged:
-    """Source topics that became one topic, and the groups that have committed something for all of these, and no others.
-
-    sources, targets: all their partitions. groups: the drafts by the destination's group.
-    """
-
-    topics: tuple[str, ...]
-    topic: str
-    groups: dict[str, list[Draft]]
-    sources: list[TopicPartition]
-    targets: list[TopicPartition]
-
-    def positions(self, drafts: t.Iterable[Draft], here: Side, on_uncommitted: str) -> tuple[Position, ...]:
-        """Where a group stands. What it has not committed is all unconsumed, unless on_uncommitted is end."""
-        committed = {draft.source_partition: draft.offset for draft in drafts}
-        positions = []
-        for partition in self.sources:
-            facts, offset = here.logs[partition].facts, committed.get(partition)
-            otherwise = facts.end if on_uncommitted == "end" else facts.log_start
-            positions.append(Position(partition, offset, otherwise if offset is None else offset, facts))
-        return tuple(positions)
-
-
 def entries(
     drafts: t.Iterable[Draft],
     source_counts: t.Mapping[str, int],
@@ -95,11 +73,11 @@ def entries(
 
     Both topics' partitions may have any number. spark is asked for a session only where records have to be read.
     """
-    merged = _merged(drafts, source_counts, destination_counts)
+    merged = merged_topics(drafts, source_counts, destination_counts)
     result: dict[_Key, PlanEntry] = {}
-    readable: list[_Merged] = []
+    readable: list[Merged] = []
     for its in merged:
-        detail = _lacking(its, source_counts, destination_counts)
+        detail = lacking(its, source_counts, destination_counts)
         if detail is None:
             readable.append(its)
         else:
@@ -120,45 +98,7 @@ def entries(
     return result
 
 
-def _merged(
-    drafts: t.Iterable[Draft], source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]
-) -> list[_Merged]:
-    """What belongs together, by destination topic and source topics: one pair of scans serves all groups of it."""
-    by_group: dict[tuple[str, str], list[Draft]] = {}
-    for draft in drafts:
-        by_group.setdefault((draft.partition.topic, draft.group), []).append(draft)
-    found: dict[tuple[str, tuple[str, ...]], dict[str, list[Draft]]] = {}
-    for (topic, group), its in by_group.items():
-        topics = tuple(sorted({draft.source_partition.topic for draft in its}))
-        found.setdefault((topic, topics), {})[group] = its
-    merged = []
-    for (topic, topics), groups in sorted(found.items()):
-        sources = [TopicPartition(name, at) for name in topics for at in range(source_counts.get(name, 0))]
-        # A topic that is not there gets entries as if it had the source's partitions.
-        width = destination_counts.get(topic) or max([1, *(source_counts.get(name, 0) for name in topics)])
-        merged.append(_Merged(topics, topic, groups, sources, [TopicPartition(topic, at) for at in range(width)]))
-    return merged
-
-
-def _lacking(its: _Merged, source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]) -> str | None:
-    """What of these topics does not exist."""
-    for name in its.topics:
-        if name not in source_counts:
-            return f"topic {name} does not exist at the source: exclude it"
-    if its.topic not in destination_counts:
-        return f"topic {its.topic} does not exist at the destination: fill it, map it, or exclude it"
-    known = set(its.sources)
-    for drafts in its.groups.values():
-        for draft in drafts:
-            if draft.source_partition not in known:
-                count = source_counts[draft.source_partition.topic]
-                return (
-                    f"{draft.source_partition} does not exist at the source, which has {count} partitions of this topic"
-                )
-    return None
-
-
-def _without_records(its: _Merged, here: Side, there: Side, wanted: Wanted) -> dict[str, _Decisions]:
+def _without_records(its: Merged, here: Side, there: Side, wanted: Wanted) -> dict[str, _Decisions]:
     """The decisions for groups whose positions alone decide: those that are refused, or have never consumed anything."""
     decisions: dict[str, _Decisions] = {}
     for group, drafts in its.groups.items():
@@ -167,48 +107,25 @@ def _without_records(its: _Merged, here: Side, there: Side, wanted: Wanted) -> d
         if refusal is not None:
             decisions[group] = [(refusal, Evidence())] * len(its.targets)
         elif Sources(positions).nothing_consumed:
-            decisions[group] = _decided(its, Sources(positions), None, there, wanted, ())
+            each = [untouched(there.logs[partition].facts) for partition in its.targets]
+            each = [_with_uncommitted(decision, Sources(positions), wanted.on_uncommitted) for decision in each]
+            decisions[group] = [(decision, _evidence(decision, None, None, ())) for decision in each]
     return decisions
 
 
 def _by_records(
-    spark: SparkSession, its: _Merged, here: Side, there: Side, wanted: Wanted, deadline: float, say: Say
+    spark: SparkSession, its: Merged, here: Side, there: Side, wanted: Wanted, deadline: float, say: Say
 ) -> dict[str, _Decisions]:
-    """Read both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
-    stamped = any(there.logs[partition].facts.log_append_time for partition in its.targets)
-    compares_times = wanted.policy.with_timestamp and not stamped
-    _say_size(say, its, here, there)
-    with (
-        Growing(spark, there.connection, its.targets, there.parts) as copies,
-        Growing(spark, here.connection, its.sources, here.parts, with_open=True) as originals,
-    ):
+    """Count both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
+    with counting(spark, its, here, there, wanted.policy.with_timestamp, say) as count:
         while True:
-            destination = copies.up_to({at: there.logs[at].facts for at in its.targets})
-            source = originals.up_to({at: here.logs[at].facts for at in its.sources})
-            matching = choose_matching(source, destination, compares_times, here.leave_headers_out)
-            policy = dataclasses.replace(wanted.policy, with_timestamp=matching.timestamp)
-            standing = {
-                group: its.positions(drafts, here, wanted.on_uncommitted) for group, drafts in its.groups.items()
-            }
-            told = tell_apart(
-                spark,
-                source,
-                destination,
-                matching,
-                [[at.consumed_below for at in positions] for positions in standing.values()],
-                len(its.targets),
-                young_from(Sources(next(iter(standing.values()))), policy.now),
-            )
+            positions = [its.positions(drafts, here, wanted.on_uncommitted) for drafts in its.groups.values()]
+            counts = count([tuple(at.consumed_below for at in each) for each in positions])
+            sources = [Sources(each, missing(each, found)) for each, found in zip(positions, counts, strict=True)]
+            read_around(its, there, zip(sources, counts, strict=True), wanted.policy.now)
             decisions = {
-                group: _decided(
-                    its,
-                    Sources(positions, _missing(positions, each)),
-                    each,
-                    there,
-                    dataclasses.replace(wanted, policy=policy),
-                    wanted.match_on or matching.parts,
-                )
-                for (group, positions), each in zip(standing.items(), told, strict=True)
+                group: _decided(its, each, found, there, wanted)
+                for group, each, found in zip(its.groups, sources, counts, strict=True)
             }
             if not _lags(decisions) or not _more_arrives(its, here, there, deadline, say):
                 return decisions
@@ -218,13 +135,7 @@ def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:
     return any(each.reason is Reason.DESTINATION_LAGS for its in decisions.values() for each, _evidence in its)
 
 
-def _say_size(say: Say, its: _Merged, here: Side, there: Side) -> None:
-    logs = [*(here.logs[at].facts for at in its.sources), *(there.logs[at].facts for at in its.targets)]
-    size = sum(facts.end - facts.log_start for facts in logs)
-    say(f"comparing up to {counted(size, 'record')} of topic {its.topic} with Spark")
-
-
-def _more_arrives(its: _Merged, here: Side, there: Side, deadline: float, say: Say) -> bool:
+def _more_arrives(its: Merged, here: Side, there: Side, deadline: float, say: Say) -> bool:
     """Wait until the destination has grown, and learn both sides' edges again. False: the time is over."""
     before = {at: there.logs[at].facts.end for at in its.targets}
     say = paced(say, SAY_WAITING_EVERY)
@@ -238,36 +149,21 @@ def _more_arrives(its: _Merged, here: Side, there: Side, deadline: float, say: S
     return False
 
 
-def _missing(positions: t.Sequence[Position], told: Told) -> Missing | None:
-    """What is still to come; of partitions without a commit nothing is, for it was never consumed."""
-    its = {at: each for at, each in sorted(told.missing.items()) if positions[at].committed is not None}
-    if not its:
-        return None
-    first = next(iter(its))
-    return Missing(sum(records for records, _offset in its.values()), positions[first].partition, its[first][1])
-
-
-def _decided(
-    its: _Merged,
-    sources: Sources,
-    told: Told | None,
-    there: Side,
-    wanted: Wanted,
-    matched_by: tuple[str, ...],
-) -> _Decisions:
+def _decided(its: Merged, sources: Sources, counts: Counted, there: Side, wanted: Wanted) -> _Decisions:
     result: _Decisions = []
     for number, partition in enumerate(its.targets):
-        found = told.found[number] if told else Found()
-        decision = decide_merged(sources, found, there.logs[partition].facts, wanted.policy)
+        log = there.logs[partition]
+        found = found_in(sources, counts, number, log, wanted.policy.now)
+        decision = decide_merged(sources, found, log.facts, wanted.policy)
         decision = _with_uncommitted(decision, sources, wanted.on_uncommitted)
-        pairs = told.pairs[number] if told else (None, None)
-        before, after = (None if pair is None else _copied(its, pair) for pair in pairs)
+        copies = counts.last_consumed[number], counts.first_wanted[number]
+        before, after = (None if copy is None else _copied(its, copy) for copy in copies)
         offset = decision.offset
         if offset is None or (before is not None and before.destination >= offset):
             before = None
         if offset is None or (after is not None and after.destination < offset):
             after = None
-        result.append((decision, _evidence(decision, before, after, matched_by)))
+        result.append((decision, _evidence(decision, before, after, wanted.match_on or counts.matching.parts)))
     return result
 
 
@@ -289,11 +185,11 @@ def _with_uncommitted(decision: Decision, sources: Sources, on_uncommitted: str)
     return dataclasses.replace(decision, detail="; ".join(filter(None, (decision.detail, assumed))))
 
 
-def _copied(its: _Merged, pair: Pair) -> Copied:
-    return Copied(pair.source, pair.destination, pair.fingerprint, its.sources[pair.range])
+def _copied(its: Merged, copy: Copy) -> Copied:
+    return Copied(copy.source_offset, copy.destination_offset, copy.fingerprint, its.sources[copy.source])
 
 
-def _entries(its: _Merged, group: str, decisions: _Decisions) -> dict[_Key, PlanEntry]:
+def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[_Key, PlanEntry]:
     drafts = {draft.source_partition: draft for draft in its.groups[group]}
     names = {draft.source_partition.topic: draft.source_group for draft in drafts.values()}
     positions = tuple(

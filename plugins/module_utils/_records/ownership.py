@@ -48,7 +48,10 @@ def check_owned(
 
 
 def taken_over(destination: Connection, group: str, run: Run, ranges: t.Sequence[BacklogRange]) -> MigrationError:
-    """The error for a run that was fenced, which names the other one as soon as that has claimed the copy."""
+    """The error for a run that was fenced, which names the other one as soon as that has claimed the copy.
+
+    Brokers fence a run without another one, too: when they have aborted a transaction of it that took too long.
+    """
     keepers = Keepers(destination, [group], stable=False)
     try:
         end = time.monotonic() + _NAMED_SECONDS
@@ -60,7 +63,14 @@ def taken_over(destination: Connection, group: str, run: Run, ranges: t.Sequence
             time.sleep(0.2)
     finally:
         keepers.close()
-    return _locked(destination, None)
+    return Locked(
+        "the broker has ended this run's transaction, and no other run has claimed the copy",
+        cluster=str(destination),
+        group=group,
+        why="this run, or its connection, stood still for longer than a transaction may take, as on a machine that was "
+        "suspended; or another run is just beginning",
+        remedy="run again: it goes on where this one has ended",
+    )
 
 
 def _locked(destination: Connection, other: Run | None) -> Locked:

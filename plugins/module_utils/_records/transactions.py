@@ -57,6 +57,14 @@ _SETTINGS = {
 }
 
 
+def producer_configuration(destination: Connection, settings: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """librdkafka's properties of a transactional producer. settings: those of its batches."""
+    configuration = {**client_configuration(destination), **_SETTINGS, **settings}
+    # librdkafka refuses to wait longer for an answer than a transaction may take, which request_timeout may be.
+    longest = min(configuration["socket.timeout.ms"], configuration["transaction.timeout.ms"])
+    return {**configuration, "socket.timeout.ms": longest}
+
+
 class Transactions:
     """One transactional producer, whose transactions commit to the groups of `keepers`. Not begun after opening."""
 
@@ -68,11 +76,12 @@ class Transactions:
         settings: librdkafka's properties for batches.
         """
         self._destination, self._keepers = destination, keepers
-        configuration = {**client_configuration(destination), **_SETTINGS, **settings}
+        configuration = producer_configuration(destination, settings)
         try:
             self.producer = Producer({**configuration, "transactional.id": transactional_id})
-        except ValueError as exc:
-            raise InvalidInput("the producer cannot be set up", cluster=str(destination), why=str(exc)) from exc
+        except KafkaException as exc:
+            why = exc.args[0].str()
+            raise InvalidInput("the producer cannot be set up", cluster=str(destination), why=why) from exc
         what = f"{transactional_id} cannot begin"
         # Not connected yet, it would look for its coordinator again only after half a second.
         self._asked(lambda: self.producer.list_topics(timeout=destination.request_timeout), what)

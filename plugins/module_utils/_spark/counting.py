@@ -25,7 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tallying 
 if t.TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Copy", "Counted", "Standing", "count_wide"]
+__all__ = ["Copy", "Counted", "Lag", "Standing", "count_wide"]
 
 
 class Copy(t.NamedTuple):
@@ -40,21 +40,34 @@ class Copy(t.NamedTuple):
     fingerprint: str
 
 
+class Lag(t.NamedTuple):
+    """Of a source partition: its last consumed record, and how many consumed ones have no copy.
+
+    source: the position of the source partition in the pair.
+    """
+
+    source: int
+    source_offset: int
+    records: int
+
+
 class Counted(t.NamedTuple):
     """For one standing. answers, and the copies at their last_consumed and first_wanted: for each destination partition.
 
     An answer's last_at_source and next_at_source are those of the only source partition; None where there are several.
-    matching: what was compared; times if all copies have kept them. not_arrived: the positions of the source partitions whose
-    last consumed record is not at the destination, nor anything that certainly follows it, and the offset of that record; it is
-    empty where the answers say `arrived`. destination_only: how many records the source does not have, in all partitions.
+    matching: what was compared; times if all copies have kept them. not_arrived: the source partitions whose last consumed
+    record is not at the destination, nor anything that certainly follows it; it is empty where the answers say `arrived`.
+    surplus: for each destination partition the first copy that may be one of a record that the source has lost.
+    destination_only: for each destination partition the first record that the source does not have. None where there is none.
     """
 
     matching: Matching
     answers: tuple[Answer, ...]
     last_consumed: tuple[Copy | None, ...]
     first_wanted: tuple[Copy | None, ...]
-    not_arrived: tuple[tuple[int, int], ...]
-    destination_only: int
+    not_arrived: tuple[Lag, ...]
+    surplus: tuple[int | None, ...]
+    destination_only: tuple[int | None, ...]
 
 
 _Place = tuple[int, int, bytes]  # of a copy, of a source record that it stands for; their fingerprint
@@ -82,15 +95,17 @@ def count_wide(
     ends: t.Sequence[int],
     *,
     without_headers: bool = True,
+    stable: t.Sequence[int] | None = None,
 ) -> list[Counted]:
     """Where groups belong on the pairs of a frame of contents, which has to be kept: it is read twice.
 
     ends: the end of each destination log. without_headers: compare without headers where that leaves fewer records of a pair
-    that only the destination has; without that, headers are always compared.
+    that only the destination has; without that, headers are always compared. stable: the last stable offset of each source log;
+    where it is given, repeats are counted as if all that open transactions hide were aborted.
     """
     if not standings:
         return []
-    slots = Slots(layout, standings)
+    slots = Slots(layout, standings, stable)
 
     def first(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         return worker.first_pass(batches, slots, without_headers)
@@ -147,7 +162,7 @@ class FirstPass:
         by_matching = {headers: _Follow(_merged(sums, headers), slots) for headers in (True, False)}
         # Where more are found without their headers, the replication tool has added some.
         headers = tuple(
-            by_matching[True].sum(worker.FOREIGN, pair) <= by_matching[False].sum(worker.FOREIGN, pair)
+            by_matching[True].destination_only(pair) <= by_matching[False].destination_only(pair)
             for pair in range(len(slots.of_pair))
         )
         firsts: list[_Place | None] = []
@@ -177,6 +192,21 @@ class _Follow:
     def sum(self, kind: int, slot: int) -> int:
         return _records(self._sums, kind, slot)
 
+    def destination_only(self, pair: int) -> int:
+        """How many records of a pair's destination partitions the source does not have."""
+        return sum(self.sum(worker.FOREIGN, number) for number in self._slots.destinations[pair])
+
+    def first_destination_only(self, number: int) -> int | None:
+        """The place of the first of them in the destination partition with this number."""
+        its = self._sums.get((worker.FOREIGN, number))
+        return None if its is None else its.low[0]
+
+    def lacking(self, standing: int, position: int) -> int:
+        """How many consumed records of a source partition have no copy."""
+        commit = self._slots.commits[standing][position]
+        intervals = self._intervals[self._slots.sources[self._slots.standings[standing].pair][position]]
+        return sum(self.sum(worker.LACKING, at) for at in intervals if self._slots.cuts[at] < commit)
+
     def first(self, standing: int, destination: int) -> _Place | None:
         """The lowest copy that has to follow in a destination partition, given by its position."""
         return self._lowest_of(standing, destination, worker.WANTED, worker.FOLLOWS)
@@ -184,6 +214,13 @@ class _Follow:
     def recopied(self, standing: int, destination: int) -> _Place | None:
         """The lowest copy of unconsumed records in a destination partition, of those that have several."""
         return self._lowest_of(standing, destination, worker.RECOPIED, worker.EARLIEST)
+
+    def surplus(self, standing: int, destination: int) -> _Place | None:
+        """The lowest copy that may be one of a record that the source has lost, because there are more than the source has."""
+        number = self._slots.destinations[self._slots.standings[standing].pair][destination]
+        odd = self._sums.get((worker.ODD, number))
+        lowest = self._lowest_of(standing, destination, worker.SURPLUS, worker.EARLIEST)
+        return _lower(lowest, None if odd is None else odd.low)
 
     def _lowest_of(self, standing: int, destination: int, of_question: int, of_cell: int) -> _Place | None:
         slots = self._slots
@@ -256,6 +293,7 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> Counted:
     answers: list[Answer] = []
     befores: list[Copy | None] = []
     afters: list[Copy | None] = []
+    surplus: list[int | None] = []
     for position, number in enumerate(slots.destinations[pair]):
         question = slots.questions[standing] + position
         last, found, recopied = paired.last(number, question), first.firsts[question], its.recopied(standing, position)
@@ -275,19 +313,26 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> Counted:
         )
         befores.append(before)
         afters.append(after)
+        more = its.surplus(standing, position)
+        surplus.append(None if more is None else _destination_offset(more[0], slots))
     timestamps = slots.layout.timestamps and not its.sum(worker.CHANGED, pair)
     return Counted(
         Matching(timestamps, first.limits.headers[pair]),
         tuple(answers),
         tuple(befores),
         tuple(afters),
-        tuple((position, at_source[0][position] or 0) for position in missing),
-        its.sum(worker.FOREIGN, pair),
+        tuple(Lag(at, at_source[0][at] or 0, its.lacking(standing, at)) for at in missing),
+        tuple(surplus),
+        tuple(_destination_offset(its.first_destination_only(at), slots) for at in slots.destinations[pair]),
     )
 
 
 def _source_offset(place: int | None, slots: Slots) -> int | None:
     return None if place is None else slots.layout.source.at(place)[1]
+
+
+def _destination_offset(place: int | None, slots: Slots) -> int | None:
+    return None if place is None else slots.layout.destination.at(place)[1]
 
 
 class _Paired:

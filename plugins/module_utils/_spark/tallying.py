@@ -40,10 +40,13 @@ SCHEMA = "headers boolean, kind int, slot bigint, place bigint, source bigint, f
     WANTED,  # question: the lowest copy that has to follow
     EARLIEST,  # cell: the first copy of those records of the cell's interval that have several copies
     RECOPIED,  # question: the first copy of unconsumed records that may have others after it
+    SURPLUS,  # question: the first copy of those unconsumed records that have more copies than the source has of them
     AT_SOURCE,  # interval: the first source record
     LAST,  # arrival: place is that of the last consumed source record, source is 1 where it has arrived
     SURE,  # arrival: a copy is certainly that of an unconsumed record
-    FOREIGN,  # pair: records that the source does not have
+    LACKING,  # interval: how many source records have no copy; of equal ones, the last
+    FOREIGN,  # destination partition: the first record that the source does not have, and how many
+    ODD,  # destination partition: see Units.odd
     CHANGED,  # pair: copies that have not the time of a source record
     PAIRED,  # interval of the destination's axis, cut at all limits: the last copy and how many
     UNCONSUMED,  # cell: how many of them stand for records of the cell's interval
@@ -52,7 +55,7 @@ SCHEMA = "headers boolean, kind int, slot bigint, place bigint, source bigint, f
     EQUAL,  # question: how many of them have a content that is unconsumed as well
     AGAIN,  # question: one of them has another copy before the limit
     LOOSE,  # question: see Loose
-) = range(16)
+) = range(19)
 
 
 class Loose(t.NamedTuple):
@@ -211,11 +214,13 @@ def _find_limits(rows: _Rows) -> None:
     import numpy as np
 
     records, slots, groups, its = rows.records, rows.slots, rows.groups, rows.units
-    alone = groups.sources == 0
-    foreign = np.bincount(records.pairs[groups.order[groups.starts[alone]]], groups.copies[alone])
-    for kind, by_pair in (FOREIGN, foreign), (CHANGED, np.bincount(records.pairs[its.changed])):
-        for pair in np.flatnonzero(by_pair).tolist():
-            rows.add_sum(kind, pair, int(by_pair[pair]))
+    for pair, number in enumerate(np.bincount(records.pairs[its.changed]).tolist()):
+        rows.add_sum(CHANGED, pair, number)
+    foreign = groups.order[np.repeat(groups.sources == 0, groups.sources + groups.copies)]
+    for kind, copies in (FOREIGN, foreign), (ODD, its.odd):
+        _add_firsts(rows, kind, records.places[copies], records.places[copies] // slots.layout.destination.step)
+    lacking = records.places[its.lacking]
+    _add_firsts(rows, LACKING, lacking, np.searchsorted(np.array(slots.cuts, np.int64), lacking, "right") - 1)
     last = its.repeated[2]
     sources = np.append(its.singles[0], its.repeated[0][last])
     copies = np.append(its.singles[1], its.repeated[1][last])
@@ -230,6 +235,17 @@ def _find_limits(rows: _Rows) -> None:
         for standing in slots.of_pair[int(records.pairs[unit.sources[0]])]:
             _find_limit(rows, unit, standing)
     _find_last(rows, arrived)
+
+
+def _add_firsts(rows: _Rows, kind: int, places: Column, numbers: Column) -> None:
+    """For each slot the lowest place, and how many there are; numbers: the slot of each place."""
+    import numpy as np
+
+    order = np.argsort(places)
+    places, numbers = places[order], numbers[order]  # these ascend with the places
+    begins = np.flatnonzero(_begins(numbers))
+    zero = np.zeros(len(begins), np.int64)
+    rows.add(kind, numbers[begins], places[begins], zero, zero - 1, np.diff(begins, append=len(numbers)))
 
 
 def _add_lowest(rows: _Rows, kind: int, sources: Column, copies: Column) -> None:
@@ -257,6 +273,8 @@ def _find_limit(rows: _Rows, unit: Unit, standing: int) -> None:
             earliest = next((int(copy) for copy in copies if count.comes_before(int(copy) + 1)), None)
             if earliest is not None:
                 rows.add_lowest(RECOPIED, question, earliest, source, row)
+        if len(unit.copies) > len(unit.sources):
+            rows.add_lowest(SURPLUS, question, copies[0], source, row)
     if any(count.surely_unconsumed for count in counted.counts):
         numbers = set((rows.records.places[unconsumed] // rows.slots.layout.source.step).tolist())
         if len(numbers) == 1:
@@ -308,21 +326,23 @@ class _Counted:
         self._numbers = slots.destinations[its.pair]
         commits = np.array(slots.commits[standing], np.int64)
         places = records.places[unit.sources]
-        self.consumed: Flags = places < commits[places // slots.layout.source.step - slots.sources[its.pair][0]]
+        numbers = places // slots.layout.source.step
+        self.consumed: Flags = places < commits[numbers - slots.sources[its.pair][0]]
+        self._hidden = int((places >= np.array(slots.hidden, np.int64)[numbers]).sum())
         self._copies: list[int] = np.sort(records.places[unit.copies]).tolist()
         self.counts = self._count()
 
     def _count(self) -> list[Count]:
         if not self._unit.mixed:
             consumed = int(self.consumed.sum())
-            return [Tally(self._copies, len(self.consumed) - consumed, consumed)]
+            return [Tally(self._copies, len(self.consumed) - consumed, consumed, self._hidden)]
         times = self._rows.records.times[self._unit.sources]
         consumed_times, unconsumed_times = (
             collections.Counter(times[which].tolist()) for which in (self.consumed, ~self.consumed)
         )
         if len(self._numbers) == 1:
-            return tallies(consumed_times, unconsumed_times, self._timed())
-        return _separate(consumed_times, unconsumed_times, self._timed())
+            return tallies(consumed_times, unconsumed_times, self._timed(), self._hidden)
+        return _separate(consumed_times, unconsumed_times, self._timed(), self._hidden)
 
     def _timed(self) -> list[tuple[int, int | None]]:
         """The copies with their times, by place."""
@@ -357,7 +377,7 @@ class _Counted:
             for number, copies in of.items():
                 # Where copies are missing, nobody knows of which side, nor in which partition.
                 consumed = missing + len(copies) - wanted[number] if count.consumed else 0
-                part = Tally(copies, wanted[number], consumed)
+                part = Tally(copies, wanted[number], consumed, count.hidden)
                 yield first + number - self._numbers[0], part, count.wanted > 0, copies
 
     def _ages(self, places: t.Sequence[int]) -> list[int]:
@@ -470,7 +490,10 @@ def _count_several(rows: _Rows, limits: Limits) -> list[tuple[int, Count, t.Sequ
 
 
 def _separate(
-    consumed: t.Mapping[int, int], unconsumed: t.Mapping[int, int], copies: t.Sequence[tuple[int, int | None]]
+    consumed: t.Mapping[int, int],
+    unconsumed: t.Mapping[int, int],
+    copies: t.Sequence[tuple[int, int | None]],
+    hidden: int,
 ) -> list[Count]:
     """The counts of a mixed content in several partitions: own times one by one, and the rest for what has no copy so."""
     own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
@@ -479,8 +502,12 @@ def _separate(
         (rest if time is None else own.get(time, rest)).append(place)
     lacking = sum(max(0, number - len(own[time])) for time, number in unconsumed.items())
     return [
-        *(Tally(places, unconsumed.get(time, 0), consumed.get(time, 0)) for time, places in own.items() if places),
-        Tally(rest, lacking, sum(consumed.values())),
+        *(
+            Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden)
+            for time, places in own.items()
+            if places
+        ),
+        Tally(rest, lacking, sum(consumed.values()), hidden),
     ]
 
 

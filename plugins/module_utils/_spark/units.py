@@ -31,13 +31,17 @@ class Units(t.NamedTuple):
 
     singles: the rows of one source record and of its one copy. repeated: for each copy of one source record that has several,
     the rows of both, and whether it is the one that has to follow where the record is unconsumed: the last one. several: the
-    others. changed: the rows of all copies that have not the time of a source record of their content.
+    others. changed: the rows of all copies that have not the time of a source record of their content. lacking: the rows of
+    source records without a copy; of equal ones, the last. odd: the rows of copies with another time, not the broker's, of contents
+    of which the destination has more than the source.
     """
 
     singles: tuple[Column, Column]
     repeated: tuple[Column, Column, Flags]
     several: list[Unit]
     changed: Column
+    lacking: Column
+    odd: Column
 
 
 def units(records: Records, groups: Grouped, layout: Layout) -> Units:
@@ -48,14 +52,17 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
     first = groups.starts[single]
     singles = groups.order[first], groups.order[first + 1]
     changed = singles[1][records.stamped[singles[1]] | (records.times[singles[0]] != records.times[singles[1]])]
+    lacking = groups.order[np.repeat(groups.copies == 0, groups.sources + groups.copies)]
     others = (groups.sources > 0) & (groups.copies > 0) & ~single
     if not others.any():
         none = np.empty(0, np.int64)
-        return Units(singles, (none, none, none.astype(bool)), [], changed)
+        return Units(singles, (none, none, none.astype(bool)), [], changed, lacking, none)
     rows, contents = _rows_of(groups, others)
     copies = rows >= records.sources
     times, own, mixed = _told_by_time(records, rows, contents, copies, layout)
     changed = np.append(changed, rows[copies & ~own])
+    more = (groups.copies > groups.sources)[others]
+    odd = rows[copies & ~own & more[contents] & ~records.stamped[rows] & layout.timestamps]
     # Each unit together, the source's records first, then the copies by place; in several partitions, by time.
     wide = np.bincount(np.array(layout.destination_pairs, np.int64), minlength=1 + records.pairs.max()) > 1
     ages = np.where(wide[records.pairs[rows]], records.times[rows], 0)
@@ -67,6 +74,8 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
     ends = np.append(starts[1:], len(rows))
     sources = np.add.reduceat((~copies).astype(np.int64), starts)
     number = ends - starts - sources
+    at = np.arange(len(rows)) - np.repeat(starts, ends - starts)
+    lacking = np.append(lacking, rows[~copies & (at >= np.repeat(number, ends - starts))])
     simple = (sources == 1) & ~mixed[contents[starts]]
     alone = simple & (number == 1)
     again = simple & (number > 1)
@@ -85,6 +94,8 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
         (rows[starts[unit[of_again]]], rows[of_again], last[of_again]),
         several,
         changed,
+        lacking,
+        odd,
     )
 
 

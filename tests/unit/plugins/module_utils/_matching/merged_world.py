@@ -2,30 +2,36 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Random topics whose records were copied into other partitions, with the truth, and a join of both sides by hand.
+"""Random topics whose records were copied into other partitions, with the truth, and what the rule says of them.
 
 world() makes one from any random.Random, so a seed reproduces it, and so can hypothesis, which shrinks it.
 """
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import functools
+import hashlib
 import random as rnd
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Decision,
+    Log,
+    LogFacts,
+    Policy,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
-    Found,
-    Missing,
     Position,
-    Seen,
     Sources,
+    decide_merged,
     young_from,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_counts import found_in, missing
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.counting import Counted
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import HOUR, NOON, Written
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 
 Origin = tuple[int, int]  # source partition, offset
 
@@ -56,13 +62,8 @@ class World:
 
     @functools.cached_property
     def timestamps(self) -> bool:
-        """Are timestamps compared?"""
-        if not self.policy.with_timestamp or any(facts.log_append_time for facts in self.destination):
-            return False
-        known = {(each.text, each.timestamp) for number in range(len(self.source)) for each in self.readable(number)}
-        texts = {text for text, _time in known}
-        copies = {(copy.text, copy.timestamp) for log in self.arrived for copy in log}
-        return all(copy in known for copy in copies if copy[0] in texts)
+        """Can timestamps be compared?"""
+        return self.policy.with_timestamp and not any(facts.log_append_time for facts in self.destination)
 
     def readable(self, partition: int) -> list[Written]:
         """What the source still shows, and what an open transaction holds after that."""
@@ -80,12 +81,40 @@ class World:
             for number, (at, facts) in enumerate(zip(self.groups[group], self.source, strict=True))
         )
 
-    def sources(self, group: int) -> Sources:
-        return Sources(self.positions(group), join(self, group)[1])
+    def as_records(self) -> by_hand.World:
+        """As Spark reads it."""
+        return by_hand.World(
+            tuple(
+                tuple(_record(each, each.timestamp, False) for each in self.readable(number))
+                for number in range(len(self.source))
+            ),
+            tuple(tuple(self._copies(number)) for number in range(len(self.arrived))),
+            tuple(facts.end for facts in self.destination),
+            tuple(tuple(at.consumed_below for at in self.positions(group)) for group in range(len(self.groups))),
+        )
+
+    def log(self, number: int) -> Log:
+        """A destination partition, read whole, with the look-up that retention may ask for."""
+        facts = self.destination[number]
+        log = Log(facts)
+        log.add((facts.log_start, facts.end), self._copies(number))
+        young = young_from(Sources(self.positions(0)), self.policy.now)
+        if young is not None:
+            log.lookups[young] = next((copy.offset for copy in log.records if copy.timestamp >= young), None)
+        return log
+
+    def _copies(self, number: int) -> list[Record]:
+        stamped = self.destination[number].log_append_time
+        return [_record(copy, copy.timestamp, stamped) for copy in self.arrived[number]]
 
     def key(self, text: str, timestamp: int) -> tuple[str, int]:
         """What a record is recognised by."""
         return text, timestamp if self.timestamps else 0
+
+
+def _record(its: Written | Copy, timestamp: int, stamped: bool) -> Record:
+    digest = hashlib.md5(its.text.encode(), usedforsecurity=False).digest()
+    return Record(its.offset, timestamp, digest, digest, stamped)
 
 
 def world(random: rnd.Random, most_records: int = 10) -> World:
@@ -170,69 +199,24 @@ def _arrived(
     return tuple(tuple(c for c in log if c.offset >= start) for log, start in zip(logs, starts, strict=True)), facts
 
 
-def join(its: World, group: int) -> tuple[list[Found], Missing | None]:
-    """What merged.py has to be told about a group, by going through all records one by one."""
-    below = [at.consumed_below for at in its.positions(group)]
-    here: dict[t.Any, list[tuple[int, int, int]]] = collections.defaultdict(list)  # (timestamp, partition, offset)
-    there: dict[t.Any, list[tuple[int, int, int]]] = collections.defaultdict(list)
-    for number in range(len(its.source)):
-        for each in its.readable(number):
-            here[its.key(each.text, each.timestamp)].append((each.timestamp, number, each.offset))
-    for number, log in enumerate(its.arrived):
-        for copy in log:
-            there[its.key(copy.text, copy.timestamp)].append((copy.timestamp, number, copy.offset))
-    state: dict[tuple[int, int], str] = {}
-    for key, copies in there.items():
-        sides = [offset < below[number] for _timestamp, number, offset in sorted(here.get(key, ()))]
-        for at, (_timestamp, number, offset) in enumerate(sorted(copies)):
-            if not sides:
-                name = "unknown"
-            elif all(sides) or not any(sides):
-                name = "consumed" if sides[0] else "unconsumed"
-            elif len(sides) == len(copies):
-                name = "consumed" if sides[at] else "unconsumed"
-            else:
-                name = "unsure"
-            state[number, offset] = name
-    found = [_found(its, group, number, log, state) for number, log in enumerate(its.arrived)]
-    return found, _missing(its, group, here, there)
+def answers(worlds: t.Sequence[World]) -> list[list[list[Decision]]]:
+    """What the rule says: for each world and group, for each destination partition."""
+    result: list[list[list[Decision]]] = [[] for _world in worlds]
+    for timestamps in (True, False):
+        numbers = [number for number, its in enumerate(worlds) if its.policy.with_timestamp is timestamps]
+        each = [worlds[number].as_records() for number in numbers]
+        stable = [facts.end for number in numbers for facts in worlds[number].source]
+        counts = iter(by_hand.count_directly(each, timestamps, 8, without_headers=True, stable=stable))
+        for number in numbers:
+            its = worlds[number]
+            result[number] = [_decided(its, group, next(counts)) for group in range(len(its.groups))]
+    return result
 
 
-def _found(its: World, group: int, number: int, log: tuple[Copy, ...], state: dict[tuple[int, int], str]) -> Found:
-    told = [(copy, state[number, copy.offset]) for copy in log]
-    first = next((copy for copy, name in told if name in ("unconsumed", "unsure")), None)
-    before = [(copy, name) for copy, name in told if first is None or copy.offset < first.offset]
-    after = [name for copy, name in told if first is not None and copy.offset >= first.offset]
-    last = max((copy.offset for copy, name in before if name == "consumed"), default=None)
-    unknown = [copy for copy, name in told if name == "unknown"]
-    between = [copy for copy, name in before if name == "unknown" and copy.offset > (-1 if last is None else last)]
-    cut = young_from(Sources(its.positions(group)), its.policy.now)
-    return Found(
-        None if first is None else Seen(first.offset, first.timestamp),
-        last,
-        max((copy.timestamp for copy in between), default=None),
-        min((copy.offset for copy in unknown), default=None),
-        min((copy.offset for copy in unknown if cut is not None and copy.timestamp >= cut), default=None),
-        after.count("consumed"),
-        after.count("unsure"),
-    )
-
-
-def _missing(its: World, group: int, here: t.Mapping[t.Any, t.Any], there: t.Mapping[t.Any, t.Any]) -> Missing | None:
-    passed: dict[int, int] = {}
-    for key, copies in here.items():
-        partitions = {number for _timestamp, number, _offset in copies}
-        if there.get(key) and len(partitions) == 1:
-            number = partitions.pop()
-            passed[number] = max(passed.get(number, -1), min(offset for _timestamp, _number, offset in copies))
-    missing = sorted(
-        (number, offset)
-        for key, copies in here.items()
-        if len(there.get(key, ())) < len(copies)
-        for _timestamp, number, offset in copies
-        if offset < its.positions(group)[number].consumed_below and offset > passed.get(number, -1)
-        if its.groups[group][number] is not None
-    )
-    if not missing:
-        return None
-    return Missing(len(missing), TopicPartition("t", missing[0][0]), missing[0][1])
+def _decided(its: World, group: int, counts: Counted) -> list[Decision]:
+    positions = its.positions(group)
+    sources = Sources(positions, missing(positions, counts))
+    return [
+        decide_merged(sources, found_in(sources, counts, number, log, its.policy.now), log.facts, its.policy)
+        for number, log in enumerate(map(its.log, range(len(its.arrived))))
+    ]

@@ -12,16 +12,16 @@ import typing as t
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts, Policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import Found, Seen
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import repartitioned as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.repartitioned import Wanted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.merging import Pair, Told
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.counting import Copy, Counted, Lag
 
 EU, US = [TopicPartition("eu", 0), TopicPartition("eu", 1)], [TopicPartition("us", 0)]
 ALL = [TopicPartition("all", number) for number in range(3)]
@@ -41,12 +41,26 @@ class Side:
         self.logs = {partition: Log(LogFacts(0, end, end)) for partition in partitions}
         self.starts = dict.fromkeys(self.logs, 0)
         self.looks, self.grows = 0, grows
+        self.younger: dict[int, int] = {}
 
     def learn(self, partitions: t.Collection[TopicPartition]) -> None:
         self.looks += 1
         for partition in partitions:
             end = self.logs[partition].facts.end + 10 * (self.grows and self.looks > 1)
             self.logs[partition].facts = LogFacts(self.starts[partition], end, end)
+
+    def read(self, spans: t.Mapping[TopicPartition, t.Collection[tuple[int, int]]]) -> None:
+        """All these offsets have a record; its time is its offset but for those that are younger."""
+        for partition, each in spans.items():
+            for start, end in each:
+                self.logs[partition].add(
+                    (start, end),
+                    [Record(at, self.younger.get(at, at), b"", b"", False) for at in range(start, end)],
+                )
+
+    def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
+        for partition, each in times.items():
+            self.logs[partition].lookups.update((time, 5) for time in each)
 
 
 class Spark:
@@ -56,37 +70,35 @@ class Spark:
         self.sessions = 0
         self.asked: list[list[list[int]]] = []
         self.read: list[list[int]] = []
-        self.answers: list[Told] = [told()]
+        self.answers: list[Counted] = [told()]
 
     def session(self) -> Spark:
         self.sessions += 1
         return self
 
     @contextlib.contextmanager
-    def growing(self, _spark: Spark, _connection: object, partitions: t.Any, *_more: object, **_kept: object) -> t.Any:
-        yield self
+    def counting(self, _spark: Spark, its: t.Any, here: Side, there: Side, *_more: t.Any) -> t.Iterator[t.Any]:
+        def count(below: t.Sequence[tuple[int, ...]]) -> list[Counted]:
+            self.read += [
+                [there.logs[at].facts.end for at in its.targets],
+                [here.logs[at].facts.end for at in its.sources],
+            ]
+            self.asked.append(list(map(list, below)))
+            return [self.answers.pop(0) if len(self.answers) > 1 else self.answers[0] for _group in below]
 
-    def up_to(self, facts: t.Mapping[TopicPartition, LogFacts]) -> None:
-        self.read.append([each.end for each in facts.values()])
-
-    def tell_apart(
-        self, _spark: Spark, _here: None, _there: None, _how: Matching, below: t.Any, *_more: t.Any
-    ) -> t.Any:
-        self.asked.append(below)
-        return [self.answers.pop(0) if len(self.answers) > 1 else self.answers[0] for _group in below]
+        yield count
 
 
-def told(*found: Found, missing: dict[int, tuple[int, int]] | None = None, **pairs: Pair | None) -> Told:
-    each = [*found, *[Found(Seen(8, 1), 7)] * (3 - len(found))]
-    return Told(each, [(pairs.get("before"), pairs.get("after"))] * 3, missing or {})
+def told(*lags: Lag, before: Copy | None = None, after: Copy | None = None, unknown: int | None = None) -> Counted:
+    """The same of each of three partitions: the group belongs at 8, after the last consumed copy and before the first other."""
+    answer = Answer(8, 0, 0, False, not lags, 7, 8, False, None, None)
+    return Counted(Matching(True, False), (answer,) * 3, (before,) * 3, (after,) * 3, lags, (None,) * 3, (unknown,) * 3)
 
 
 @pytest.fixture
 def spark(monkeypatch: pytest.MonkeyPatch) -> Spark:
     its = Spark()
-    monkeypatch.setattr(use_case, "Growing", its.growing)
-    monkeypatch.setattr(use_case, "choose_matching", lambda *_how: Matching(True, False))
-    monkeypatch.setattr(use_case, "tell_apart", its.tell_apart)
+    monkeypatch.setattr(use_case, "counting", its.counting)
     monkeypatch.setattr(use_case, "PAUSE", 0)
     return its
 
@@ -181,15 +193,15 @@ def test_metadata_is_kept_where_all_commits_agree(spark, metadata, kept):
 
 
 def test_the_evidence_says_of_which_partition_a_record_is(spark):
-    spark.answers = [told(before=Pair(1, 19, 7, NAME), after=Pair(2, 30, 8, NAME))]
+    spark.answers = [told(before=Copy(1, 19, 7, NAME), after=Copy(2, 30, 8, NAME))]
     evidence = entries(spark, draft(EU[0], 20), draft(US[0], 30))[0].evidence
     assert evidence.before == Copied(19, 7, NAME, EU[1])
     assert evidence.after == Copied(30, 8, NAME, US[0])
 
 
 def test_what_lies_on_the_wrong_side_of_the_offset_is_no_evidence(spark):
-    before, after = Pair(0, 19, 7, NAME), Pair(0, 30, 8, NAME)
-    spark.answers = [told(Found(Seen(8, 1), 7, first_unknown=2), before=before, after=after)]
+    before, after = Copy(0, 19, 7, NAME), Copy(0, 30, 8, NAME)
+    spark.answers = [told(before=before, after=after, unknown=2)]
     expired = Side([*EU, *US], 50)
     expired.starts[EU[0]] = 5
     entry = entries(spark, draft(EU[0], 2), draft(EU[1], 20), here=expired)[0]
@@ -198,7 +210,7 @@ def test_what_lies_on_the_wrong_side_of_the_offset_is_no_evidence(spark):
 
 
 def test_without_commits_all_of_a_partition_counts_as_consumed_where_the_end_is_asked_for(spark):
-    spark.answers = [told(missing={1: (5, 45)})]  # of the partition without a commit: nobody waits for it
+    spark.answers = [told(Lag(1, 45, 5))]  # of the partition without a commit: nobody waits for it
     found = entries(spark, draft(EU[0], 20), on_uncommitted="end")
     assert spark.asked == [[[20, 50]]]
     assert {each.offset for each in found} == {8}
@@ -210,12 +222,15 @@ def test_only_what_match_on_names_was_compared(spark):
 
 
 def test_what_is_still_to_come_blocks_all_partitions_and_is_waited_for(spark):
-    lagging = told(missing={0: (2, 18), 1: (1, 3)})
-    spark.answers = [lagging]
+    behind = told(Lag(0, 18, 2), Lag(1, 3, 1))
+    spark.answers = [behind]
     found = entries(spark, draft(EU[0], 20), draft(EU[1], 20))
     assert {(each.reason, each.offset, each.lossless) for each in found} == {(Reason.DESTINATION_LAGS, None, 8)}
-    assert "3 consumed records are not at the destination, and none after them, first eu-0 offset 18" in found[0].detail
-    spark.answers = [lagging, lagging, told()]
+    assert (
+        "3 consumed records are not at the destination; the last one, eu-0 offset 18, has not come, nor any after it"
+        in found[0].detail
+    )
+    spark.answers = [behind, behind, told()]
     spark.read.clear()
     found = entries(
         spark, draft(EU[0], 20), draft(EU[1], 20), there=Side(ALL, 100, grows=True), wait_for_replication=60
@@ -226,7 +241,32 @@ def test_what_is_still_to_come_blocks_all_partitions_and_is_waited_for(spark):
 
 
 def test_waiting_ends_when_the_destination_does_not_grow(spark):
-    spark.answers = [told(missing={0: (2, 18)})]
+    spark.answers = [told(Lag(0, 18, 2))]
     found = entries(spark, draft(EU[0], 20), wait_for_replication=0.05)
     assert {each.reason for each in found} == {Reason.DESTINATION_LAGS}
     assert len(spark.asked) == 1
+
+
+@pytest.mark.parametrize(("younger", "offset", "reason"), [({}, 8, None), ({6: 99}, 5, Reason.SOURCE_LOST_RECORDS)])
+def test_what_lies_between_the_two_copies_is_read_where_the_source_has_lost_records(spark, younger, offset, reason):
+    """Records as old as the first unconsumed one have expired with those that were consumed; younger ones cannot have."""
+    counts = told()
+    answer = counts.answers[0]._replace(offset=5, last_consumed=4)
+    spark.answers = [counts._replace(answers=(answer,) * 3)]
+    here, there = Side([*EU, *US], 50), Side(ALL, 100)
+    here.starts[EU[1]] = 2
+    there.younger = younger
+    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), here=here, there=there)
+    assert {(each.offset, each.reason) for each in found} == {(offset, reason)}
+    assert there.logs[ALL[0]].read == [(5, 9)]
+
+
+def test_too_much_between_the_two_copies_is_not_read(spark):
+    counts = told()
+    answer = counts.answers[0]._replace(first_wanted=9000)
+    spark.answers = [counts._replace(answers=(answer,) * 3)]
+    here, there = Side([*EU, *US], 50), Side(ALL, 10_000)
+    here.starts[EU[1]] = 2
+    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), here=here, there=there)
+    assert {(each.offset, each.reason) for each in found} == {(8, Reason.SOURCE_LOST_RECORDS)}
+    assert there.logs[ALL[0]].read == []

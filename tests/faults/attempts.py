@@ -1,0 +1,134 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A module that runs in a process of its own, which begins its work at once, and can be killed or frozen with all it starts."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import tempfile
+import time
+import traceback
+import typing as t
+from multiprocessing import forkserver
+from pathlib import Path
+from unittest import mock
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import copying, transactions
+from ansible_collections.streamshift.kafka.plugins.modules import (  # noqa: F401  the slow part of an attempt's start
+    kafka_backlog_copy,
+    kafka_group_offsets,
+    kafka_offset_commit,
+    kafka_offset_translate,
+    kafka_offset_verify,
+)
+from tests.support.killing import python_workers
+from tests.support.modules import Result, run
+from tests.support.scanning import MARK
+from tests.support.spark import java_processes
+from tests.support.sparkless import sparkless
+
+ROOT = Path(__file__).parents[2]
+ENDS_WITHIN = 420.0  # seconds, on a machine that does much else, too; whatever takes longer hangs
+# Without Spark, transactions are small, so that whatever dies does it in the middle of one, and time out soon.
+TRANSACTION_SECONDS = 6
+_SMALL: dict[str, t.Any] = {"_TAKEN": 20, "_RECORDS": 100, "_SECONDS": 0.1}
+
+
+def prepare() -> None:
+    """Start the process that all attempts are forked of, with everything imported."""
+    with mock.patch.dict(os.environ, PYTHONPATH=f"{ROOT / '.ansible/collections'}:{ROOT}", PYTHONWARNINGS="ignore"):
+        _CONTEXT.set_forkserver_preload([__name__])
+        forkserver.ensure_running()
+
+
+class Attempt:
+    """One run of a module. spark: as users have it; else with threads instead of Spark's tasks, and short transactions.
+
+    temporary: its folder for temporary files. Everything that it starts has the word in its environment.
+    """
+
+    def __init__(self, module: str, options: Result, *, spark: bool, word: str, temporary: Path, log: Path) -> None:
+        self.word = word
+        self._answers, answers = _CONTEXT.Pipe(duplex=False)
+        variables = {MARK: word, "TMPDIR": str(temporary)}
+        self.process = _CONTEXT.Process(target=_main, args=(module, options, spark, variables, str(log), answers))
+        self.process.daemon = True
+        self.began = time.monotonic()
+        self.process.start()
+        answers.close()
+
+    @property
+    def pid(self) -> int:
+        """Of the module's process."""
+        assert self.process.pid
+        return self.process.pid
+
+    def running(self) -> bool:
+        """Whether the module works still."""
+        return bool(self.process.is_alive()) and not self._answers.poll()
+
+    def java(self) -> list[int]:
+        """Spark's Java processes."""
+        return [pid for pid in java_processes(self.word) if _program(pid).startswith("java")]
+
+    def workers(self) -> list[int]:
+        """Spark's Python workers."""
+        return python_workers(self.word)
+
+    def processes(self) -> list[int]:
+        """The module and whatever it has started."""
+        return [pid for pid in (self.pid, *java_processes(self.word)) if _program(pid)]
+
+    def outcome(self) -> Result | None:
+        """What the module says in the end; None where it was killed, or hangs and is killed therefore."""
+        result: Result | None = None
+        left = self.began + ENDS_WITHIN - time.monotonic()
+        with contextlib.suppress(EOFError):
+            if self._answers.poll(max(0.0, left)):
+                result = self._answers.recv()
+            else:
+                result = {"failed": True, "msg": f"still running after {ENDS_WITHIN:.0f} s", "hangs": True}
+                for pid in self.processes():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+        self.process.join(10)
+        self._answers.close()
+        return result
+
+
+def _main(module: str, options: Result, spark: bool, variables: dict[str, str], log: str, answers: t.Any) -> None:
+    os.environ.update(variables)
+    tempfile.tempdir = None
+    said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    timeout = {**transactions._SETTINGS, "transaction.timeout.ms": TRANSACTION_SECONDS * 1000}
+    with contextlib.ExitStack() as stack:
+        if not spark:
+            stack.enter_context(sparkless())
+            stack.enter_context(
+                mock.patch.object(obstacles, "obstacle", lambda _options: None)
+            )  # asks Java for seconds
+            stack.enter_context(mock.patch.multiple(copying, **_SMALL))
+            stack.enter_context(mock.patch.object(transactions, "_SETTINGS", timeout))
+        try:
+            result = run(module, **options)
+        except BaseException as exc:  # noqa: BLE001  what a module must not raise is a finding
+            traceback.print_exc()
+            result = {"failed": True, "msg": f"{type(exc).__name__}: {exc}", "exception": traceback.format_exc()}
+    answers.send(result)
+
+
+def _program(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    return ""
+
+
+_CONTEXT = multiprocessing.get_context("forkserver")

@@ -1,0 +1,81 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Faults at random times during migrations, on real brokers: `make faults COUNT=200 SEED=1 VERSION=4.3.0`.
+
+A line for each fault as it goes, and a table in the end. The exit code is 1 where anything was lost, doubled, misplaced, left
+behind, not mended by a re-run, or told without a clear message; the line of it names the SEED that shows it again, which with
+COUNT=1 plays that migration alone. SIGUSR1 prints the table as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / ".ansible/collections")]
+
+from tests.faults.attempts import prepare
+from tests.faults.bed import Bed
+from tests.faults.story import Share, Story, filled
+from tests.faults.tally import Tally
+
+SPARK_EVERY = 4  # migrations
+
+
+def play(version: str, seed: int, count: int, tally: Tally, share: Share) -> None:
+    """Let at least so many faults happen, in whole migrations, each with the next seed."""
+    say = tally.say
+    with tempfile.TemporaryDirectory(prefix="streamshift-faults-") as folder:
+        prepare()
+        bed = Bed(Path(folder), version)
+        try:
+            say(f"a source of one broker, and a destination of three with Kafka {version}, are there")
+            source = filled(bed)
+            while tally.faults < count:
+                spark = seed % SPARK_EVERY == 0
+                say(f"SEED={seed}{', on Spark' if spark else ''}")
+                story = Story(bed, source, tally, seed, Path(folder) / str(seed), spark)
+                try:
+                    story.play(share)
+                except Exception:  # noqa: BLE001  the next migration may show more
+                    tally.violated([], "other", traceback.format_exc(), seed, "a migration")
+                    bed.heal()
+                seed += 1
+        finally:
+            bed.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=200, help="go on until there were so many faults")
+    parser.add_argument("--seed", type=int, default=1, help="of the first migration; the next one has the next number")
+    parser.add_argument("--version", default="4.3.0", help="of the destination's brokers")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_unused: sys.exit(1))  # so that nothing is left running
+    begun = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"{time.monotonic() - begun:6.0f} s {line}", flush=True)
+
+    tally = Tally(say)
+    signal.signal(signal.SIGUSR1, lambda *_unused: print(tally.table(), flush=True))
+    try:
+        play(arguments.version, arguments.seed, arguments.count, tally, Share())
+    finally:
+        print(tally.table())
+        print(*tally.violations, sep="\n")
+        seconds = time.monotonic() - begun
+        print(f"{tally.faults} faults in {seconds:.0f} s, {len(tally.violations)} violations", flush=True)
+    return 1 if tally.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A short form of `make faults`: one migration to three brokers, each step of which is killed, frozen or cut off."""
+
+from __future__ import annotations
+
+from tests.faults.run import play
+from tests.faults.story import Share
+from tests.faults.tally import STEPS, Tally
+
+SEED = 1  # of a migration without Spark, whose faults test_backlog_kills.py has
+
+
+def test_a_migration_survives_whatever_happens_to_it():
+    tally = Tally(print)
+    play("4.3.0", SEED, 1, tally, Share(copy=4, quick=1, cycles=1, situations=False))
+    assert not tally.violations, "\n".join(tally.violations)
+    runs = {step for (_kind, step, what), number in tally.counts.items() if what == "runs" and number}
+    assert runs == set(STEPS)

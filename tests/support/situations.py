@@ -1,0 +1,215 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What can happen around a copy in an order of events that no random fault would find, and what must be true then.
+
+Each situation raises AssertionError where anything of it is not. They need no Spark: run them within sparkless().
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import signal
+import socket
+import time
+import typing as t
+
+from kafka.admin import KafkaAdminClient
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
+from demo.clients import (
+    Servers,
+    create_topic,
+    delete_groups,
+    delete_records,
+    list_groups,
+    partitions_of,
+    produce,
+    read,
+)
+from tests.support import copies, sparkless
+from tests.support.copies import messages
+from tests.support.modules import kill, outcome, refuses, spawn
+
+RECORDS = 3000  # of each partition
+PARTITIONS = 4
+COMMITS = ((100, 1400, 0, 3), (20, 2990, 900, 1200))
+HERE = f"on host {socket.gethostname()}"
+_LONG = 100  # seconds, of a copy that something happens to
+
+
+class Copy(copies.Copy):
+    """A copy whose processes need no Spark."""
+
+    spawn = staticmethod(functools.partial(spawn, program=sparkless.__name__))
+
+
+CopyIn = t.Callable[[str], Copy]  # the same copy, by the name of its directory
+
+
+def owned_topic(source: Servers, topic: str) -> str:
+    """Make and fill the topic that the copies of situations begin with."""
+    create_topic(source, topic, PARTITIONS, retention_ms=-1)
+    for partition in range(PARTITIONS):
+        produce(source, topic, messages(partition, RECORDS))
+    return topic
+
+
+def half_done(copy: Copy) -> Copy:
+    """The copy, killed in the middle; nothing of it runs any more."""
+    running = copy.begun(seconds=_LONG)
+    copy.comes_to(500, running)
+    assert kill(running)
+    assert copy.copied() < copy.all
+    return copy
+
+
+def elsewhere(copy: Copy, name: str) -> Copy:
+    """The same copy, gone on with from a copy of its directory."""
+    other = shutil.copytree(copy.directory, copy.directory.parent / name)
+    return Copy(other, *copy.clusters, copy.topic, copy.to, copy.commits)
+
+
+def two_runs(copy_in: CopyIn, begins: str) -> None:
+    """Of one copy, from two directories. begins: when the second one does, "at once" or "after the plan" of the first."""
+    one, other = copy_in("one"), copy_in("other")
+    first = one.begun(seconds=4)
+    while begins == "after the plan" and not one.copy_file.exists():
+        time.sleep(0.01)
+    second = other.begun(seconds=4)
+    said = {one: outcome(first), other: outcome(second)}
+    losers = [copy for copy in said if said[copy].get("failed")]
+    assert len(losers) == 1, said
+    for message in (said[loser]["msg"] for loser in losers):
+        known = ("another run copies the same records", "this copy was begun already", "has taken over")
+        assert any(words in message for words in known), message
+        assert HERE in message and "started at" in message and "\n" not in message
+    winner = one if other in losers else other
+    winner.check(said[winner]["entries"])
+
+
+def wakes_up_without_progress(copy_in: CopyIn) -> None:
+    """A suspended run, when another one has copied everything and the progress was removed."""
+    one = copy_in("one")
+    suspended = one.begun(seconds=_LONG)
+    one.comes_to(1, suspended)
+    os.kill(suspended.pid, signal.SIGSTOP)
+    other = elsewhere(one, "other")
+    entries = other.backlog()["entries"]
+    delete_groups(one.servers, all_groups(other.known()))
+    os.kill(suspended.pid, signal.SIGCONT)
+    message = outcome(suspended)["msg"]
+    assert "the progress of the copy was removed while it was running" in message, message
+    other.check(entries)
+
+
+def progress_is_removed(copy_in: CopyIn) -> None:
+    """While a run copies, which ends then; a later one rebuilds it."""
+    copy = copy_in("migration")
+    running = copy.begun(seconds=_LONG)
+    copy.comes_to(500, running)
+    (progress,) = all_groups(copy.known())
+    delete_groups(copy.servers, [progress])
+    message = outcome(running)["msg"]
+    assert f"group {progress}" in message and "the progress of the copy was removed" in message
+    copy.check(copy.backlog(on_lost_progress="rebuild")["entries"])
+
+
+def progress_is_lost(copy_in: CopyIn) -> None:
+    """Between two runs: refused, until it is rebuilt."""
+    copy = half_done(copy_in("migration"))
+    (progress,) = all_groups(copy.known())
+    delete_groups(copy.servers, [progress])
+    for check in (True, False):
+        message = copy.backlog(via=refuses, check=check)
+        assert f"group {progress}, topic {copy.to}, partition " in message
+        assert "the progress of the copy is gone, and the log has grown from 0 to" in message
+        assert "on_lost_progress" in message and "topic_map" in message and "begin anew" in message
+    before = {at: len(read(copy.servers, copy.to, [at])) for at in range(PARTITIONS)}
+    result = copy.backlog(on_lost_progress="rebuild")
+    assert sum(before.values()) > 0
+    assert {each["partition"]: each["copied"] for each in result["ranges"]} == {
+        at: len(wanted) for at, wanted in copy.wanted.items()
+    }
+    copy.check(result["entries"])
+
+
+def made_anew_while_copied(copy_in: CopyIn) -> None:
+    """The destination's topic, while records are copied to it."""
+    copy = copy_in("migration")
+    running = copy.begun(seconds=_LONG)
+    copy.comes_to(500, running)
+    make_anew(copy.servers, copy.to)
+    message = outcome(running)["msg"]
+    assert copy.to in message and ("made anew" in message or "no longer" in message), message
+    assert "made anew" in copy.backlog(via=refuses)
+    assert not copy.plan_file.exists()
+    begin_anew(copy)
+    copy.check(copy.backlog()["entries"])
+
+
+def made_anew_when_copied(copy_in: CopyIn) -> None:
+    """The destination's topic, when all is copied."""
+    copy = copy_in("migration")
+    copy.backlog()
+    make_anew(copy.servers, copy.to)
+    for check in (True, False):
+        message = copy.backlog(via=refuses, check=check)
+        assert f"topic {copy.to}: the topic was deleted and made anew since the copy was planned" in message
+    begin_anew(copy)
+    copy.check(copy.backlog()["entries"])
+
+
+def copied_records_are_deleted(copy_in: CopyIn) -> None:
+    """The first ones, before any group has consumed them."""
+    copy = copy_in("migration")
+    copy.backlog()
+    delete_records(copy.servers, copy.to, {1: 100})
+    for check in (True, False):
+        message = copy.backlog(via=refuses, check=check)
+        assert f"topic {copy.to}, partition 1: the log begins at 100, and records were copied from 0 on" in message
+    begin_anew(copy)
+    copy.check(copy.backlog()["entries"])
+
+
+def make_anew(cluster: Servers, topic: str) -> None:
+    """Delete a topic and create it again."""
+    partitions = len(partitions_of(cluster, topic))
+    delete_topic(cluster, topic)
+    create_topic(cluster, topic, partitions, retention_ms=-1)
+
+
+def delete_topic(cluster: Servers, topic: str) -> None:
+    """Delete a topic, and return when it is gone."""
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as client:
+        client.delete_topics([topic])
+        end = time.monotonic() + 20
+        while topic in client.list_topics():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+
+def begin_anew(copy: Copy) -> None:
+    """Do what messages and documents tell to do."""
+    name = copy.known().name
+    delete_topic(copy.servers, copy.to)
+    delete_groups(copy.servers, [group for group in list_groups(copy.servers) if group.startswith(name)])
+    copy.copy_file.unlink()
+    copy.plan_file.unlink(missing_ok=True)
+
+
+# By what the fault suite calls them.
+SITUATIONS: dict[str, t.Callable[[CopyIn], None]] = {
+    "C1: two runs at once": functools.partial(two_runs, begins="at once"),
+    "C1: two runs, one after the plan": functools.partial(two_runs, begins="after the plan"),
+    "C2: suspended, and the progress was removed": wakes_up_without_progress,
+    "C3: progress removed while copying": progress_is_removed,
+    "C3: progress gone between two runs": progress_is_lost,
+    "C4: topic made anew while copying": made_anew_while_copied,
+    "C4: topic made anew when all was copied": made_anew_when_copied,
+    "C4: copied records deleted": copied_records_are_deleted,
+}

@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The proxies of the fault suite do to connections what they say."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+
+import pytest
+
+from sandbox_processes import free_ports
+from tests.faults.proxy import Network
+
+
+@pytest.fixture
+def way():
+    """A proxy before a server that says everything back, and a function that asks it through the proxy."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=say_back, args=(server.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    network = Network()
+    (port,) = free_ports(1)
+    yield network.proxy(port, server.getsockname()[1]), lambda: socket.create_connection(("127.0.0.1", port), 5)
+    network.close()
+    server.close()
+
+
+def say_back(peer):
+    with contextlib.suppress(OSError), peer:
+        while said := peer.recv(100):
+            peer.sendall(said)
+
+
+def ask(peer):
+    peer.sendall(b"hello")
+    return peer.recv(100)
+
+
+def test_it_forwards(way):
+    _proxy, connect = way
+    with connect() as peer:
+        assert ask(peer) == b"hello"
+
+
+def test_connections_are_cut_and_new_ones_taken(way):
+    proxy, connect = way
+    with connect() as peer:
+        ask(peer)
+        proxy.cut()
+        with pytest.raises(ConnectionError):
+            ask(peer)
+    with connect() as peer:
+        assert ask(peer) == b"hello"
+
+
+def test_connections_are_refused_until_it_heals(way):
+    proxy, connect = way
+    proxy.refuse()
+    with pytest.raises(ConnectionRefusedError):
+        connect()
+    proxy.heal()
+    with connect() as peer:
+        assert ask(peer) == b"hello"
+
+
+def test_a_black_hole_swallows_everything_until_it_heals(way):
+    proxy, connect = way
+    with connect() as peer:
+        ask(peer)
+        proxy.swallow()
+        peer.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            ask(peer)
+        proxy.heal()
+        peer.settimeout(5)
+        assert peer.recv(100) == b"hello"
+
+
+def test_answers_are_late(way):
+    proxy, connect = way
+    proxy.slow(0.1)
+    with connect() as peer:
+        began = time.monotonic()
+        assert ask(peer) == b"hello"
+        assert time.monotonic() - began >= 0.2  # both ways

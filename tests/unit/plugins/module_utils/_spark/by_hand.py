@@ -1,0 +1,118 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What Spark does when it counts, without Spark: the workers' functions, called one after the other."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+import pyarrow as pa
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import packing, tallying
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.contents import Extent, Pair, layout_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.counting import (
+    Counted,
+    FirstPass,
+    Standing,
+    Sum,
+    counted,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import Slots
+
+SCANNED = "range int, offset bigint, timestamp bigint, log_append_time boolean, fingerprint binary, bare binary"
+
+
+class World(t.NamedTuple):
+    """A pair: the logs of its source partitions and of its destination partitions, both from offset 0, with their ends."""
+
+    sources: tuple[tuple[Record, ...], ...]
+    copies: tuple[tuple[Record, ...], ...]
+    ends: tuple[int, ...]
+    committed: tuple[tuple[int, ...], ...]  # for each group, for each source partition
+
+
+def layout(worlds: t.Sequence[World], timestamps: bool) -> packing.Layout:
+    def extents(count: int) -> tuple[Extent, ...]:
+        return tuple(Extent(TopicPartition("t", number), 0, 0) for number in range(count))
+
+    pairs = [Pair(extents(len(world.sources)), extents(len(world.copies))) for world in worlds]
+    return layout_of(pairs, timestamps=timestamps)
+
+
+def standings(worlds: t.Sequence[World]) -> list[Standing]:
+    return [Standing(number, commits) for number, world in enumerate(worlds) for commits in world.committed]
+
+
+def rows(logs: t.Iterable[t.Sequence[Record]]) -> list[tuple[t.Any, ...]]:
+    return [
+        (number, its.offset, its.timestamp, its.log_append_time, its.digest, its.bare)
+        for number, log in enumerate(logs)
+        for its in log
+    ]
+
+
+def sources(worlds: t.Iterable[World]) -> list[tuple[Record, ...]]:
+    return [log for world in worlds for log in world.sources]
+
+
+def copies(worlds: t.Iterable[World]) -> list[tuple[Record, ...]]:
+    return [log for world in worlds for log in world.copies]
+
+
+def count_directly(
+    worlds: t.Sequence[World],
+    timestamps: bool,
+    buckets: int,
+    without_headers: bool,
+    stable: t.Sequence[int] | None = None,
+) -> list[Counted]:
+    """What Spark would do, with the workers' functions called one after the other."""
+    its = layout(worlds, timestamps)
+    slots = Slots(its, standings(worlds), stable)
+    tasks = chunks(its, sources(worlds), copies(worlds), buckets)
+    ends = [end for world in worlds for end in world.ends]
+    first = FirstPass.of(summed(tallying.first_pass(task, slots, without_headers) for task in tasks), slots, ends)
+    return counted(summed(tallying.second_pass(task, slots, first.limits) for task in tasks), first)
+
+
+def chunks(
+    its: packing.Layout, source: t.Sequence[t.Sequence[Record]], copied: t.Sequence[t.Sequence[Record]], buckets: int
+) -> list[list[pa.RecordBatch]]:
+    """What each task gets."""
+    types = [pa.int32(), pa.int64(), pa.int64(), pa.bool_(), pa.binary(), pa.binary()]
+    tasks: list[list[pa.RecordBatch]] = [[] for _task in range(max(1, buckets // 2))]
+    for axis, pairs, logs, of_destination in (
+        (its.source, its.source_pairs, source, False),
+        (its.destination, its.destination_pairs, copied, True),
+    ):
+        columns = list(zip(*rows(logs), strict=True)) or [()] * len(types)
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+        batch = pa.RecordBatch.from_arrays(arrays, list(packing.SCANNED))
+        halves = [batch.slice(0, batch.num_rows // 2), batch.slice(batch.num_rows // 2)]
+        for chunk in packing.pack(halves, axis, pairs, range(len(logs)), buckets, of_destination):
+            for row in range(chunk.num_rows):
+                tasks[chunk.column(0)[row].as_py() % len(tasks)].append(chunk.slice(row, 1))
+    return tasks
+
+
+def summed(tasks: t.Iterable[t.Iterable[pa.RecordBatch]]) -> list[Sum]:
+    found: dict[tuple[t.Any, ...], list[tuple[t.Any, ...]]] = collections.defaultdict(list)
+    for row in (row for task in tasks for batch in task for row in batch.to_pylist()):
+        its = (row["place"], row["source"], row["fingerprint"]), row["records"]
+        found[row["headers"], row["kind"], row["slot"]].append(its)
+    return [
+        Sum(
+            headers,
+            kind,
+            slot,
+            min(its)[0],
+            max(its)[0],
+            sum(number for _place, number in its),
+            tuple(place[2] for place, _number in its) if kind == tallying.LOOSE else (),
+        )
+        for (headers, kind, slot), its in found.items()
+    ]
