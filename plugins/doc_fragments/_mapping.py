@@ -58,9 +58,8 @@ options:
         whole name. The number of partitions may differ, or the same number of partitions may be assigned in another
         way.
       - O(topic_map) may also map several of these topics to one.
-      - Spark reads these topics completely on both clusters and compares them record by record. Each partition at the
-        destination gets an offset that skips no unconsumed record. Consumed records may be repeated; the plan says how
-        many.
+      - Spark reads these topics completely on both clusters and counts equal records. Each partition at the destination
+        gets an offset that skips no unconsumed record. Consumed records may be repeated; the plan says how many.
     type: list
     elements: str
     default: []

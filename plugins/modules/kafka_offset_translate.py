@@ -123,7 +123,8 @@ options:
         expired at the source, and the destination may still have them.
       - V(count_back) counts back from the first record that both clusters still have. It assumes that only the
         replication tool writes to the destination's topic. If another producer does, unconsumed records may be skipped.
-      - In a topic of O(repartitioned), V(count_back) takes the first record that only the destination has.
+      - In a topic of O(repartitioned), V(count_back) takes the first record that may be the copy of an expired one,
+        because the source does not have it or has it less often.
       - V(start) takes the start of the destination's log. No record is skipped; consumed records that are still there
         are repeated.
       - V(first_visible) takes the first record that both clusters still have. Records that have expired at the source
