@@ -46,7 +46,7 @@ class Side:
         self.bootstrap_servers: list[str] = []
         self._hurt = False  # whether replicas may lag
         self.cluster = start(name, folder, **options)
-        self.proxies = self._behind_proxies(network)
+        self.proxies = self._through_proxies(network)
 
     @property
     def connection(self) -> dict[str, t.Any]:
@@ -105,7 +105,7 @@ class Side:
         """Remove the cluster."""
         stop(self.name, self._folder)
 
-    def _behind_proxies(self, network: Network) -> list[Proxy]:
+    def _through_proxies(self, network: Network) -> list[Proxy]:
         """Give every broker a second listener, which advertises its proxy; brokers reach each other without."""
         from sandbox_processes import free_ports
 

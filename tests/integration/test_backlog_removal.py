@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How copies end: settings come back whatever has become of the source, and a copy that is given up leaves nothing behind."""
+"""How copies end: settings come back whatever has become of the source, and a copy that is given up leaves nothing."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+THIS_FILE = Path("tests/quality/test_texts.py")
 ROOT = Path(__file__).parents[2]
 OWNERS = (
     "# Copyright (c) 2026 The streamshift.kafka authors",
@@ -121,6 +122,18 @@ def anchors_of(file: Path) -> set[str]:
         for number, slug in enumerate(slugs)
         for earlier in [slugs[:number].count(slug)]
     }
+
+
+def test_offsets_are_before_or_after_others(known_files):
+    """Kafka's tools say of a group that lags that it is behind; of an offset the word has been taken for both directions."""
+    found = [
+        f"{file}:{number}: {line.strip()}"
+        for file in known_files
+        if is_text(file) and file != THIS_FILE and file.parts[0] != "changelogs" and file.suffix != ".lock"
+        for number, line in enumerate(lines_of(file), 1)
+        if re.search(r"(?<![a-z])(left_?)?behind(?![a-z])", line, re.IGNORECASE)
+    ]
+    assert not found
 
 
 def test_texts_point_to_no_machine(known_files):

@@ -133,7 +133,7 @@ def consumed(cluster: Servers, topic: str) -> Stands:
 
 
 def unseen(cluster: Servers, topic: str) -> Stands:
-    """Behind the group's offset there is only what was aborted."""
+    """After the group's offset there is only what was aborted."""
     create_topic(cluster, topic)
     messages = [Message(b"%d" % n) for n in range(10)]
     produce_in_transactions(cluster, topic, [(messages, True), (messages, False), (messages, False)])

@@ -294,7 +294,7 @@ class TestFirstTries:
 
 
 class TestTail:
-    """Behind the cut."""
+    """After the cut."""
 
     source = log(run(0, 1000))
     again = log(run(0, 600) + " " + run(100, 1000))

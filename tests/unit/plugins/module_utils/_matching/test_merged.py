@@ -141,7 +141,7 @@ def test_without_young_records_by_retention_is_the_end_and_fail_blocks():
     ("policy", "found", "offset"),
     [
         pytest.param("count_back", found(8, 3, unknown=2), 2, id="it may be one of the lost"),
-        pytest.param("count_back", found(8, 3, unknown=20), 4, id="those behind are read anyway"),
+        pytest.param("count_back", found(8, 3, unknown=20), 4, id="those after it are read anyway"),
         pytest.param("count_back", found(unknown=2), 2, id="nothing but lost ones"),
         pytest.param("count_back", found(8, 3, surplus=2), 2, id="it may be the copy of a lost twin"),
         pytest.param("start", found(8, 3, unknown=2), 0, id="start"),

@@ -222,15 +222,15 @@ def test_only_what_match_on_names_was_compared(spark):
 
 
 def test_what_is_still_to_come_blocks_all_partitions_and_is_waited_for(spark):
-    behind = told(Lag(0, 18, 2), Lag(1, 3, 1))
-    spark.answers = [behind]
+    lagging = told(Lag(0, 18, 2), Lag(1, 3, 1))
+    spark.answers = [lagging]
     found = entries(spark, draft(EU[0], 20), draft(EU[1], 20))
     assert {(each.reason, each.offset, each.lossless) for each in found} == {(Reason.DESTINATION_LAGS, None, 8)}
     assert (
         "3 consumed records are not at the destination; the last one, eu-0 offset 18, has not come, nor any after it"
         in found[0].detail
     )
-    spark.answers = [behind, behind, told()]
+    spark.answers = [lagging, lagging, told()]
     spark.read.clear()
     found = entries(
         spark, draft(EU[0], 20), draft(EU[1], 20), there=Side(ALL, 100, grows=True), wait_for_replication=60
