@@ -144,7 +144,7 @@ class Story:
         names = list(SITUATIONS)
         name = names[self.under.story // SITUATION_EVERY % len(names)]
         to = f"owned-{self.under.story}"
-        folder = self.migration.directory.parent
+        folder = self.migration.directory.parent / "situation"  # its copies are not this migration's
         fault = self.tally.fault(name, "copy", self.under.story)
         self.tally.say(f"{fault.number:4} copy: {name}")
         try:

@@ -23,12 +23,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.contents 
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.packing import Layout
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tails import Asked, Tail
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.test_counting import (
-    SCANNED,
-    chunks,
-    log,
-    rows,
-)
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import SCANNED, chunks, rows
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.test_counting import log
 
 
 def layout(pairs: int, timestamps: bool = True) -> Layout:
