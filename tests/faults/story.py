@@ -145,6 +145,7 @@ class Story:
         name = names[self.under.story // SITUATION_EVERY % len(names)]
         to = f"owned-{self.under.story}"
         folder = self.migration.directory.parent / "situation"  # its copies are not this migration's
+        folder.mkdir()
         fault = self.tally.fault(name, "copy", self.under.story)
         self.tally.say(f"{fault.number:4} copy: {name}")
         try:
