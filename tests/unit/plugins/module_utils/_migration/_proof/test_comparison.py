@@ -202,7 +202,7 @@ def logs_of(case: Scenario) -> tuple[Clusters, Logs]:
     )
     facts = case.destination_facts
     promise = Logs(
-        [*source.records, *held],
+        source.records,  # those that transactions hold are among them
         destination.records,
         lambda record: record.digest,
         timestamps=True,
