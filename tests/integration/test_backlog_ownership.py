@@ -121,7 +121,9 @@ class TestTopics:
         make_anew(source, topic)
         produce(source, topic, messages(0, RECORDS))
         message = copy.backlog(via=refuses)
-        assert f"topic {topic}: the topic was deleted and made anew" in message and message.startswith("source cluster")
+        assert f"topic {topic}: the topic was deleted and created again" in message and message.startswith(
+            "source cluster"
+        )
 
 
 def run_refused(copy, **options):

@@ -250,7 +250,7 @@ class TestFiles:
         migration.backlog(via=dies_copying("copying.carry_out"))
         commit(source, orders, {(orders, 0): 6})
         migration.snapshot(orders)
-        assert f"{orders} stands at 6 of {orders}-0, where no group stood then" in refused()
+        assert f"{orders} has committed 6 on {orders}-0; no group had this offset" in refused()
 
     def test_another_topic_map(self, refused, known, orders):
         message = refused(topic_map=[{"name": orders, "to": f"{orders}-new"}])
@@ -272,7 +272,7 @@ class TestFiles:
         commit(destination, name, {(orders, 0): (7, "2 6 2 0|5:0")})
         produce(destination, orders, [Message(b"copied")])  # not a reason to write after it
         message = refused()
-        assert f"group {name}: this copy was begun already, and its copy file is missing" in message
+        assert f"group {name}: this copy has already started, but its copy file is missing" in message
 
     def name_of(self, known, orders, source, destination):
         """As if it had been begun: a copy without anything to copy has the same name as one with something."""

@@ -134,7 +134,7 @@ class TestRestored:
         result = copy.backlog(restore_retention=True, source=GONE)
         assert result["changed"] is False
         assert result["warnings"] == [
-            f"The topic {topic} is gone, or was deleted and made anew: its settings are left alone."
+            f"The topic {topic} is gone, or was deleted and created again: its settings are left alone."
         ]
 
 

@@ -100,7 +100,7 @@ def test_the_main_job(source, destination, orders, controller):
     assert topic_settings(destination, orders) != {"retention.ms": "-1"}
     assert consume(destination, orders, [orders], 15) == 15
     moved = committed(destination, orders)
-    assert "no group is selected to be rolled back" in failed(controller.migrate_backlog(phase="rollback"))
+    assert "no group is selected for the rollback" in failed(controller.migrate_backlog(phase="rollback"))
     dry = done(controller.migrate_backlog("--check", groups=[orders]))
     assert dry.changed > 0 and controller.files() == files
     third = done(controller.migrate_backlog(groups=[orders]))

@@ -127,7 +127,7 @@ def test_of_two_waves_the_second_is_rolled_back_while_the_first_goes_on(
         assert [name for name in list_groups(destination) if orders in name] == [first]
         assert committed(destination, first) == moved
     files = controller.files()
-    assert "no group is selected to be rolled back" in failed(controller.rollback())
+    assert "no group is selected for the rollback" in failed(controller.rollback())
     assert (controller.files(), committed(destination, first)) == (files, moved)
     done(controller.rollback(groups=[second], rollback_all=True, on_rewind="rewind"))
     assert first not in list_groups(destination)

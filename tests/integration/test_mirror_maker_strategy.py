@@ -341,7 +341,7 @@ def test_a_wrong_policy_is_told_which_topics_there_are(world):
     produce(world.source, world.topic, [numbered(number) for number in range(10)])
     copy(world.source, world.destination, world.topic)
     world.stand(5)
-    assert "none of its kind" in world.refused() or "there is mm2-offset-syncs" in world.refused()
+    assert "no similar topic exists" in world.refused() or "there is mm2-offset-syncs" in world.refused()
     world.index(world.sync(0, 0))
     right = dict(world.policy)
     for wrong in ({"target_alias": "nobody"}, {"offset_syncs_location": "target", "source_alias": "nobody"}):
@@ -351,7 +351,7 @@ def test_a_wrong_policy_is_told_which_topics_there_are(world):
         assert "offset_syncs_location" in wrong or world.syncs in said
     world.policy = right | {"name": "default", "separator": "-"}
     said = world.refused()
-    assert f"none of the copies that replication_policy names is there: {right['source_alias']}-{world.topic}" in said
+    assert f"none of the topics that replication_policy expects exists: {right['source_alias']}-{world.topic}" in said
     assert f"there is {world.topic}" in said
     world.policy = right | {"source_alias": "nobody"}
     said = world.refused(source=None, snapshot=None, groups=["any"])
@@ -408,7 +408,7 @@ def test_without_the_source_what_has_no_checkpoint_is_named(world):
     options = {"source": None, "snapshot": None, "groups": ["billing"], **world.options}
     done = world.migration.translate(**options)
     assert [(each["verdict"], each["offset"]) for each in done["entries"]] == [("uncommitted", None), ("safe", 3)]
-    assert any(f"no checkpoint of billing {world.topic}-0: left alone" in line for line in done["warnings"])
+    assert any(f"No checkpoint for billing {world.topic}-0: not planned" in line for line in done["warnings"])
     started = world.migration.translate(on_uncommitted="start", **options)
     assert [(each["verdict"], each["offset"]) for each in started["entries"]] == [("requested", 0), ("safe", 3)]
 
@@ -421,4 +421,4 @@ def test_a_policy_by_which_no_copy_is_there_is_refused(world, wrong):
     world.stand(0)
     right = {**world.policy, "name": "default", "source_alias": "onprem", "internal_topic_separator_enabled": False}
     said = world.refused(replication_policy={**right, **wrong})
-    assert "none of the copies that replication_policy names is there" in said and f"onprem.{world.topic}" in said
+    assert "none of the topics that replication_policy expects exists" in said and f"onprem.{world.topic}" in said

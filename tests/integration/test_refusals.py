@@ -184,7 +184,7 @@ class TestRights:
         problems = problems_of(topic, topic, migration.source, migration.destination)
         assert any(f"missing ACL TOPIC READ on {topic}" in problem for problem in problems)
         matched = migration.snapshot(group_patterns=[topic])
-        assert any(line.endswith(f"is to be seen of: {topic}.") for line in matched["warnings"])
+        assert any(line.endswith(f"found on the selected topics for: {topic}.") for line in matched["warnings"])
 
     @pytest.mark.parametrize("right", ["GROUP READ", "TOPIC READ", "TOPIC DESCRIBE_CONFIGS"])
     def test_of_the_destination(self, source, secured, topic, migrator, tmp_path, right):

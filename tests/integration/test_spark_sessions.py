@@ -178,7 +178,7 @@ def poor_python(tmp_path):
 def test_workers_without_the_packages_are_told_of(source, orders, cluster, poor_python):
     conf = {"spark.pyspark.python": poor_python}
     failed = Program(source.connection, orders, master=cluster.url, conf=conf).outcome()
-    assert "the Python of Spark's workers does not do: confluent-kafka >= 2.10 is missing" in failed["failed"]
+    assert "Spark workers lack required packages: confluent-kafka >= 2.10 is missing" in failed["failed"]
     assert poor_python in failed["failed"] and "xxhash" in failed["failed"]
 
 

@@ -99,7 +99,9 @@ def read_offsets(rest: ConnectRest, connector: str) -> list[tuple[dict[str, t.An
     found = _ask(rest, "GET", f"/connectors/{_quoted(connector)}/offsets")
     if not isinstance(found, dict) or not isinstance(found.get("offsets"), list):
         raise InvalidInput(
-            "this worker tells no offsets of connectors", cluster=str(rest), remedy="use Kafka Connect 3.6 or newer"
+            "this Connect worker does not return the offsets of connectors",
+            cluster=str(rest),
+            remedy="use Kafka Connect 3.6 or newer",
         )
     rows = [_members(rest, each) for each in found["offsets"]]
     if not all(

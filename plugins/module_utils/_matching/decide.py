@@ -137,7 +137,7 @@ def _between(reader: Reader, question: Question, context: Context, known: Known,
         Verdict.SAFE,
         placed.offset,
         Reason.TAIL_NOT_COUNTED,
-        detail="timestamps say that nothing unconsumed stands before it; whether consumed records come again was not counted",
+        detail="by timestamps, no unconsumed record is before the offset; repeated records were not counted",
         **evidence,
     )
 

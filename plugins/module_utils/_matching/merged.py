@@ -188,10 +188,10 @@ def _counted(offset: int, answer: Answer) -> Decision:
         return Decision.exact(WholeLogs(skipped=0, repeated=0, arrived=True), offset, again, detail)
     if answer.repeats == answer.equal:
         reason = Reason.EQUAL_RECORDS
-        detail = "equal records stand on both sides of the committed offsets, and their copies cannot be told apart"
+        detail = "equal records are before and after the committed offsets; their copies cannot be distinguished"
     else:
         reason = Reason.REPARTITIONED
-        detail = "records of several source partitions stand here in another order: consumed ones follow the first unconsumed one"
+        detail = "records of several source partitions are in another order at the destination: consumed ones follow the first unconsumed one"
     return Decision(Verdict.SAFE, offset, reason, answer.repeats, detail)
 
 
@@ -221,9 +221,7 @@ def _expired(sources: Sources, found: Found, there: LogFacts, policy: Policy) ->
     if policy.on_expired == "count_back":
         # Where records of several partitions stand mixed, the last ones are not those that were consumed last.
         offset = min(at for at in (offset, found.first_unknown, found.first_surplus) if at is not None)
-        detail = (
-            f"{lost}; the group stands before every record that only the destination has, for it may be one of those"
-        )
+        detail = f"{lost}; the group starts before every record that may be a copy of an expired one, because it may not have consumed it"
     return Decision(Verdict.SAFE, offset, Reason.EXPIRED, None, detail)
 
 
@@ -232,12 +230,12 @@ def _by_policy(sources: Sources, found: Found, there: LogFacts, policy: Policy) 
     if policy.on_no_anchor == "fail":
         return blocked(
             Reason.POLICY_FAIL,
-            "the source has none of the records that stand here; on_no_anchor says fail",
+            "the source has none of the destination's records any more; on_no_anchor says fail",
             lossless=there.log_start,
         )
     if policy.on_no_anchor == "by_retention" and sources.retention_ms is None:
         offset = there.log_start
-        detail = "the source keeps its records for ever, so none of those that stand here is known to be consumed"
+        detail = "the source keeps its records for ever, so none of the destination's records is known to be consumed"
     elif policy.on_no_anchor == "by_retention":
         offset = there.end if found.first_young is None else found.first_young
         detail = (

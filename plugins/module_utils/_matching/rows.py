@@ -161,7 +161,9 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
         nothing = NothingThere(copies=0, consumed_left=0)
         return Decision.exact(nothing, destination.end, detail="the destination is empty")
     if policy.on_no_anchor == "fail":
-        return blocked(Reason.POLICY_FAIL, "the source has no consumed record left to go by; on_no_anchor says fail")
+        return blocked(
+            Reason.POLICY_FAIL, "the source has no consumed record left to compare with; on_no_anchor says fail"
+        )
     if policy.on_no_anchor == "start":
         offset, detail = destination.start, "the destination's start, as on_no_anchor says"
     elif policy.on_no_anchor == "end":
@@ -173,8 +175,8 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
         kept = destination.first_at(max(0, policy.now - source.facts.retention_ms))
         offset = destination.end if kept is None else kept
         detail = (
-            "the source has nothing left to go by: everything at the destination that is old enough to have expired there "
-            "is taken as consumed"
+            "the source has no record left to compare with: every record of the destination that is old enough to have expired at "
+            "the source counts as consumed"
         )
     if policy.on_no_anchor == "by_retention" and source.facts.compacted and position > question.committed:
         lost = position - question.committed

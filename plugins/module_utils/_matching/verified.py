@@ -74,7 +74,7 @@ def _problems(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool
         yield Flaw(
             ProblemKind.NOT_EXAMINED,
             f"none of the records that follow {_offsets(claim)} has an equal one within the limit at the source, although "
-            "both logs go on; raise the limit (0 for the whole logs)",
+            "both logs contain more records; raise the limit (0 reads the whole logs)",
         )
 
 
@@ -102,7 +102,7 @@ def _notes(claim: Claim, counts: Counts, is_compacted: bool) -> t.Iterator[str]:
     if repeated and (claim.repeats is None or repeated <= claim.repeats):
         yield f"{_records(repeated, 'consumed')} repeated"
     if counts.recopied:
-        yield f"{_records(counts.recopied, 'unconsumed')} there more often than at the source"
+        yield f"{_records(counts.recopied, 'unconsumed')} more often at the destination than at the source"
     if counts.destination_only:
         yield f"{_records(counts.destination_only, '')} only at the destination"
 

@@ -152,7 +152,7 @@ def _why(answer: Answer) -> tuple[Reason, str]:
     if answer.repeats == answer.equal:
         return (
             Reason.EQUAL_RECORDS,
-            "equal records stand on both sides of the committed offset, and their copies cannot be told apart",
+            "equal records are before and after the committed offset; their copies cannot be distinguished",
         )
     if answer.again:
         return Reason.RECOPIED, "the replication tool began again and copied consumed records a second time"

@@ -79,8 +79,8 @@ def _notes(entries: t.Sequence[PlanEntry], left_out: t.Sequence[str], previous: 
     alone = [f"{entry.group} {entry.partition}" for entry in entries if entry.verdict is Verdict.UNCOMMITTED]
     if alone:
         lines.append(
-            f"There is no checkpoint of {', '.join(alone)}: left alone. Where nothing is committed there, a consumer with "
-            "auto.offset.reset=latest skips records; on_uncommitted: start loses none."
+            f"No checkpoint for {', '.join(alone)}: not planned. Without a committed offset, a consumer with "
+            "auto.offset.reset=latest skips records; on_uncommitted: start skips none."
         )
     planned = {entry.group for entry in entries}
     gone = sorted({entry.group for entry in previous.entries} - planned) if previous else []
@@ -110,7 +110,7 @@ def _selected(
     cluster, topic = str(destination), policy.checkpoints.name
     if missing:
         raise NotFound(
-            f"no checkpoint of group {', '.join(missing)} is there",
+            f"no checkpoint found for group {', '.join(missing)}",
             why="MirrorMaker 2 writes none for groups that it excludes, or that have consumed nothing of what it copies",
             remedy="correct groups and replication_policy",
             cluster=cluster,

@@ -204,7 +204,7 @@ def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
     if receipt.cluster_id != cluster_id:
         raise Refused(
             f"the receipt is of cluster {receipt.cluster_id}, and this is cluster {cluster_id}",
-            remedy="use another receipt file for another cluster: it is the rollback of what was written there",
+            remedy="use another receipt file for another cluster, because the rollback of the earlier run needs this one",
         )
     return receipt
 
@@ -318,7 +318,7 @@ def _read_back(
 def _raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
     if wrong:
         raise BrokerError(
-            f"{what} reads back otherwise in {len(wrong)} places, first {wrong[0]}",
+            f"{len(wrong)} committed offsets differ from what {what} wrote; the first is {wrong[0]}",
             cluster=cluster,
             why="somebody else commits to this group at the same time",
             remedy=f"stop them and {remedy}",

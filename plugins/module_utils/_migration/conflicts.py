@@ -189,13 +189,15 @@ def allowed(
     if policy in ("rewind", "advance"):
         return True
     group, partition = key
-    move = f"{'a rewind' if rewind else 'an advance'} from {text(found)} to {text(target)}"
+    direction = "back" if rewind else "forward"
     if policy == "keep":
-        kept.append(f"{group} {partition}: left at {text(found)}, it would be {move} ({option}: keep)")
+        kept.append(
+            f"{group} {partition}: kept at {text(found)} instead of moved {direction} to {text(target)} ({option}: keep)"
+        )
         return False
     raise refused(
         key,
-        f"the group stands elsewhere, and this would be {move}",
+        f"the group has the committed offset {text(found)}; the plan would move it {direction} to {text(target)}",
         cluster,
         remedy=f"set {option} to {'rewind' if rewind else 'advance'} to allow it, or to keep to leave such {unit} alone",
     )

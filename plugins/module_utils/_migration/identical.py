@@ -72,10 +72,10 @@ def _in_one_log(draft: Draft, facts: LogFacts) -> PlanEntry:
 def _outside(offset: int, facts: LogFacts) -> Decision | None:
     """The decision for an offset that lies outside of the destination's log; None for one inside."""
     if offset < facts.log_start:
-        detail = f"offset {offset} has expired: the first record that is still there, without loss of any other"
+        detail = f"offset {offset} has expired at the destination; the plan takes the first remaining record, and no other is skipped"
         return Decision(Verdict.SAFE, facts.log_start, Reason.EXPIRED, 0, detail)
     if offset > facts.high_watermark:
-        return blocked(Reason.BEYOND_END, f"offset {offset} lies beyond the destination's end {facts.high_watermark}")
+        return blocked(Reason.BEYOND_END, f"offset {offset} is after the destination's end {facts.high_watermark}")
     return None
 
 

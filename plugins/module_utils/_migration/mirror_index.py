@@ -104,7 +104,7 @@ def _read(
             "this topic of MirrorMaker 2 does not exist",
             cluster=str(connection),
             topic=topic,
-            why=f"there is {', '.join(like)}" if like else "there is none of its kind",
+            why=f"there is {', '.join(like)}" if like else "no similar topic exists",
             remedy="correct replication_policy: both aliases, separator, internal_topic_separator_enabled and "
             "offset_syncs_location are those of MirrorMaker 2",
         )

@@ -31,7 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 
-_OTHERWISE = "Or choose verify: anchors (group_migration_verify: anchors), which compares no more than the records beside each offset"
+_OTHERWISE = "Or choose verify: anchors (group_migration_verify: anchors), which compares only the two records next to each offset"
 
 
 class Found(t.NamedTuple):
@@ -126,7 +126,7 @@ def foreign_receipt(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str
     if here in (None, receipt.cluster_id):
         return []
     foreign = f"the receipt {path} is of cluster {receipt.cluster_id}, and the destination is cluster {here}"
-    return [f"{foreign}. Use another directory: the receipt is the rollback of what was written there."]
+    return [f"{foreign}. Use another directory, because the rollback of the earlier run needs this receipt."]
 
 
 def _wanted(
@@ -165,7 +165,7 @@ def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt:
     entries = receipt.entries if receipt is not None else ()
     removes |= {entry.group for entry in entries if entry.written is not None and entry.before is None} & topics.keys()
     return [
-        f"{line}, which a rollback needs to remove commits that are not there yet. Grant it before something has to be rolled back"
+        f"{line}: a rollback needs it to delete offsets that this migration adds. Grant it before you migrate"
         for line in _missing(destination, deletes_groups=removes)
     ]
 

@@ -116,8 +116,8 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
             )
         if target.offset < log.log_start:
             notes.append(
-                f"{group} {partition}: offset {target.offset} is before the log's start {log.log_start} by now, and is put "
-                "back all the same: its consumers begin where their auto.offset.reset says."
+                f"{group} {partition}: offset {target.offset} is before the log's start {log.log_start} now; it is "
+                "restored anyway, and the consumers start according to their auto.offset.reset."
             )
     return notes
 

@@ -62,19 +62,19 @@ class Taken(t.NamedTuple):
         staying = [name for name in self.active if name not in self.skipped]
         if staying:
             lines.append(
-                f"Groups still have members, and consume more than is written down: {', '.join(staying)}. "
+                f"These groups still have members, and will consume more than the snapshot says: {', '.join(staying)}. "
                 "Stop them before their offsets are committed elsewhere."
             )
         moving = {name: moved for name, moved in self.moving.items() if name not in self.skipped}
         if moving:
             lines.append(
-                f"Groups without members go on committing: {_moving_text(moving)}. Consumers that use assign() do that. "
+                f"Committed offsets of groups without members still change: {_moving_text(moving)}. Consumers that use assign() do that. "
                 "Stop them before their offsets are committed elsewhere."
             )
         holding = {entry.group for entry in self.snapshot.entries}
         empty = [group.name for group in self.snapshot.groups if group.name not in holding]
         if empty:
-            lines.append(f"No commit for the selected topics is to be seen of: {', '.join(empty)}.")
+            lines.append(f"No committed offsets found on the selected topics for: {', '.join(empty)}.")
         streams = [group.name for group in self.snapshot.groups if group.type == "streams"]
         if streams:
             lines.append(
@@ -227,7 +227,7 @@ def _in_use(active: dict[str, str], moving: dict[str, list[Move]], connection: C
     clauses = [f"groups still have members: {', '.join(members)}"] if members else []
     if moving:
         clauses.append(
-            f"groups without members go on committing: {_moving_text(moving)}; consumers that use assign() do that"
+            f"committed offsets of groups without members still change: {_moving_text(moving)}; consumers that use assign() do that"
         )
     return GroupBusy(
         "; ".join(clauses),

@@ -128,7 +128,7 @@ class SourceWatch:
         raise self._busy(
             uses,
             "was in use at the source while its offsets were committed",
-            "the plan's offsets are committed, and nothing is undone by itself. Stop its consumers at the source, then "
+            "the offsets of the plan are committed and stay. Stop its consumers at the source, then "
             "either migrate again, which takes the group to where it has stopped, or roll back with the receipt",
         )
 

@@ -163,9 +163,9 @@ def _no_copies(wanted: t.Sequence[Draft], destination: Connection) -> NotFound:
     sources = tuple({draft.source_partition.topic for draft in wanted})
     like = [name for name in topics.list_topics(destination) if name.endswith(sources)]
     return NotFound(
-        f"none of the copies that replication_policy names is there: {', '.join(names[:5])}",
+        f"none of the topics that replication_policy expects exists: {', '.join(names[:5])}",
         cluster=str(destination),
-        why=f"there is {', '.join(like[:5])}" if like else "there is nothing with such an end either",
+        why=f"there is {', '.join(like[:5])}" if like else "no topic name ends with these names either",
         remedy="correct replication_policy: name, source_alias and separator are those of MirrorMaker 2",
     )
 

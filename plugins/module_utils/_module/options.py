@@ -178,8 +178,8 @@ def rollback_selection(params: Spec) -> Selection | None:
         return None
     if not params["groups"] and not params["group_patterns"]:
         raise InvalidInput(
-            "no group is selected to be rolled back",
-            why="the receipt may hold groups of other runs, which have gone on since",
+            "no group is selected for the rollback",
+            why="the receipt may contain groups of other runs, which have consumed since",
             remedy="set groups or group_patterns as for the migration, or everything (rollback_all of the roles) to true",
         )
     its = selection(params)

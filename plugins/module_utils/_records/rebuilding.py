@@ -49,7 +49,7 @@ def rebuilt(
                     "progress cannot be rebuilt",
                     cluster=str(destination),
                     why=f"what comes next at the source is {each.source} from offset {standing.progress.position} on",
-                    remedy="empty these topics, remove copy.json and begin anew; or copy to other topics (topic_map) from another "
+                    remedy="empty these topics, remove copy.json and start again; or copy to other topics (topic_map) from another "
                     "directory",
                     **each.destination._asdict(),
                 )
@@ -112,8 +112,8 @@ def differences(here: Reader, there: Reader, each: BacklogRange, start: int, end
     found = []
     if original is not None:
         found.append(
-            f"{each.destination}: the record of source offset {original.offset()} of {each.source} is not there where it should "
-            f"come, after its predecessors and from offset {each.begin} on"
+            f"{each.destination}: the record of source offset {original.offset()} of {each.source} is missing at its expected "
+            f"place, after its predecessors and from offset {each.begin} on"
         )
     if others:
         again = [

@@ -84,7 +84,7 @@ def lost(connection: Connection, where: TopicPartition, what: str) -> BrokerErro
         what,
         cluster=str(connection),
         **where._asdict(),
-        remedy="run again, for records have expired or the topic was truncated or recreated meanwhile",
+        remedy="run again; records have expired, or the topic was truncated or recreated during the run",
     )
 
 
@@ -141,7 +141,7 @@ def another_log(connection: Connection, each: BacklogRange, progress: Progress, 
     return Refused(
         f"a copied record came to lie at offset {offset}, and the log ended at {copied} before",
         cluster=str(connection),
-        why="the topic was made anew or truncated while it was copied to",
+        why="the topic was recreated or truncated while it was copied to",
         remedy=ANEW,
         **each.destination._asdict(),
     )

@@ -44,7 +44,7 @@ def cores(spark: SparkSession, name: str) -> int:
             raise
     if found:
         raise SparkFailed(
-            f"the Python of Spark's workers does not do: {', '.join(found)}",
+            f"Spark workers lack required packages: {', '.join(found)}",
             cluster=name,
             remedy="install it there, or send an environment with archives",
         )

@@ -117,7 +117,7 @@ def prepare(
     for topic in planned:
         if topic.created is None and topic.name not in known:
             raise NotFound(
-                "the topic was there when the copy was planned, and is there no longer",
+                "the topic existed when the copy was planned, but does not exist now",
                 cluster=str(destination),
                 topic=topic.name,
                 remedy="plan again in another directory",

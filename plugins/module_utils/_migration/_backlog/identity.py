@@ -4,7 +4,7 @@
 # PRIVATE to this collection: no other code may import it.
 """Are the topics and logs of a copy still those that it was planned for and that it has written?
 
-A topic that was deleted and made anew has the same name and another id, and one that was truncated ends before what was copied.
+A topic that was deleted and created again has the same name and another id, and one that was truncated ends before what was copied.
 Nothing that is known of the copy holds there.
 """
 
@@ -48,9 +48,9 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
     for topic in known:
         if topic.name not in found:
             raise Refused(
-                "the topic was there when the copy was planned, and is there no longer"
+                "the topic existed when the copy was planned, but does not exist now"
                 if topic.created is None
-                else "the topic that the copy has made is there no longer",
+                else "the topic that the copy has created does not exist any more",
                 cluster=str(destination),
                 topic=topic.name,
                 remedy=ANEW,
@@ -75,7 +75,7 @@ def check_log(
         raise Refused(
             f"the log ends at {bounds.high_watermark}, and records were copied up to {next_}",
             cluster=str(connection),
-            why="the topic was made anew or truncated",
+            why="the topic was recreated or truncated",
             remedy=ANEW,
             **each.destination._asdict(),
         )
@@ -105,7 +105,7 @@ def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection
 def _check_id(connection: Connection, topic: str, expected: str | None, found: str | None) -> None:
     if found is not None and found != expected:
         raise Refused(
-            f"the topic was deleted and made anew since the copy was planned: its id is {found}, and was {expected}",
+            f"the topic was deleted and created again since the copy was planned: its id is {found}, and was {expected}",
             cluster=str(connection),
             topic=topic,
             remedy=ANEW,

@@ -60,10 +60,10 @@ def check_unknown(backlog: Backlog, destination: Connection) -> None:
         if reading.offsets:
             runs = {str(run) for commit in reading.offsets.values() if (run := run_of(commit))}
             raise Refused(
-                "this copy was begun already, and its copy file is missing" + (f": {min(runs)}" if runs else ""),
+                "this copy has already started, but its copy file is missing" + (f": {min(runs)}" if runs else ""),
                 cluster=str(destination),
                 group=name,
-                remedy="restore the copy file, or remove what was copied and this group, and begin anew",
+                remedy="restore the copy file, or remove what was copied and this group, and start again",
             )
 
 

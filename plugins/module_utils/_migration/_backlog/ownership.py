@@ -134,10 +134,10 @@ def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[Top
         f"the progress of the copy is gone, and the log has grown from {begin} to {lost[where]} since it was planned{more}",
         cluster=str(destination),
         group=all_groups(backlog)[0],
-        why="the group was deleted, or its commits have expired (offsets.retention.minutes): to copy on would copy a second time "
-        "what is there",
-        remedy="set on_lost_progress to rebuild, which compares what is there with the source and goes on after it; or empty "
-        "these topics, remove copy.json and begin anew; or copy to other topics (topic_map) from another directory",
+        why="the group was deleted, or its commits have expired (offsets.retention.minutes): going on would copy records "
+        "a second time",
+        remedy="set on_lost_progress to rebuild, which compares the copied records with the source and goes on after the last one; or empty "
+        "these topics, remove copy.json and start again; or copy to other topics (topic_map) from another directory",
         **where._asdict(),
     )
 

@@ -101,7 +101,7 @@ def ends(
             raise Refused(
                 f"the topic is not empty: it has offsets {its.log_start} to {its.high_watermark}",
                 cluster=str(destination),
-                why="groups would have to tell copied records from those that were there",
+                why="groups cannot distinguish copied records from existing ones",
                 remedy="name another topic in topic_map, empty this one, or set append to write after what is there",
                 **where._asdict(),
             )

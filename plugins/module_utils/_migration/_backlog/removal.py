@@ -101,7 +101,7 @@ def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[Backlog
         if topic.name not in found:
             continue
         if topic.topic_id not in (None, found[topic.name]):
-            warnings.append(f"The topic {topic.name} was deleted and made anew, and is left alone.")
+            warnings.append(f"The topic {topic.name} was deleted and created again, and is left alone.")
         else:
             here.append(topic)
     return here, warnings

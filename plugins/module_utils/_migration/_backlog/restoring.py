@@ -49,7 +49,7 @@ def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Out
         plan,
         restored != backlog,
         [
-            f"The topic {name} is gone, or was deleted and made anew: its settings are left alone."
+            f"The topic {name} is gone, or was deleted and created again: its settings are left alone."
             for name in sorted(suspended)
         ],
     )

@@ -144,8 +144,8 @@ def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry
     if not alone:
         return []
     return [
-        f"Without a commit at the source, and left alone (on_uncommitted: ignore): {first_of(alone, _NAMED)}. "
-        + "What no group has committed anything of is not copied; elsewhere these groups begin by their auto.offset.reset."
+        f"Not planned, because they have no committed offset at the source (on_uncommitted: ignore): {first_of(alone, _NAMED)}. "
+        + "Partitions without any committed offset are not copied. On the others, these groups start according to their auto.offset.reset."
     ]
 
 

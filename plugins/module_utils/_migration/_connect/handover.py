@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -91,7 +92,7 @@ def receipt_of(store: Store, destination: Connection, known: ConnectReceipt | No
         raise Refused(
             f"the receipt is of {known.connector} in {known.store} of cluster {known.cluster_id}, and this is "
             f"{blank.connector} in {blank.store} of cluster {blank.cluster_id}",
-            remedy="use another receipt file: it is the way back of what was written there",
+            remedy="use another receipt file, because the rollback of the earlier run needs this one",
         )
     return known
 
@@ -113,10 +114,11 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     if found.misplaced and task.on_misplaced == "fail":
         where, key = found.misplaced[0]
         raise Refused(
-            f"{len(found.misplaced)} of the connector's keys stand where Connect does not look for them, or hold no offset; "
+            f"Connect cannot use {counted(len(found.misplaced), 'key')} of the connector, because they are in a partition where it does "
+            "not look for them, or have no offset; "
             f"the first is {key!r}",
             **where._asdict(),
-            why="of two values of one key the worker may take either, and what is no offset makes its task die",
+            why="Connect may take either of two values of one key, and its task fails on a value that is not an offset",
             remedy="set on_misplaced to remove",
         )
     before = {where: found.offsets.get(where) for where in offsets}
@@ -242,7 +244,7 @@ def _problems(task: Handover, offsets: Offsets) -> list[str]:
         offset = offsets[where]
         if offset > its.end - 1:
             lines.append(
-                f"{where}: {offset} lies beyond the source's last offset {its.end - 1}, and all would be copied again"
+                f"{where}: position {offset} is after the source's last offset {its.end - 1}; MirrorMaker 2 would copy the partition again from its start"
             )
         elif offset < its.log_start - 1:
             lines.append(f"{where}: records from {offset + 1} to {its.log_start - 1} have expired at the source")

@@ -83,5 +83,5 @@ def check_read_back(store: Store, changes: Changes, cluster: str) -> dict[TopicP
             )
     if found.misplaced:
         where, key = found.misplaced[0]
-        raise BrokerError(f"{where} holds the key {key!r}, which belongs elsewhere", cluster=cluster)
+        raise BrokerError(f"{where} holds the key {key!r}, which belongs in another partition", cluster=cluster)
     return found.offsets

@@ -76,7 +76,7 @@ def entries_to_prove(
         ours = written.get(entry.key)
         if ours is not None and ours.written is not None:
             if not same(found, ours.written) and not ours.explains(found):
-                why = f"{text(ours.written)} was committed, and now {text(found)} is"
+                why = f"offset {text(ours.written)} was committed, but the committed offset is now {text(found)}"
                 problems.append(entry_problem(entry, ProblemKind.MOVED, why))
         elif not same(found, entry.target):
             continue

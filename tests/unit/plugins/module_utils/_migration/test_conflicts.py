@@ -172,14 +172,20 @@ def test_after_a_rollback_the_same_plan_is_committed_again():
 
 def test_what_is_left_alone_is_said_with_the_reason():
     writes = conflicts.commit_writes([entry(50, 90)], {KEY: CommittedOffset(90)}, NOTHING_KNOWN, "keep", "advance", "c")
-    assert writes.kept == ["billing orders-0: left at 90, it would be a rewind from 90 to 50 (on_rewind: keep)"]
+    assert writes.kept == ["billing orders-0: kept at 90 instead of moved back to 50 (on_rewind: keep)"]
 
 
 @pytest.mark.parametrize(
     ("found", "told"),
     [
-        (90, "this would be a rewind from 90 to 50. Set on_rewind to rewind to allow it, or to keep"),
-        (10, "this would be an advance from 10 to 50. Set on_advance to advance to allow it, or to keep"),
+        (
+            90,
+            "the group has the committed offset 90; the plan would move it back to 50. Set on_rewind to rewind to allow it, or to keep",
+        ),
+        (
+            10,
+            "the group has the committed offset 10; the plan would move it forward to 50. Set on_advance to advance to allow it, or to keep",
+        ),
     ],
 )
 def test_a_refusal_names_the_option_that_allows_it(found, told):

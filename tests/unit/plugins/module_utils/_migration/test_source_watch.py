@@ -154,7 +154,7 @@ def test_after_the_commit_both_ways_on_are_named(source, policy):
         "group billing: the group was in use at the source while its offsets were committed, and so was shipping: "
         in message
     )
-    assert "the plan's offsets are committed, and nothing is undone by itself" in message.lower()
+    assert "the offsets of the plan are committed and stay" in message.lower()
     assert "migrate again" in message and "roll back" in message
 
 

@@ -84,8 +84,8 @@ def test_what_is_rolled_back_is_selected_or_everything():
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({}, "no group is selected to be rolled back.*Set groups or group_patterns.*or everything"),
-        ({"topics": ["orders"]}, "no group is selected to be rolled back"),
+        ({}, "no group is selected for the rollback.*Set groups or group_patterns.*or everything"),
+        ({"topics": ["orders"]}, "no group is selected for the rollback"),
         ({"groups": ["billing"], "everything": True}, "everything is true, and groups selects a part"),
         ({"groups": ["billing"], "topic_patterns": ["*"]}, "topic_patterns holds"),
         ({"groups": [""]}, "name is empty"),

@@ -171,7 +171,7 @@ def test_what_was_taken_back_is_no_reason_to_stay_ahead(run):
 
 @pytest.mark.parametrize(
     ("offset", "told"),
-    [(LOG_START - 2, "records from 9 to 9 have expired"), (END, "100 lies beyond the source's last offset 99")],
+    [(LOG_START - 2, "records from 9 to 9 have expired"), (END, "position 100 is after the source's last offset 99")],
 )
 def test_a_position_outside_of_the_log_is_refused_and_its_edges_are_not(run, offset, told):
     its = run({FIRST: offset})
@@ -193,7 +193,7 @@ def test_everything_that_cannot_be_continued_is_named(run):
 def test_keys_that_mislead_are_refused_or_removed(run):
     misplaced = ((TopicPartition("mm2-offsets.src.internal", 3), b"key"),)
     its = run({FIRST: 50}, {FIRST: 50}, misplaced)
-    with pytest.raises(Refused, match="1 of the connector's keys stand where Connect does not look for them"):
+    with pytest.raises(Refused, match="Connect cannot use 1 key of the connector"):
         its.hand_over()
     predicted = its.hand_over(check=True, on_misplaced="remove")
     assert predicted.misplaced == its.store.misplaced == misplaced

@@ -126,7 +126,10 @@ def test_a_group_that_has_moved_since_is_a_problem_unless_it_has_consumed(claime
     at_60 = CommittedOffset(60)
     receipt = (ReceiptEntry("billing", FIRST, None, at_60, at_60),)
     (problem,) = claimed([entry()], {FIRST: 59}, receipt).problems
-    assert (problem.kind, problem.line) == ("moved", "billing orders-0: 60 was committed, and now 59 is")
+    assert (problem.kind, problem.line) == (
+        "moved",
+        "billing orders-0: offset 60 was committed, but the committed offset is now 59",
+    )
     found = claimed([entry()], {FIRST: 75}, receipt)
     assert (found.problems, found.cases[0].claim.destination) == ([], ((FIRST, 60),))
 
