@@ -377,15 +377,15 @@ summary:
 import os
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_backlog as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import removal, restoring
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import run as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
 
 
 def backlog_copy(module: Module) -> dict[str, t.Any]:

@@ -146,11 +146,11 @@ left_out_topics:
 import collections
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import snapshot as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import take_snapshot as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 
 def take(module: Module) -> dict[str, t.Any]:

@@ -127,8 +127,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
 
 _File = t.TypeVar("_File")
 

@@ -340,9 +340,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import re
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
 
 
 def translate(module: Module) -> dict[str, t.Any]:

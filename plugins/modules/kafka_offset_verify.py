@@ -330,17 +330,17 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit, pending
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import verifying
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import claims
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_verification
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import claimed_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import verify as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import of_copy
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, verify_results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.run import run
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
 
 # A plan says all of this by itself.
 _WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")
@@ -410,7 +410,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
         written = _receipt(made, receipt_path)
         chosen = None
         if scope == "to_commit":
-            claims.check_clusters(made, source, destination)
+            claimed_offsets.check_clusters(made, source, destination)
             chosen = pending.entries_to_commit(made, written, destination, policies)
         planned.append(_Planned(made, files.file_digest(path), written if scope == "committed" else None, chosen))
     return planned
@@ -430,10 +430,16 @@ def _records(
     params = module.params
     spark = options.spark_options(params)
     if planned:
-        claimed = [claims.of_plan(each.made, each.written, source, destination, each.chosen) for each in planned]
+        claimed = [
+            claimed_offsets.of_plan(each.made, each.written, source, destination, each.chosen) for each in planned
+        ]
     else:
         match_on = tuple(params["match_on"] or ())
-        claimed = [claims.of_commits(source, destination, options.selection(params), options.mapping(params), match_on)]
+        claimed = [
+            claimed_offsets.of_commits(
+                source, destination, options.selection(params), options.mapping(params), match_on
+            )
+        ]
     for each in claimed:
         for line in each.warnings:
             module.warn(line)
@@ -443,7 +449,7 @@ def _records(
     )
     if params["copy"]:
         copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
-        found.problems[:0] = of_copy(verifying.differences(copied, source, destination, spark, say))
+        found.problems[:0] = of_copy(copy_verification.differences(copied, source, destination, spark, say))
     digests = [each.digest for each in planned] if planned else [None]
     return found, [dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from demo.sandbox import start, stop
 from sandbox_processes import free_ports, listens

@@ -33,8 +33,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copying import copy
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 from tests.benchmark.loads import LARGEST
 

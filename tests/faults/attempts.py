@@ -19,7 +19,7 @@ from pathlib import Path
 from unittest import mock
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import copying, transactions
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import record_copy, transactions
 from ansible_collections.streamshift.kafka.plugins.modules import (  # noqa: F401  the slow part of an attempt's start
     kafka_backlog_copy,
     kafka_group_offsets,
@@ -115,7 +115,7 @@ def _main(module: str, options: Result, spark: bool, variables: dict[str, str], 
             stack.enter_context(
                 mock.patch.object(obstacles, "obstacle", lambda _options: None)
             )  # asks Java for seconds
-            stack.enter_context(mock.patch.multiple(copying, **_SMALL))
+            stack.enter_context(mock.patch.multiple(record_copy, **_SMALL))
             stack.enter_context(mock.patch.object(transactions, "_SETTINGS", timeout))
         try:
             result = run(module, **options)

@@ -10,7 +10,7 @@ import time
 
 from kafka.protocol.consumer import OffsetCommitRequest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import coordinators, read_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import expiry

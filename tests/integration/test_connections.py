@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import open_consumer
 
 SECONDS = 8.0
 

@@ -16,10 +16,10 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Position
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import attempt
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from demo.clients import Message, commit, create_topic, delete_records, produce

@@ -16,7 +16,7 @@ import pytest
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, ResourcePattern, ResourceType
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, storage
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import attempt
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
     NewTopic,
     alter_topic_configs,

@@ -27,7 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     transactional_number,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import read as read_progress
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from demo.clients import Message, Stored, change_topic, committed, create_topic, produce, produce_in_transactions, read

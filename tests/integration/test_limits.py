@@ -9,10 +9,10 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.limits import metadata_limit
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.commit_limits import metadata_limit
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as plan_file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,
     Plan,

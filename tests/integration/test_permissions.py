@@ -30,9 +30,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import topic_settings
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.ranges import read_ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from demo.clients import Message, commit, create_topic, produce
 from tests.support.consumers import member
 

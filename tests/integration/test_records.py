@@ -21,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.ranges import read_ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from demo.clients import (
     Message,
     create_topic,

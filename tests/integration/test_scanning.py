@@ -29,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import scanning
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import plain_fingerprint
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.ranges import read_ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
 from demo.clients import Message, create_topic, delete_records, log_bounds, produce, produce_in_transactions
 from demo.clients import read as read_all

@@ -19,11 +19,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.ranges import read_ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import told
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.reading import TYPES
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES
 from demo.clients import Message, create_topic, delete_records, produce, produce_in_transactions
 from tests.support.consumers import open_transaction
 from tests.support.rights import grant

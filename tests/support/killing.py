@@ -29,10 +29,10 @@ from unittest import mock
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, Run
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import copying, transactions
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import record_copy, transactions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import Producer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import Producer
 from tests.support.spark import java_processes
 
 ROOT = Path(__file__).parents[2]
@@ -195,9 +195,9 @@ def _copy(source: Connection, destination: Connection, jobs: list[Job], step: St
         lambda kept: {where: progress or Progress(starts[where]) for where, progress in kept.items()},
     )  # fmt: skip
     stumbler = type("Stumbler", (Producer,), {name: stumbling(name) for name in CALLS})
-    with mock.patch.multiple(copying, **SMALL), mock.patch.object(transactions, "Producer", stumbler):
+    with mock.patch.multiple(record_copy, **SMALL), mock.patch.object(transactions, "Producer", stumbler):
         try:
-            records, _bytes = copying.copy_jobs(source, destination, mine)
+            records, _bytes = record_copy.copy_jobs(source, destination, mine)
         except MigrationError as exc:
             answers.send(str(exc))
         else:

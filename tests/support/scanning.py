@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import spark_options_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 
 ROOT = Path(__file__).parents[2]

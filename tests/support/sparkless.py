@@ -16,17 +16,17 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copying
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import copying as records
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.copying import copy_jobs
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import record_copy as records
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_so_far import rebuilt
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.rebuilding import rebuilt
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copying import dealt
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_copy import copy_jobs
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import dealt
 from tests.support.modules import run
 
 TASKS = 2
@@ -62,7 +62,7 @@ def sparkless() -> t.Iterator[None]:
     """Modules that are run in this block need no Spark to copy."""
     with (
         mock.patch.multiple(
-            copying,
+            copy_steps,
             open_session=lambda _options: contextlib.nullcontext(),
             parallel_tasks=lambda _spark: TASKS,
             copy=_copy,

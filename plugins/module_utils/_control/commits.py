@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
     attempt,
     error_name,
     exchange,
     is_retriable,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import coordinators
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DeleteGroupsRequest,
     KafkaAdminClient,
     OffsetCommitRequest,
@@ -33,7 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     InvalidInput,
     MigrationError,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import Commits, CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 Errors = dict[TopicPartition, str]

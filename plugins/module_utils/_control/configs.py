@@ -11,14 +11,14 @@ import itertools
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
     attempt,
     error_name,
     exchange,
     is_retriable,
     raise_if_retriable,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     CreateTopicsRequest,
     DescribeConfigsRequest,
     IncrementalAlterConfigsRequest,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import attempt, exchange
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DeleteRecordsRequest,
     DeleteTopicsRequest,
     KafkaAdminClient,

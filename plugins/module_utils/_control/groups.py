@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
     attempt,
     exchange,
     raise_if_retriable,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DescribeGroupsRequest,
     FindCoordinatorRequest,
     KafkaAdminClient,
@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.library
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     Commits,
     CommittedOffset,
     GroupListing,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
     attempt,
     exchange,
     raise_if_retriable,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import by_node, find_coordinators
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DescribeGroupsRequest,
     FindCoordinatorRequest,
     KafkaAdminClient,

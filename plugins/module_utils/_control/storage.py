@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
     attempt,
     exchange,
     raise_if_retriable,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DescribeLogDirsRequest,
     KafkaAdminClient,
     errors,

@@ -14,7 +14,7 @@ import typing as t
 import urllib.parse
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import Answer, Endpoint, ask
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import AbstractTokenProvider
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import AbstractTokenProvider
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (

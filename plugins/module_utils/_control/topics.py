@@ -9,13 +9,13 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.client import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
     attempt,
     error_name,
     exchange,
     raise_if_retriable,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DescribeConfigsRequest,
     KafkaAdminClient,
     MetadataRequest,

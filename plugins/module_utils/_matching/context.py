@@ -12,7 +12,7 @@ import dataclasses
 import enum
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, Record
 
 Key = t.Hashable

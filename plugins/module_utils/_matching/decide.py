@@ -29,13 +29,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import OtherMatching
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import (
     BudgetSpent,
     Doubt,
     NotRead,
     Reader,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import (
     HEAD,
     SOURCE_HEAD,

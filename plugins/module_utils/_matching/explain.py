@@ -13,7 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.contex
     Matching,
     Side,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader, NotRead
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, NotRead
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, Record
 
 _FIRST_SPAN = 32

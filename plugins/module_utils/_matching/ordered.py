@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Known
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import check_stamps
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader
 
 _PARTS = 8  # into which what is left is divided in each round
 _PROBE = 2  # offsets read at each place, because the first one may be a control record

@@ -18,8 +18,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
     blocked,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Doubt, LogReader, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import count_back
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import Doubt, LogReader, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict

@@ -19,14 +19,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explai
     explain,
     glance,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.ordered import first_by_order
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import (
     BudgetSpent,
     Doubt,
     LogReader,
     NotRead,
     Reader,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.ordered import first_by_order
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
 MARGIN = 8  # offsets read below the first look-up, for the last consumed record

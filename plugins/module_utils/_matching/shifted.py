@@ -27,7 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
     Span,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import NotRead, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
 
 _WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
 _LAST = 64  # records at the destination's end, no two of them equal, that must be found at one place only

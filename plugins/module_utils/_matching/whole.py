@@ -20,13 +20,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Need,
     Question,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import (
     BudgetSpent,
     LogReader,
     NotRead,
     Reader,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 

@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expec
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.mirror_index import read_checkpoints
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, CheckpointKey
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry

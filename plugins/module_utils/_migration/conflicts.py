@@ -10,7 +10,7 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict

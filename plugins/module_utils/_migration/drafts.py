@@ -10,7 +10,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,

@@ -10,7 +10,7 @@ import dataclasses
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, commits_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason

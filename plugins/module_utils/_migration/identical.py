@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Case, Side, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (

@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Case, Side, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict

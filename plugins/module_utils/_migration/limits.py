@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.limits import METADATA_LIMIT, metadata_limit
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.commit_limits import (
+    METADATA_LIMIT,
+    metadata_limit,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
 
 DEFAULT_METADATA_LIMIT = 4096  # of offset.metadata.max.bytes

@@ -21,10 +21,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_topics import Merged
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.contents import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
     Extent,
     Pair,
     buckets_for,
@@ -32,13 +32,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.contents 
     layout_of,
     packed,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.counting import Counted, Standing, count_wide
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Counted, Standing, count_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.growing import Growing
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import parallel_tasks
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 _MOST_READ = 4096  # offsets between two copies that are read to see how old the records there are
 Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[Counted]]"

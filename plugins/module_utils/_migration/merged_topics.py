@@ -11,7 +11,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import Position
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 

@@ -10,7 +10,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import conflicts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.commit import Options
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import commits_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt

@@ -11,7 +11,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, permissions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -135,7 +135,7 @@ def _wanted(
     """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
     try:
         # The snapshot that follows looks twice.
-        taken = snapshot.take(source, selection, on_active_group, surely=False, on_blocked=on_blocked)
+        taken = take_snapshot.take(source, selection, on_active_group, surely=False, on_blocked=on_blocked)
         return drafts.from_snapshot(taken.snapshot, mapping), []
     except GroupBusy as exc:
         found, problems = _wanted(source, selection, mapping, "warn", on_blocked)

@@ -29,7 +29,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merge
     lacking,
     merged_topics,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import PAUSE, SAY_WAITING_EVERY, Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import (
+    PAUSE,
+    SAY_WAITING_EVERY,
+    Side,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
     Evidence,
@@ -39,10 +43,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.counting import Copy, Counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Copy, Counted
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 
 _Key = tuple[str, TopicPartition]

@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import conflicts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import Commits, Target
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import GroupReading, commits_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading, commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition

@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     MigrationError,
     Refused,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import members_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan

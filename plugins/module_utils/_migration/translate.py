@@ -18,14 +18,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expec
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.kept import kept_entries
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.mirror_index import MirrorIndex, read_index
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import (
     PAUSE,
     SAY_WAITING_EVERY,
     Case,
     Side,
     settle,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.snapshot import check_cluster
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.wide import settle_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
@@ -41,7 +41,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -23,22 +23,22 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import Counted, decide_counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Case, Side, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Case, Side, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import counting, tails
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.contents import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import count_job, tail_job
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
     Extent,
     Pair,
     layout_of,
     read_contents,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.packing import Layout
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tails import Tail
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
 
 _Key = t.TypeVar("_Key")
 
@@ -132,7 +132,7 @@ class _Wide:
         """The offsets that what follows them proves right: just what is unconsumed, but for what is still to come."""
         keys, pairs = self._by_pair(cases, {key: decisions[key].offset for key in cases})
         asked = [
-            tails.Asked(number, cases[key].committed, decisions[key].offset or 0)
+            tail_job.Asked(number, cases[key].committed, decisions[key].offset or 0)
             for number, its in enumerate(keys)
             for key in its
         ]
@@ -140,7 +140,7 @@ class _Wide:
             return {}
         layout = layout_of(pairs, timestamps=self.policy.with_timestamp)
         with self._read(pairs, layout) as contents:
-            found = tails.count_tails(contents, layout, asked, without_headers=self.source.leave_headers_out)
+            found = tail_job.count_tails(contents, layout, asked, without_headers=self.source.leave_headers_out)
         by_key = dict(zip((key for its in keys for key in its), found, strict=True))
         times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
         for key, tail in by_key.items():
@@ -172,7 +172,7 @@ class _Wide:
         """What counting says, for all groups of a partition at once."""
         keys, pairs = self._by_pair(cases, dict.fromkeys(cases))
         standings = [
-            counting.Standing(number, (committed,))
+            count_job.Standing(number, (committed,))
             for number, its in enumerate(keys)
             for committed in sorted({cases[key].committed for key in its})
         ]
@@ -181,14 +181,14 @@ class _Wide:
         layout = layout_of(pairs, timestamps=self.policy.with_timestamp)
         ends = [pair.destinations[0].end for pair in pairs]
         with self._read(pairs, layout) as contents:
-            results = counting.count_wide(
+            results = count_job.count_wide(
                 contents, layout, standings, ends, without_headers=self.source.leave_headers_out
             )
         found = dict(zip(standings, map(_evidence, results), strict=True))
         number_of = {key: number for number, its in enumerate(keys) for key in its}
 
         def rule(key: _Key, question: Question) -> Decision | Need:
-            return decide_counted(question, found[counting.Standing(number_of[key], (question.committed,))])
+            return decide_counted(question, found[count_job.Standing(number_of[key], (question.committed,))])
 
         return answer_all(cases, self.source, self.destination, self.policy, rule)
 
@@ -223,7 +223,7 @@ def _certified(decision: Decision, tail: Tail) -> Decision:
     )
 
 
-def _evidence(result: counting.Counted) -> Counted:
+def _evidence(result: count_job.Counted) -> Counted:
     before, after = (
         None if copy is None else Anchor(copy.source_offset, copy.destination_offset, copy.fingerprint)
         for copy in (result.last_consumed[0], result.first_wanted[0])

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 
 _FOREIGN = {
     "share": "is a share group, which has no single position in a partition",

@@ -10,9 +10,9 @@ import itertools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import Outcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.removal import Removal
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.run import Outcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import results

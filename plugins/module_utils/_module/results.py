@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot

@@ -21,9 +21,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Fenced, Locked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import KafkaException
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.copy_owner import check_owned, taken_over
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import KafkaException
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.ownership import check_owned, taken_over
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
 
 Kept: t.TypeAlias = "dict[TopicPartition, Progress | None]"

@@ -13,16 +13,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, read
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import open_consumer
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
     Consumer,
     KafkaError,
     KafkaException,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TopicPartition as Position
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    TopicPartition as Position,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import open_consumer
 
 _COMMITTED_SECONDS = 30.0
 _PASSING = (

@@ -20,8 +20,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import connection_failed
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import KafkaError
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import KafkaError
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import connection_failed
 
 
 def check_existence(connection: Connection, wanted: t.Iterable[TopicPartition], counts: t.Mapping[str, int]) -> None:

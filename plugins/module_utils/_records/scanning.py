@@ -20,18 +20,20 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import Opened, open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    Message,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    TopicPartition as Position,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import (
     PARTS,
     fingerprint,
     plain_fingerprint,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
-    TIMESTAMP_LOG_APPEND_TIME,
-    TIMESTAMP_NOT_AVAILABLE,
-    Message,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TopicPartition as Position
 
 # Partitions that are assigned at a time: each may have a fetch of its size under way, and most of it is thrown away when
 # its range ends soon.

@@ -13,16 +13,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import (
-    client_configuration,
-    open_consumer,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
     KafkaError,
     KafkaException,
     Producer,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TopicPartition as Position
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    TopicPartition as Position,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import (
+    client_configuration,
+    open_consumer,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 
 _TAKEN = 2000  # messages at a time

@@ -23,17 +23,19 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     InvalidInput,
     MigrationError,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.client import client_configuration
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
     KafkaError,
     KafkaException,
     Producer,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.library import TopicPartition as Position
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    TopicPartition as Position,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
 
 # While a worker is dead with an open transaction, read_committed consumers of the destination stand still for so long.
 _TRANSACTION_SECONDS = 60

@@ -13,9 +13,9 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import DataFrame, SparkSession
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import COMPARED, Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import COMPARED, Range, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
 
 
 class Growing:

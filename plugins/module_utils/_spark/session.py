@@ -21,11 +21,13 @@ from pathlib import Path
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import library, workers
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library, workers
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.class_data import ClassData, class_data
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import told
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import VECTOR, Java, find_java
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import check_archives, code_archive
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import (
     DataFrame,
     Py4JError,
     PySparkException,
@@ -33,8 +35,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library i
     SparkSession,
     StorageLevel,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import CORES
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import check_archives, code_archive
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import (
     check_work_directory,
     deadline,
@@ -70,7 +70,7 @@ def open_session(options: SparkOptions, say: Say = silent) -> t.Iterator[SparkSe
     say is told what happens in it that takes long. Everything that the process prints goes to a log. An error of Spark that leaves the block becomes a
     MigrationError: the one that was raised in a worker, or SparkFailed. Raises InvalidInput where Spark or Java is missing.
     """
-    library.check()
+    spark_library.check()
     java = find_java(options) if options.remote is None else None
     say("Spark is starting" if java else f"connecting to {options}")
     with (
@@ -90,7 +90,7 @@ def open_session(options: SparkOptions, say: Say = silent) -> t.Iterator[SparkSe
 def obstacle(options: SparkOptions) -> str | None:
     """Why no session can be opened here, as far as that can be said without starting anything."""
     try:
-        library.check()
+        spark_library.check()
         if options.remote is None:
             find_java(options)
             check_archives(options.archives)

@@ -16,7 +16,7 @@ from pathlib import Path
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, refuse_store
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import SparkSession
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 _T = t.TypeVar("_T")
 # This file's package, whose names are those that the workers import.

@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.packing import Axis, Layout
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.packing import Column
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Column
 
 
 class Standing(t.NamedTuple):

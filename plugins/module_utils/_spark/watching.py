@@ -11,7 +11,7 @@ import threading
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import Py4JError, StatusTracker
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import Py4JError, StatusTracker
 
 _EVERY = 5.0  # seconds
 _ENDS_WITHIN = 10.0

@@ -11,8 +11,8 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import library as records
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.library import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import confluent_library as records
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import (
     Py4JError,
     PySparkException,
     SparkSession,

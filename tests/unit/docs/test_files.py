@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     Suspended,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
     Evidence,

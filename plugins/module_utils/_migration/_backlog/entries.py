@@ -10,11 +10,11 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.ranges import standing
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.unconsumed import standing
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import commits_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict

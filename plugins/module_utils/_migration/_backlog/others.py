@@ -9,13 +9,13 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, storage, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.progress import read_progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_state import read_progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.counting import Counted, count_records
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import Counted, count_records
 
 _KEEP = "run without remove_topics, which keeps the topics; or delete them yourself"
 

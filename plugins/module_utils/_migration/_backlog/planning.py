@@ -15,15 +15,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
     identity,
     obstacles,
-    ownership,
-    ranges,
+    takeover,
+    unconsumed,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.destination_topics import (
     Pair,
     plan_topics,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.snapshot import check_cluster
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
@@ -72,8 +72,8 @@ def plan(
             remedy="give them other names by topic_map, or name another destination",
         )
     wait = None if options.live else options.idle_wait
-    bounds = ranges.quiet_bounds(source, {draft.source_partition for draft in wanted}, wait)
-    found = ranges.open_ranges(wanted, bounds, source, options.on_uncommitted)
+    bounds = unconsumed.quiet_bounds(source, {draft.source_partition for draft in wanted}, wait)
+    found = unconsumed.open_ranges(wanted, bounds, source, options.on_uncommitted)
     pairs = [
         Pair(here, there, any(each.start < each.end for each in found if each.source.topic == here))
         for here, there in sorted(names.items())
@@ -90,9 +90,9 @@ def plan(
     obstacles.check_rights(planned, source, destination, {draft.group for draft in wanted})
     # Before anything that the copy itself may have written stands in its way.
     obstacles.check_unknown(planned, destination)
-    ownership.check_others(planned, destination)
+    takeover.check_others(planned, destination)
     existing = {topic.name for topic in made if topic.created is None}
-    ends = ranges.ends(destination, found, existing, options.append)
+    ends = unconsumed.ends(destination, found, existing, options.append)
     begun = tuple(dataclasses.replace(each, begin=ends[each.destination]) for each in planned.ranges)
     backlog = dataclasses.replace(planned, ranges=begun)
     obstacles.check_room(backlog, source, destination, bounds)
@@ -136,7 +136,7 @@ def check_known(
                 f"the copy was planned without {draft.source_partition} as {draft.partition}",
                 remedy="give the topic_map that it was planned with, or copy into another directory",
             )
-        begun_at = ranges.standing(draft, ends[its.source].log_start, its.end, options.on_uncommitted)
+        begun_at = unconsumed.standing(draft, ends[its.source].log_start, its.end, options.on_uncommitted)
         if draft.committed is None and begun_at is not None and begun_at < its.start:
             raise Refused(
                 f"on_uncommitted would start {draft.source_group} at {begun_at} on {its.source}, but the copy starts at {its.start}",

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copying
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copying import Save
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import Earlier, Outcome
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_steps import Save
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.run import Earlier, Outcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 
@@ -37,7 +37,7 @@ def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Out
         )
     ids = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
     ours = {topic.name for topic in backlog.topics if topic.name in ids and topic.topic_id in (None, ids[topic.name])}
-    restored = copying.restore_topics(backlog, destination, ours, predict=save is None)
+    restored = copy_steps.restore_topics(backlog, destination, ours, predict=save is None)
     if save is not None and restored != backlog:
         save(restored)
     suspended = [topic.name for topic in restored.topics if topic.suspended and not topic.restored]

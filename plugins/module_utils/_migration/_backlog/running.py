@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     run_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import Commits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits
 
 _ROUNDING = 1.0  # seconds: both times are cut to what their clocks tell
 

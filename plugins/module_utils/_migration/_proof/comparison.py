@@ -14,14 +14,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import finding
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.units import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.partition_units import (
     Counted,
     InProcess,
     Reader,
     Unit,
     on_spark,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, repeating, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition

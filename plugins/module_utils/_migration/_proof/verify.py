@@ -9,14 +9,14 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.claims import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.claimed_offsets import (
     Claims,
     check_clusters,
     entries_to_prove,
     entry_problem,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import findings
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.reading import Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (

@@ -133,8 +133,8 @@ def test_the_documented_default_excludes_are_those_that_apply(kind):
 
 
 def test_the_libraries_are_named_with_the_same_versions_everywhere():
-    run = importlib.import_module(f"{PACKAGE}.module_utils._module.run")
-    library = importlib.import_module(f"{PACKAGE}.module_utils._spark.library")
+    run = importlib.import_module(f"{PACKAGE}.module_utils._module.frame")
+    library = importlib.import_module(f"{PACKAGE}.module_utils._spark.spark_library")
     text_of = importlib.import_module(f"{PACKAGE}.module_utils._model.missing").version_text
     fragment = importlib.import_module(f"{PACKAGE}.doc_fragments._cluster").ModuleDocFragment.DOCUMENTATION
     wanted = {

@@ -35,7 +35,7 @@ import pathlib
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress import progress_spec, reporter
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
 
 spec = {**progress_spec(), "go": {"type": "path"}, "fail": {"type": "bool"}, "value": {}}
 module = AnsibleModule(argument_spec=spec, supports_check_mode=True)

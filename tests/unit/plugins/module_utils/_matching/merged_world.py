@@ -29,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_counts import found_in, missing
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.counting import Counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Counted
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import HOUR, NOON, Written
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 

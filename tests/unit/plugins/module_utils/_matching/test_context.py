@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.contex
     read_context,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, Question
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reading import LogReader, NotRead, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import log, run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog

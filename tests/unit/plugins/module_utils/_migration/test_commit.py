@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotAuthorized,
     Refused,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     Commits,
     CommittedOffset,
     GroupReading,

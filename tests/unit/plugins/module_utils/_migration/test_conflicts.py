@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import conflicts
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.coverage import check_covers
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry

@@ -15,7 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
     without_records,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import limits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destination cluster")

@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 TWIN = connection_from({"bootstrap_servers": ["twin:9092"]}, "source cluster")

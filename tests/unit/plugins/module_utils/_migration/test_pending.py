@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.commit import Options
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition

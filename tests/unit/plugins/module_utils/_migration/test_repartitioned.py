@@ -17,11 +17,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import repartitioned as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.repartitioned import Wanted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.counting import Copy, Counted, Lag
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Copy, Counted, Lag
 
 EU, US = [TopicPartition("eu", 0), TopicPartition("eu", 1)], [TopicPartition("us", 0)]
 ALL = [TopicPartition("all", number) for number in range(3)]

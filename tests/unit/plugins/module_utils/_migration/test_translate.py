@@ -15,7 +15,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected, reading
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected, settling
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.mirror_index import MirrorIndex
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.translate import (
@@ -25,7 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.trans
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
@@ -100,7 +100,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     for module, names in (
         (use_case, ("topics",)),
         (expected, ("groups",)),
-        (reading, ("topics", "positions", "ranges")),
+        (settling, ("topics", "positions", "range_reader")),
     ):
         for name in names:
             monkeypatch.setattr(module, name, its)

@@ -10,7 +10,7 @@ import dataclasses
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 

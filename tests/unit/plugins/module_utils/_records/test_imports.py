@@ -13,7 +13,7 @@ PROGRAM = """
 import sys
 for name in ("ansible", "kafka"):
     sys.modules[name] = None  # importing it fails
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import client, fingerprint, ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import consumer_client, fingerprint, range_reader
 """
 
 

@@ -12,9 +12,9 @@ import typing as t
 import pyarrow as pa
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import packing, tallying
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.contents import Extent, Pair, layout_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.counting import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing, worker_tallying
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, Pair, layout_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import (
     Counted,
     FirstPass,
     Standing,
@@ -35,7 +35,7 @@ class World(t.NamedTuple):
     committed: tuple[tuple[int, ...], ...]  # for each group, for each source partition
 
 
-def layout(worlds: t.Sequence[World], timestamps: bool) -> packing.Layout:
+def layout(worlds: t.Sequence[World], timestamps: bool) -> worker_packing.Layout:
     def extents(count: int) -> tuple[Extent, ...]:
         return tuple(Extent(TopicPartition("t", number), 0, 0) for number in range(count))
 
@@ -75,12 +75,17 @@ def count_directly(
     slots = Slots(its, standings(worlds), stable)
     tasks = chunks(its, sources(worlds), copies(worlds), buckets)
     ends = [end for world in worlds for end in world.ends]
-    first = FirstPass.of(summed(tallying.first_pass(task, slots, without_headers) for task in tasks), slots, ends)
-    return counted(summed(tallying.second_pass(task, slots, first.limits) for task in tasks), first)
+    first = FirstPass.of(
+        summed(worker_tallying.first_pass(task, slots, without_headers) for task in tasks), slots, ends
+    )
+    return counted(summed(worker_tallying.second_pass(task, slots, first.limits) for task in tasks), first)
 
 
 def chunks(
-    its: packing.Layout, source: t.Sequence[t.Sequence[Record]], copied: t.Sequence[t.Sequence[Record]], buckets: int
+    its: worker_packing.Layout,
+    source: t.Sequence[t.Sequence[Record]],
+    copied: t.Sequence[t.Sequence[Record]],
+    buckets: int,
 ) -> list[list[pa.RecordBatch]]:
     """What each task gets."""
     types = [pa.int32(), pa.int64(), pa.int64(), pa.bool_(), pa.binary(), pa.binary()]
@@ -91,9 +96,9 @@ def chunks(
     ):
         columns = list(zip(*rows(logs), strict=True)) or [()] * len(types)
         arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
-        batch = pa.RecordBatch.from_arrays(arrays, list(packing.SCANNED))
+        batch = pa.RecordBatch.from_arrays(arrays, list(worker_packing.SCANNED))
         halves = [batch.slice(0, batch.num_rows // 2), batch.slice(batch.num_rows // 2)]
-        for chunk in packing.pack(halves, axis, pairs, range(len(logs)), buckets, of_destination):
+        for chunk in worker_packing.pack(halves, axis, pairs, range(len(logs)), buckets, of_destination):
             for row in range(chunk.num_rows):
                 tasks[chunk.column(0)[row].as_py() % len(tasks)].append(chunk.slice(row, 1))
     return tasks
@@ -112,7 +117,7 @@ def summed(tasks: t.Iterable[t.Iterable[pa.RecordBatch]]) -> list[Sum]:
             min(its)[0],
             max(its)[0],
             sum(number for _place, number in its),
-            tuple(place[2] for place, _number in its) if kind == tallying.LOOSE else (),
+            tuple(place[2] for place, _number in its) if kind == worker_tallying.LOOSE else (),
         )
         for (headers, kind, slot), its in found.items()
     ]

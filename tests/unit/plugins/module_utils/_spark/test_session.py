@@ -14,9 +14,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, Rows, Run
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.reading import TYPES, Wanted, _batch
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan import CORES, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES, Wanted, _batch
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"})
 RANGES = [Range(TopicPartition("orders", number), 0, 10**6) for number in range(8)]

@@ -12,12 +12,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import entries, summaries
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.ranges import open_ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.unconsumed import open_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 HERE, THERE = TopicPartition("orders", 0), TopicPartition("new", 0)

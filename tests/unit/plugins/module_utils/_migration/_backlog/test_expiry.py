@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     commits_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import jobs
 

@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     metadata,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.groups import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import MATCHINGS, Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import comparison, units
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import comparison, partition_units
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import Case, findings
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
@@ -75,7 +75,7 @@ class Clusters:
         cases = [Case(Claim("g", ((AT, c),), ((AT, d),), repeats), PARTS, MATCHINGS[:1]) for c, d, repeats in claims]
         with (
             mock.patch.object(comparison, "Side", self.side),
-            mock.patch.object(units, "scan", self.scan),
+            mock.patch.object(partition_units, "scan", self.scan),
         ):
             return findings(cases, SOURCE, DESTINATION, limit, SparkOptions(java_home="/nowhere"))
 

@@ -1,0 +1,203 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Short-lived clients of kafka-python: connect with the true reason, send many requests at once, retry with a deadline.
+
+A client of kafka-python 3.0 never forgets a group's coordinator and throws away why a broker refused it. Hence a new
+client for every operation and for every further try, and the few private names below; tests on real brokers cover each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
+    KafkaAdminClient,
+    KafkaConnectionManager,
+    KafkaNetClient,
+    NetworkSelector,
+    errors,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import hopeless, refusal
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.security import security_options
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    ConnectionFailed,
+    NotAuthorized,
+)
+
+CONNECT_SECONDS = 5.0
+DEADLINE_SECONDS = 60.0
+NO_LIMIT = 1_000_000  # requests in flight: above the limit the library fails them instead of letting them wait
+LARGEST_ANSWER = 1 << 28  # bytes; less than what the first bytes of a TLS alert mean as a length (0x15030000)
+
+# The library warns on stderr about every failed try, and its DEBUG lines hold passwords: let it be silent.
+logging.getLogger("kafka").addHandler(logging.NullHandler())
+logging.getLogger("kafka").propagate = False
+
+T = t.TypeVar("T")
+
+
+class _Manager(KafkaConnectionManager):
+    """Remembers why connections failed, and ends the bootstrap when no retry can help: no lock-out by wrong passwords."""
+
+    def __init__(self, net: NetworkSelector, **options: t.Any) -> None:
+        super().__init__(net, **options)  # type: ignore[no-untyped-call]
+        self.reasons: list[BaseException] = []
+        refresh = self.cluster.refresh_metadata
+
+        async def refresh_noting_failure(node_id: t.Any = None) -> t.Any:
+            try:
+                return await refresh(node_id)  # type: ignore[no-untyped-call]
+            except errors.KafkaError as exc:
+                self._failed(exc)
+                raise
+
+        self.cluster.refresh_metadata = refresh_noting_failure  # type: ignore[method-assign]
+
+    def get_connection(self, node_id: t.Any, *args: t.Any, **options: t.Any) -> t.Any:
+        connection = super().get_connection(node_id, *args, **options)  # type: ignore[no-untyped-call]
+        if not connection.init_future.is_done:
+            connection.init_future.add_errback(self._failed)
+        return connection
+
+    def _failed(self, reason: BaseException) -> None:
+        self.reasons.append(reason)
+        if not self.bootstrapped and hopeless(reason):
+            self.closed = True
+
+    async def _build_transport(self, node: t.Any, timeout_at: float | None = None) -> t.Any:
+        """As the library's, but what came in together with the end of the connection is kept: it tells the reason."""
+        transport = await super()._build_transport(node, timeout_at=timeout_at)  # type: ignore[no-untyped-call]
+        receive = transport._sock_recv
+
+        def receive_last_words() -> tuple[bytes, BaseException | None]:
+            data, error = receive()
+            return data, None if data else error
+
+        transport._sock_recv = receive_last_words
+        return transport
+
+
+def connect(connection: Connection) -> KafkaAdminClient:
+    """A client that a broker has answered, to be closed by the caller.
+
+    Raises ConnectionFailed with the true reason: at once when it cannot be cured by trying again, else after
+    CONNECT_SECONDS. Raises InvalidInput for files that cannot be used.
+    """
+    options = security_options(connection)
+    managers: list[_Manager] = []
+
+    def net_client(**given: t.Any) -> KafkaNetClient:
+        net = NetworkSelector(**given)
+        managers.append(_Manager(net, **given))
+        # Not an option of the client. Ten seconds are built in, and a frozen broker would cost them on every try.
+        managers[0].config["socket_connection_setup_timeout_ms"] = int(CONNECT_SECONDS * 1000)
+        return KafkaNetClient(net=net, manager=managers[0])
+
+    try:
+        return KafkaAdminClient(
+            bootstrap_servers=list(connection.bootstrap_servers),
+            client_id="streamshift-control",
+            request_timeout_ms=int(connection.request_timeout * 1000),
+            bootstrap_timeout_ms=int(min(CONNECT_SECONDS, connection.request_timeout) * 1000),
+            max_in_flight_requests_per_connection=NO_LIMIT,
+            receive_message_max_bytes=LARGEST_ANSWER,
+            kafka_client=net_client,
+            **options,
+        )
+    except errors.KafkaError as exc:
+        for manager in managers:  # a constructor that failed does not end its thread and sockets
+            manager.closed = False
+            manager.close()  # type: ignore[no-untyped-call]
+            manager._net.stop(1000)
+            manager._net.close()
+        raise refusal(connection, [*(managers[0].reasons if managers else ()), exc]) from exc
+
+
+def exchange(client: KafkaAdminClient, requests: t.Sequence[tuple[t.Any, int | None]]) -> list[t.Any]:
+    """Send (request, broker id or None for any) all at once and return the answers in the same order."""
+    manager = client._manager
+
+    async def run() -> list[t.Any]:
+        sent = [manager.send(request, node_id=node) for request, node in requests]
+        return [await answer for answer in sent]
+
+    answers: list[t.Any] = manager.run(run)
+    return answers
+
+
+def attempt(
+    connection: Connection, operation: t.Callable[[KafkaAdminClient], T], deadline: float = DEADLINE_SECONDS
+) -> T:
+    """Run an operation that may be repeated, with a new client each time, until no retriable error is left.
+
+    deadline: seconds after which no further try begins. Raises ConnectionFailed, NotAuthorized or BrokerError;
+    what the operation itself raises of MigrationError passes through.
+    """
+    end, pause, reached = time.monotonic() + deadline, 0.1, False
+    while True:
+        try:
+            with contextlib.closing(connect(connection)) as client:
+                reached = True
+                return operation(client)
+        except errors.KafkaError as exc:
+            if not is_retriable(exc) or time.monotonic() > end:
+                raise translated(connection, exc) from exc
+        except ConnectionFailed:
+            # An unreachable cluster is told at once; one that went away in between may come back.
+            if not reached or time.monotonic() > end:
+                raise
+        time.sleep(pause)
+        pause = min(pause * 2, 2.0)
+
+
+def is_retriable(error: errors.KafkaError | type[errors.KafkaError]) -> bool:
+    """Kafka's own word, and a partition that has no leader at the moment (the library asks for broker -1 then)."""
+    kind = error if isinstance(error, type) else type(error)
+    return bool(error.retriable) or issubclass(kind, errors.UnknownBrokerIdError)
+
+
+def raise_if_retriable(error: type[errors.KafkaError]) -> None:
+    """Answers report errors as values, retriable ones too: these let attempt() begin again."""
+    if error is not errors.NoError and is_retriable(error):
+        raise error()
+
+
+def error_name(error: type[errors.KafkaError]) -> str:
+    """The name that Kafka's documentation uses, such as UNKNOWN_MEMBER_ID."""
+    return str(getattr(error, "message", None) or error.__name__)
+
+
+def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | NotAuthorized | ConnectionFailed:
+    """What a user is told about an error that nobody nearer to it has explained."""
+    cluster = str(connection)
+    if isinstance(exc, errors.UnstableOffsetCommitError):
+        return BrokerError(
+            "a transaction that commits offsets does not end",
+            cluster=cluster,
+            remedy="wait for the application that writes it, or for its transaction.timeout.ms",
+        )
+    if isinstance(exc, errors.UnsupportedVersionError):
+        return BrokerError("the broker is too old for this", cluster=cluster, why=_text(exc), remedy="use 2.8 or newer")
+    if isinstance(exc, errors.AuthorizationError):
+        return NotAuthorized(
+            "the broker denies it", cluster=cluster, why=_text(exc), remedy="grant the ACL to the user of this cluster"
+        )
+    if isinstance(exc, errors.KafkaConnectionError | errors.NodeNotReadyError | errors.KafkaTimeoutError):
+        return ConnectionFailed(
+            "the connection was lost and did not come back",
+            cluster=cluster,
+            why=_text(exc),
+            remedy="check that every broker is reachable under its advertised.listeners",
+        )
+    return BrokerError("the broker refused", cluster=cluster, why=_text(exc))
+
+
+def _text(exc: errors.KafkaError) -> str:
+    return error_name(type(exc)) + (f" ({exc.args[0]})" if exc.args and exc.args[0] else "")

@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What the brokers of a cluster take in a commit, as far as they tell."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
+    attempt,
+    exchange,
+    raise_if_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
+    DescribeConfigsRequest,
+    KafkaAdminClient,
+    errors,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import broker_ids
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+
+BROKER_RESOURCE = 4  # the resource type of DescribeConfigs
+METADATA_LIMIT = "offset.metadata.max.bytes"
+
+
+def metadata_limit(connection: Connection) -> int | None:
+    """The smallest offset.metadata.max.bytes of all brokers that are up; None for a user without ACL CLUSTER DESCRIBE_CONFIGS."""
+
+    def read(client: KafkaAdminClient) -> int | None:
+        resource = DescribeConfigsRequest.DescribeConfigsResource
+        requests = [
+            (
+                DescribeConfigsRequest(
+                    resources=[
+                        resource(
+                            resource_type=BROKER_RESOURCE, resource_name=str(node), configuration_keys=[METADATA_LIMIT]
+                        )
+                    ]
+                ),
+                node,
+            )
+            for node in broker_ids(client)
+        ]
+        rows = [row for answer in exchange(client, requests) for row in answer.results]
+        for row in rows:
+            raise_if_retriable(errors.for_code(row.error_code))
+        if any(row.error_code for row in rows):
+            return None
+        return min(
+            (int(each.value) for row in rows for each in row.configs if each.name == METADATA_LIMIT), default=None
+        )
+
+    return attempt(connection, read)

@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The names of kafka-python that this package uses.
+
+Where one is missing, modules still start; _module/frame.py says what is missing before any of the names is used.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import Requirement, stand_ins
+
+try:
+    from kafka import errors
+    from kafka.admin import KafkaAdminClient
+    from kafka.net.compat import KafkaNetClient
+    from kafka.net.manager import KafkaConnectionManager
+    from kafka.net.sasl.oauth import AbstractTokenProvider
+    from kafka.net.selector import NetworkSelector
+    from kafka.protocol.admin import (
+        CreateTopicsRequest,
+        DeleteGroupsRequest,
+        DeleteRecordsRequest,
+        DeleteTopicsRequest,
+        DescribeConfigsRequest,
+        DescribeGroupsRequest,
+        DescribeLogDirsRequest,
+        IncrementalAlterConfigsRequest,
+        ListGroupsRequest,
+    )
+    from kafka.protocol.consumer import ListOffsetsRequest, OffsetCommitRequest, OffsetDeleteRequest, OffsetFetchRequest
+    from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
+except ImportError as exc:
+    globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
+
+# Distribution, lowest version, first version that is too new (the control plane has private parts that this package works
+# around); requirements.txt says the same.
+REQUIREMENTS: tuple[Requirement, ...] = (("kafka-python", (3, 0, 12), (3, 1)),)
+
+__all__ = [
+    "REQUIREMENTS",
+    "AbstractTokenProvider",
+    "CreateTopicsRequest",
+    "DeleteGroupsRequest",
+    "DeleteRecordsRequest",
+    "DeleteTopicsRequest",
+    "DescribeConfigsRequest",
+    "DescribeGroupsRequest",
+    "DescribeLogDirsRequest",
+    "FindCoordinatorRequest",
+    "IncrementalAlterConfigsRequest",
+    "KafkaAdminClient",
+    "KafkaConnectionManager",
+    "KafkaNetClient",
+    "ListGroupsRequest",
+    "ListOffsetsRequest",
+    "MetadataRequest",
+    "NetworkSelector",
+    "OffsetCommitRequest",
+    "OffsetDeleteRequest",
+    "OffsetFetchRequest",
+    "errors",
+]

@@ -1,0 +1,165 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: what groups have not consumed is at the destination, once, and a plan says where they stand there."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
+    copy_steps,
+    entries,
+    identity,
+    obstacles,
+    planning,
+    takeover,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_steps import Save
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+_NAMED = 5  # partitions in a warning
+
+
+class Earlier(t.NamedTuple):
+    """What earlier runs have left."""
+
+    backlog: Backlog | None
+    plan: Plan | None
+    receipt: Receipt | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was, or in check mode would be, done.
+
+    before: the copy as an earlier run has left it. plan: None while records are still to be copied; entries then have no
+    true offsets. changed: whether anything beside the plan file is, or would be, another one.
+    """
+
+    before: Backlog | None
+    backlog: Backlog
+    ranges: list[RangeSummary]
+    entries: list[PlanEntry]
+    plan: Plan | None
+    changed: bool
+    warnings: list[str]
+
+
+def run(
+    snapshot: Snapshot,
+    source: Connection,
+    destination: Connection,
+    mapping: Mapping,
+    options: Options,
+    earlier: Earlier,
+    save: Save | None,
+    say: Say,
+) -> Outcome:
+    """Plan the copy, or go on with the plan of an earlier run; carry it out; restore topics that all groups are past.
+
+    Topics that were restored are held back again where a group has all that was copied ahead of it, as after a rollback.
+
+    save: writes the copy file; None predicts only.
+    """
+    wanted = planning.entries_of(snapshot, mapping, source)
+    before, warnings = earlier.backlog, []
+    if before is None:
+        backlog = planning.plan(snapshot, wanted, source, destination, options)
+        if save is not None:
+            save(backlog)
+    else:
+        backlog = before
+        warnings += planning.check_known(before, snapshot, wanted, source, destination, options)
+    bounds = positions.partition_bounds(source, [each.source for each in backlog.ranges])
+    sizes = obstacles.sizes(backlog, source, bounds)
+    if save is not None and not backlog.is_done:
+        size = sum(filter(None, sizes.values()))
+        backlog = copy_steps.carry_out(backlog, source, destination, options, save, say, before is None, size)
+    elif before is not None and not backlog.is_done:
+        lost = takeover.check(backlog, destination)
+        if lost and options.on_lost_progress == "fail":
+            raise takeover.lost_progress(backlog, destination, lost)
+    planned = entries.entries(backlog, wanted, options.on_uncommitted)
+    plan = None
+    if backlog.is_done:
+        made = Plan(backlog.source_id, backlog.destination_id, backlog.snapshot, tuple(planned))
+        plan = with_expected(made, destination, earlier.plan, earlier.receipt)
+        stands = entries.standing_of_groups(backlog, planned, destination)
+        identity.check_done(backlog, destination, stands.past)
+        everything = {topic.name for topic in backlog.topics}
+        if not options.restore_retention:  # after a rollback
+            backlog = copy_steps.hold_again(backlog, destination, stands.ahead, save)
+        names = everything if options.restore_retention else stands.past
+        restored = copy_steps.restore_topics(backlog, destination, names, predict=save is None)
+        if save is not None and restored != backlog:
+            save(restored)
+        if save is not None and stands.past == everything:
+            warnings += copy_steps.remove_progress(backlog, destination)
+        backlog = restored
+    will_copy = save is None and not backlog.is_done
+    ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)
+    return Outcome(
+        before,
+        backlog,
+        ranges,
+        planned,
+        plan,
+        backlog != before or will_copy,
+        warnings + _lost(ranges) + _uncommitted(ranges, planned) + _notes(backlog),
+    )
+
+
+def _lost(ranges: t.Iterable[RangeSummary]) -> list[str]:
+    """What groups have not consumed and nobody can copy any more."""
+    lost = [each for each in ranges if each.lost]
+    named = [f"{each.range.source} ({each.lost} offsets of {', '.join(each.groups)})" for each in lost]
+    said = first_of(named, _NAMED, "more partitions")
+    return [f"Unconsumed records have left the source's logs, and are lost: {said}."] if lost else []
+
+
+def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[str]:
+    """Where records are, and a group of the topic has committed nothing."""
+    holding = {
+        each.range.destination: each.range.source for each in ranges if each.left or each.range.start < each.range.end
+    }
+    alone = [
+        f"{entry.group} {holding[entry.partition]}"
+        for entry in planned
+        if entry.verdict is Verdict.UNCOMMITTED and entry.partition in holding
+    ]
+    if not alone:
+        return []
+    return [
+        f"Not planned, because they have no committed offset at the source (on_uncommitted: ignore): {first_of(alone, _NAMED)}. "
+        + "Partitions without any committed offset are not copied. On the others, these groups start according to their auto.offset.reset."
+    ]
+
+
+def _notes(backlog: Backlog) -> list[str]:
+    """What a copy could not do as it should, a line each."""
+    done = [(each, each.done) for each in backlog.ranges if each.done is not None]
+    lines = [
+        f"{each.source}: {its.expired} offsets expired at the source after the copy was planned, before they were copied."
+        for each, its in done
+        if its.expired
+    ]
+    stamped = sum(its.without_timestamp for _each, its in done)
+    if stamped:
+        lines.append(
+            f"{stamped} records have the timestamp 0, which cannot be written, and have 1 (ms) at the destination."
+        )
+    return lines

@@ -1,0 +1,190 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: carry out the plan of a backlog's copy, from wherever it stands, and tell how far it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
+    destination_topics,
+    expiry,
+    identity,
+    takeover,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_state import (
+    read_progress,
+    watched,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
+    Backlog,
+    BacklogRange,
+    BacklogTopic,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    Run,
+    all_groups,
+    transactional_number,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.rebuild_job import rebuild
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
+
+Save = t.Callable[[Backlog], None]
+
+
+def carry_out(
+    backlog: Backlog,
+    source: Connection,
+    destination: Connection,
+    options: Options,
+    save: Save,
+    say: Say,
+    fresh: bool,
+    size: int,
+) -> Backlog:
+    """Copy what is not copied yet. -> the same with what became of every range.
+
+    save: writes the copy file, which holds the plan already. fresh: this run has made the plan. size: about how many bytes
+    there are to copy, as far as that is known. May be killed at any moment, and called again then, with fresh=False. Raises Locked where another run takes the copy over.
+    """
+
+    def with_topics(topics: tuple[BacklogTopic, ...]) -> Backlog:
+        return dataclasses.replace(backlog, topics=topics)
+
+    say("making topics and holding their retention back")
+    prepared = destination_topics.prepare(destination, backlog.topics, lambda noted: save(with_topics(noted)))
+    backlog = with_topics(identity.with_ids(prepared.topics, source, destination))
+    save(backlog)
+    left = sum(each.end - each.start for each in backlog.ranges)
+    if left:
+        run = takeover.new_run()
+        taken = takeover.take(backlog, destination, run, fresh, prepared.made)
+        if taken.lost and options.on_lost_progress == "fail":
+            raise takeover.lost_progress(backlog, destination, taken.lost)
+        if taken.backlog != backlog:
+            backlog = taken.backlog
+            save(backlog)
+        retention = expiry.told(destination, size, options.bytes_per_second, say)
+        say(f"copying at most {counted(left, 'record')} on Spark, which is starting")
+        with open_session(options.spark) as spark:
+            if taken.lost:
+                say(
+                    f"comparing what is there with the source: the progress of {counted(len(taken.lost), 'partition')} is gone"
+                )
+                rebuilt = rebuild(spark, source, destination, _lost_ranges(backlog, taken.lost))
+                takeover.take(backlog, destination, run, fresh=False, rebuilt=rebuilt)
+            jobs = _jobs(backlog, source, prepared.largest, options, run, retention, parallel_tasks(spark))
+            try:
+                with watched(backlog, destination, say), expiry.renewed(backlog, destination, retention, run):
+                    copy(spark, source, destination, jobs)
+            except MigrationError:
+                # A topic that is made anew takes the copy's progress with it, and what brokers then say names no cause.
+                identity.check_topics(backlog, source, destination)
+                raise
+    done = _finished(backlog, source, destination)
+    save(done)
+    return done
+
+
+def remove_progress(backlog: Backlog, destination: Connection) -> list[str]:
+    """Remove the progress groups of a copy, when every group is past what was copied. -> what could not be removed.
+
+    Not before: a run that finds none, and records at the destination, cannot go on.
+    """
+    failed = commits.delete_groups(destination, all_groups(backlog))
+    return [f"{group}: {why}" for group, why in sorted(failed.items())]
+
+
+def restore_topics(backlog: Backlog, destination: Connection, names: t.Collection[str], predict: bool) -> Backlog:
+    """Give these topics back what was held back. predict: only tell what would be."""
+    held = [topic for topic in backlog.topics if topic.name in names and topic.suspended and not topic.restored]
+    if not predict:
+        destination_topics.restore(destination, held)
+    return _marked(backlog, held, restored=True)
+
+
+def hold_again(backlog: Backlog, destination: Connection, names: t.Collection[str], save: Save | None) -> Backlog:
+    """Hold back again what was restored of these topics. save: as of carry_out(); None only tells what would be."""
+    restored = [topic for topic in backlog.topics if topic.name in names and topic.restored]
+    marked = _marked(backlog, restored, restored=False)
+    if save is not None and restored:
+        save(marked)
+        destination_topics.hold(destination, restored)
+    return marked
+
+
+def _marked(backlog: Backlog, topics: t.Collection[BacklogTopic], restored: bool) -> Backlog:
+    its = (dataclasses.replace(each, restored=restored) if each in topics else each for each in backlog.topics)
+    return dataclasses.replace(backlog, topics=tuple(its))
+
+
+def _lost_ranges(backlog: Backlog, lost: t.Mapping[TopicPartition, int]) -> list[tuple[BacklogRange, int]]:
+    return [(each, lost[each.destination]) for each in backlog.ranges if each.destination in lost]
+
+
+def _jobs(
+    backlog: Backlog,
+    source: Connection,
+    largest: t.Mapping[str, int],
+    options: Options,
+    run: Run,
+    retention: float,
+    parallel: int,
+) -> list[Job]:
+    """One for each transactional id. parallel: how many tasks run at a time."""
+    bounds = positions.partition_bounds(source, [each.source for each in backlog.ranges])
+    numbered: dict[int, list[BacklogRange]] = {}
+    for each in backlog.ranges:
+        if each.copies:
+            numbered.setdefault(transactional_number(each.destination), []).append(each)
+    limit = options.bytes_per_second
+    return [
+        Job(
+            backlog.name,
+            number,
+            tuple(ranges),
+            run,
+            tuple(all_groups(backlog)),
+            {each.source: bounds[each.source].log_start for each in ranges},
+            {each.destination.topic: largest[each.destination.topic] for each in ranges},
+            retention * expiry.RENEWED,
+            limit and limit / min(len(numbered), parallel),
+        )
+        for number, ranges in sorted(numbered.items())
+    ]
+
+
+def _finished(backlog: Backlog, source: Connection, destination: Connection) -> Backlog:
+    """The backlog with what became of every range, where all of it is still there."""
+    identity.check_topics(backlog, source, destination)
+    progress = read_progress(backlog, destination, stable=True)
+    ranges = []
+    for each in backlog.ranges:
+        its = progress[each.source] if each.copies else Progress(each.end)
+        if its is None or its.position < each.end:
+            raise BrokerError(
+                "the progress of the copy is gone"
+                if its is None
+                else f"the copy has ended at source offset {its.position} of {each.end}",
+                cluster=str(destination),
+                why="somebody has removed or changed the progress group",
+                remedy="run again: what is there is compared with what is known before anything is written",
+                **each.destination._asdict(),
+            )
+        ranges.append(dataclasses.replace(each, done=its.done()))
+    done = dataclasses.replace(backlog, ranges=tuple(ranges))
+    identity.check_done(done, destination)
+    return done

@@ -1,0 +1,38 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: all that a copy has written is at the destination once and in order, counted from where the copy began."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import identity
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.rebuild_job import Compared, compare
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
+
+
+def differences(
+    backlog: Backlog, source: Connection, destination: Connection, spark: SparkOptions, say: Say
+) -> list[str]:
+    """What is missing, there more than once, or out of order; a sentence each.
+
+    Raises Refused where not everything is copied, or a topic is another one than the copy has written to.
+    """
+    if not backlog.is_done:
+        raise Refused("not everything is copied", remedy="let the copy end, and verify it then")
+    identity.check_topics(backlog, source, destination)
+    ranges = [each for each in backlog.ranges if each.copies]
+    here = positions.partition_bounds(source, [each.source for each in ranges])
+    there = positions.partition_bounds(destination, [each.destination for each in ranges])
+    wanted = [Compared(each, here[each.source].log_start, there[each.destination].end) for each in ranges]
+    if not wanted:
+        return []
+    say(f"comparing {counted(len(wanted), 'partition')} with the source from where the copy began")
+    with open_session(spark) as session:
+        return compare(session, source, destination, wanted)

@@ -1,0 +1,178 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Take a copy over for one run: nobody else copies the same, and what is known of it still holds."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+import time
+import typing as t
+import uuid
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import identity
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_state import read_progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    Run,
+    all_groups,
+    host_name,
+    is_first_group,
+    read,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claims, Kept, claim
+
+_EMPTY = Bounds(0, 0, 0)
+_OTHER_COPY = "let that copy end and its groups consume, or give it up and delete that group; then run again"
+
+
+class Taken(t.NamedTuple):
+    """What has become of taking a copy over. backlog: with the begins that hold. lost: ranges without progress, and where
+    their logs end; where there are any, nothing is claimed yet."""
+
+    backlog: Backlog
+    lost: dict[TopicPartition, int]
+
+
+def new_run() -> Run:
+    """This process as the one that copies."""
+    return Run(uuid.uuid4().hex[:12], host_name(socket.gethostname()), os.getpid(), int(time.time()))
+
+
+def take(
+    backlog: Backlog,
+    destination: Connection,
+    run: Run,
+    fresh: bool,
+    made: t.Collection[str] = (),
+    rebuilt: t.Mapping[TopicPartition, tuple[int, Progress]] | None = None,
+) -> Taken:
+    """Claim the copy for this run: every other run of it is fenced, and ends.
+
+    fresh: this run has planned it, so that whatever a log has grown by meanwhile others have written, after whom it begins.
+    made: topics that this run has just made. They are empty, and brokers that are still making their logs are not asked.
+    rebuilt: of the ranges that an earlier call has found lost, where their logs ended, and their progress. Raises Refused
+    where logs or other copies stand against it.
+    """
+    found: dict[str, t.Any] = {"backlog": backlog, "lost": {}, "first": False}
+
+    def decide(kept: Kept) -> Claims:
+        empty = [where for where, progress in kept.items() if progress is None and where.topic in made]
+        bounds = dict.fromkeys(empty, _EMPTY) | positions.partition_bounds(destination, kept.keys() - set(empty))
+        found["first"] = not any(kept.values())
+        begun, lost = _judged(backlog, destination, kept, bounds, fresh and found["first"])
+        claims = {
+            each.destination: kept[each.destination] or Progress(each.start) for each in begun.ranges if each.copies
+        }
+        for where in lost:
+            if rebuilt is None or rebuilt.get(where, (None,))[0] != lost[where]:
+                found["lost"] = lost
+                raise _Lost
+            claims[where] = rebuilt[where][1]
+        found["backlog"] = begun
+        return claims
+
+    names = all_groups(backlog)
+    try:
+        claim(destination, backlog.name, names, backlog.ranges, run, decide)
+    except _Lost:
+        return Taken(backlog, found["lost"])
+    try:
+        check_others(backlog, destination)
+    except Refused:
+        if found["first"]:  # so that two that have seen each other do not stand in each other's way for ever
+            commits.delete_groups(destination, names)
+        raise
+    return Taken(found["backlog"], {})
+
+
+def check(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int]:
+    """What take() would refuse, as far as it can be known without taking anything over. -> what it would call lost."""
+    check_others(backlog, destination)
+    known = read_progress(backlog, destination, stable=False)
+    kept: Kept = {each.destination: known[each.source] for each in backlog.ranges if each.copies}
+    bounds = positions.partition_bounds(destination, list(kept))
+    return _judged(backlog, destination, kept, bounds, False)[1]
+
+
+def check_others(backlog: Backlog, destination: Connection) -> None:
+    """Raise Refused where another copy has begun to write one of the partitions, and has not ended."""
+    wanted = {each.destination for each in backlog.ranges}
+    names = [each.group for each in groups.list_groups(destination, surely=False)]
+    others = [name for name in names if is_first_group(name) and name not in all_groups(backlog)]
+    for name, reading in sorted(groups.read_groups(destination, others, stable=False).items()):
+        for where in sorted(wanted & set(reading.offsets)):
+            try:
+                progress = read(0, [reading.offsets[where]])
+            except ValueError:
+                progress = None
+            if progress is None or progress.position < progress.end:
+                raise Refused(
+                    "another copy is under way to this partition" + (f": {progress.run}" if progress else ""),
+                    cluster=str(destination),
+                    group=name,
+                    remedy=_OTHER_COPY,
+                    **where._asdict(),
+                )
+
+
+def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[TopicPartition, int]) -> Refused:
+    """The error for logs that have grown, of which no progress tells by what."""
+    where = min(lost)
+    begin = next(each.begin for each in backlog.ranges if each.destination == where)
+    more = f" ({len(lost) - 1} more partitions)" if len(lost) > 1 else ""
+    return Refused(
+        f"the progress of the copy is gone, and the log has grown from {begin} to {lost[where]} since it was planned{more}",
+        cluster=str(destination),
+        group=all_groups(backlog)[0],
+        why="the group was deleted, or its commits have expired (offsets.retention.minutes): going on would copy records "
+        "a second time",
+        remedy="set on_lost_progress to rebuild, which compares the copied records with the source and goes on after the last one; or empty "
+        "these topics, remove copy.json and start again; or copy to other topics (topic_map) from another directory",
+        **where._asdict(),
+    )
+
+
+class _Lost(Exception):
+    """Ends a claim before anything is committed."""
+
+
+def _judged(
+    backlog: Backlog, destination: Connection, kept: Kept, bounds: t.Mapping[TopicPartition, Bounds], fresh: bool
+) -> tuple[Backlog, dict[TopicPartition, int]]:
+    """The backlog with the begins that hold, and the ranges whose logs have grown without progress, with their ends."""
+    lost, ranges = {}, []
+    for each in backlog.ranges:
+        its = bounds.get(each.destination)
+        if its is not None:
+            progress = kept[each.destination]
+            if progress is not None:
+                _check_end(destination, backlog, each, progress)
+                identity.check_log(destination, each, progress.next, its)
+            elif its.high_watermark > each.begin and fresh:
+                each = dataclasses.replace(each, begin=its.end)
+            elif its.high_watermark > each.begin:
+                lost[each.destination] = its.high_watermark
+        ranges.append(each)
+    return dataclasses.replace(backlog, ranges=tuple(ranges)), lost
+
+
+def _check_end(destination: Connection, backlog: Backlog, each: BacklogRange, progress: Progress) -> None:
+    if progress.end and progress.end != each.end:
+        raise Refused(
+            f"another directory's run has planned this copy up to source offset {progress.end}, and this one up to {each.end}: "
+            f"{progress.run}",
+            cluster=str(destination),
+            group=all_groups(backlog)[0],
+            remedy="go on in that directory, or with its copy.json",
+            **each.destination._asdict(),
+        )

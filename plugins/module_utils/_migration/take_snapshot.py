@@ -1,0 +1,245 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: write down what groups have committed now."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    GroupBusy,
+    InvalidInput,
+    NotFound,
+    Refused,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    Snapshot,
+    SnapshotEntry,
+    SnapshotGroup,
+)
+
+_IDLE_STATES = ("", "Empty", "Dead")
+
+
+class Taken(t.NamedTuple):
+    """A snapshot and what the user should know of it; each list is sorted.
+
+    left_out_groups, left_out_topics: matched by a pattern, and by an exclude pattern too.
+    not_consumer_groups: selected, but share or Connect groups, which have no offsets to move.
+    active: groups with members, and their state. moving: others whose commits have moved while they were watched.
+    skipped: those of both that were left out for it.
+    """
+
+    snapshot: Snapshot
+    left_out_groups: tuple[str, ...]
+    left_out_topics: tuple[str, ...]
+    not_consumer_groups: tuple[str, ...]
+    active: dict[str, str]
+    moving: dict[str, list[Move]]
+    skipped: tuple[str, ...]
+
+    def warnings(self) -> list[str]:
+        """A line for each thing that the user should know and need not stop for."""
+        lines = []
+        excluded = [*self.left_out_groups, *self.left_out_topics]
+        if excluded:
+            lines.append(f"Left out by an exclude pattern: {', '.join(excluded)}.")
+        if self.not_consumer_groups:
+            names = ", ".join(self.not_consumer_groups)
+            lines.append(f"Left out, because share and Connect groups hold no committed offsets: {names}.")
+        if self.skipped:
+            lines.append(f"Left out, because they are in use: {', '.join(self.skipped)}.")
+        staying = [name for name in self.active if name not in self.skipped]
+        if staying:
+            lines.append(
+                f"These groups still have members, and will consume more than the snapshot says: {', '.join(staying)}. "
+                "Stop them before their offsets are committed elsewhere."
+            )
+        moving = {name: moved for name, moved in self.moving.items() if name not in self.skipped}
+        if moving:
+            lines.append(
+                f"Committed offsets of groups without members still change: {_moving_text(moving)}. Consumers that use assign() do that. "
+                "Stop them before their offsets are committed elsewhere."
+            )
+        holding = {entry.group for entry in self.snapshot.entries}
+        empty = [group.name for group in self.snapshot.groups if group.name not in holding]
+        if empty:
+            lines.append(f"No committed offsets found on the selected topics for: {', '.join(empty)}.")
+        streams = [group.name for group in self.snapshot.groups if group.type == "streams"]
+        if streams:
+            lines.append(
+                f"Kafka Streams groups: {', '.join(streams)}. Their input offsets are taken; their changelog and "
+                "repartition topics are not theirs alone to move."
+            )
+        return lines
+
+
+def take(
+    connection: Connection,
+    selection: Selection,
+    on_active_group: str,
+    surely: bool = True,
+    on_blocked: str = "fail",
+    idle_wait: float = 0,
+) -> Taken:
+    """Read the selected groups' commits.
+
+    :param on_active_group: fail, skip_group or warn, for groups that have members, or whose commits move.
+    :param surely: find groups by patterns also while their coordinator moves, which takes two seconds.
+    :param on_blocked: fail, or skip_group or skip_partition, which leave out named groups that hold no committed offsets.
+    :param idle_wait: seconds between two readings, once for all groups together; the second one is the snapshot. Consumers
+        that use assign() never show as members, only their commits move. 0 reads once.
+    Raises NotFound for a group or topic that was asked for by name and is not there or has no commits, InvalidInput
+    for patterns that match nothing, GroupBusy where on_active_group says so.
+    """
+    selection.check()
+    listed = [each.group for each in groups.list_groups(connection, surely)] if selection.group_patterns else []
+    selected = selection.select_groups(listed)
+    if not selected.names:
+        raise InvalidInput(
+            f"no group is matched by group_patterns {list(selection.group_patterns)}",
+            cluster=str(connection),
+            why=_excluded(selected.left_out),
+            remedy="correct the patterns, or name the groups in groups",
+        )
+    readings = groups.read_groups(connection, selected.names)
+    foreign = tuple(name for name in selected.names if not _has_offsets(readings[name]))
+    nothing_else = len(foreign) == len(selected.names)
+    for name in selected.names:
+        if name in selection.groups and (name not in foreign or on_blocked == "fail" or nothing_else):
+            _check_named(readings[name], connection)
+    readings = {name: reading for name, reading in readings.items() if name not in foreign}
+    moving: dict[str, list[Move]] = {}
+    if idle_wait and readings and not (on_active_group == "fail" and _with_members(readings)):
+        time.sleep(idle_wait)
+        first, readings = readings, groups.read_groups(connection, sorted(readings))
+        moving = _moving(first, readings, selection)
+    active = _with_members(readings)
+    moving = {name: moved for name, moved in moving.items() if name not in active}
+    if (active or moving) and on_active_group == "fail":
+        raise _in_use(active, moving, connection)
+    skipped = tuple(sorted({*active, *moving})) if on_active_group == "skip_group" else ()
+    readings = {name: reading for name, reading in readings.items() if name not in skipped}
+
+    topics = {partition.topic for reading in readings.values() for partition in reading.offsets}
+    selected_topics = selection.select_topics(topics)
+    missing = sorted(set(selection.topics) - topics)
+    if missing:
+        raise NotFound(
+            f"none of the selected groups has committed anything for topic {', '.join(missing)}, "
+            "or TOPIC DESCRIBE on it is not allowed",
+            cluster=str(connection),
+            remedy="correct topics, select a group that consumes it, or grant the ACL",
+        )
+    if topics and not selected_topics.names:
+        raise InvalidInput(
+            f"no topic of the selected groups is matched by topic_patterns {list(selection.topic_patterns)}",
+            cluster=str(connection),
+            why=_excluded(selected_topics.left_out),
+            remedy="correct the patterns, or name the topics in topics",
+        )
+    snapshot = Snapshot(
+        cluster_id(connection),
+        tuple(SnapshotGroup(name, reading.type) for name, reading in sorted(readings.items())),
+        tuple(
+            SnapshotEntry(name, partition, committed)
+            for name, reading in sorted(readings.items())
+            for partition, committed in sorted(reading.offsets.items())
+            if partition.topic in selected_topics.names
+        ),
+    )
+    return Taken(snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped)
+
+
+def check_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
+    """Raise Refused for a snapshot of another cluster; one in CSV does not tell."""
+    if snapshot.cluster_id not in (None, source_id):
+        raise Refused(
+            f"the snapshot was taken of cluster {snapshot.cluster_id}, and this is cluster {source_id}",
+            cluster=str(source),
+            remedy="take the snapshot again, or connect to the cluster that it was taken of",
+        )
+
+
+def _has_offsets(reading: GroupReading) -> bool:
+    """Share groups keep their state elsewhere, and Connect's hold no consumer's offsets."""
+    return reading.type != "share" and reading.protocol_type in ("", "consumer")
+
+
+def _check_named(reading: GroupReading, connection: Connection) -> None:
+    if not reading.exists:
+        raise NotFound(
+            "the group does not exist, or GROUP DESCRIBE on it is not allowed",
+            cluster=str(connection),
+            group=reading.group,
+            remedy="correct groups, or grant the ACL",
+        )
+    if not _has_offsets(reading):
+        kind = "share" if reading.type == "share" else reading.protocol_type
+        raise InvalidInput(
+            f"this is a {kind} group, and what it has consumed is not kept as committed offsets",
+            cluster=str(connection),
+            group=reading.group,
+            remedy="take it out of groups",
+        )
+    if not reading.offsets:
+        raise NotFound(
+            "the group has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",
+            cluster=str(connection),
+            group=reading.group,
+            remedy="take it out of groups, or grant the ACL",
+        )
+
+
+def _with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
+    """The state of each group that has members."""
+    return {name: each.state for name, each in sorted(readings.items()) if each.state not in _IDLE_STATES}
+
+
+def _moving(
+    first: t.Mapping[str, GroupReading], second: t.Mapping[str, GroupReading], selection: Selection
+) -> dict[str, list[Move]]:
+    """What has moved of the selected topics in each group between two readings; groups that stand still are left out."""
+    topics = {
+        partition.topic for readings in (first, second) for each in readings.values() for partition in each.offsets
+    }
+    selected = set(selection.select_topics(topics).names)
+
+    def offsets(reading: GroupReading) -> dict[TopicPartition, int | None]:
+        return {where: commit.offset for where, commit in reading.offsets.items() if where.topic in selected}
+
+    found = {name: moves(offsets(first[name]), offsets(second[name])) for name in sorted(first)}
+    return {name: moved for name, moved in found.items() if moved}
+
+
+def _in_use(active: dict[str, str], moving: dict[str, list[Move]], connection: Connection) -> GroupBusy:
+    members = [f"{name} ({state})" for name, state in active.items()]
+    clauses = [f"groups still have members: {', '.join(members)}"] if members else []
+    if moving:
+        clauses.append(
+            f"committed offsets of groups without members still change: {_moving_text(moving)}; consumers that use assign() do that"
+        )
+    return GroupBusy(
+        "; ".join(clauses),
+        cluster=str(connection),
+        why="what they consume from now on would be consumed again at the destination",
+        remedy="stop their consumers and wait for the session timeout, or allow it by on_active_group (on_active_source of the roles)",
+    )
+
+
+def _moving_text(moving: t.Mapping[str, list[Move]]) -> str:
+    return ", ".join(f"{name} ({moves_text(moved)})" for name, moved in moving.items())
+
+
+def _excluded(left_out: tuple[str, ...]) -> str:
+    return f"excluded were {', '.join(left_out)}" if left_out else "nothing that is there matches"

@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The frame around every module: libraries are checked first, and errors are told in one line."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import kafka_library as _control
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import confluent_library as _records
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+
+# What every module needs; those that use Spark say what more they need.
+REQUIREMENTS = tuple(sorted(_control.REQUIREMENTS + _records.REQUIREMENTS))
+
+# Records are kept by the hundred thousand, and hold no cycles: with Python's 700, a fifth of the time goes into looking.
+_COLLECTED_AT = 100_000  # new objects
+
+
+def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoReturn:
+    """Call main(module) for the module's result, and end the module with it."""
+    problems = missing_libraries()
+    if problems:
+        module.fail_json(
+            msg=f"{', '.join(problems)} for {sys.executable}. Install the collection's requirements there "
+            "(pip install -r requirements.txt), or set ansible_python_interpreter to a Python that has them."
+        )
+    gc.set_threshold(_COLLECTED_AT)
+    try:
+        result = main(module)
+    except MigrationError as exc:
+        where = {key: getattr(exc, key) for key in ("cluster", "group", "topic", "partition")}
+        module.fail_json(msg=str(exc), failure={"kind": type(exc).__name__, **where})
+    module.exit_json(**result)
+
+
+def missing_libraries() -> list[str]:
+    """One clause for each library that is missing, too old or too new."""
+    return unmet(REQUIREMENTS)

@@ -1,0 +1,43 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The names of confluent-kafka and xxhash that this package uses.
+
+Where one is missing, modules still start; _module/frame.py says what is missing before any of the names is used.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import Requirement, stand_ins
+
+try:
+    from confluent_kafka import (
+        TIMESTAMP_LOG_APPEND_TIME,
+        TIMESTAMP_NOT_AVAILABLE,
+        Consumer,
+        KafkaError,
+        KafkaException,
+        Message,
+        Producer,
+        TopicPartition,
+    )
+    from xxhash import xxh3_128_digest
+except ImportError as exc:
+    globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
+
+# Distribution, lowest version, first version that is too new; requirements.txt says the same.
+REQUIREMENTS: tuple[Requirement, ...] = (("confluent-kafka", (2, 10), None), ("xxhash", (3, 0), None))
+
+__all__ = [
+    "REQUIREMENTS",
+    "TIMESTAMP_LOG_APPEND_TIME",
+    "TIMESTAMP_NOT_AVAILABLE",
+    "Consumer",
+    "KafkaError",
+    "KafkaException",
+    "Message",
+    "Producer",
+    "TopicPartition",
+    "xxh3_128_digest",
+]

@@ -1,0 +1,174 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""librdkafka's configuration from a connection, and a consumer that tells why it cannot connect."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    ConnectionFailed,
+    InvalidInput,
+    MigrationError,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+)
+
+CONNECT_SECONDS = 15.0
+FIRST_WAIT_SECONDS = 0.5
+
+_FINAL_CODES = frozenset({
+    KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED,
+    KafkaError.UNSUPPORTED_SASL_MECHANISM,
+})  # fmt: skip
+_FINAL_TEXTS = ("authentication", "ssl alert", "ssl/tls alert", "handshake failed", "certificate")
+# What is assigned is read exactly, and nothing is ever committed or joined.
+_EXACT = {
+    "group.id": "streamshift-records",
+    "client.id": "streamshift-records",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",  # anything else silently moves to another record
+    "enable.partition.eof": True,
+    "allow.auto.create.topics": False,
+    "check.crcs": True,
+    "enable.metrics.push": False,
+    # With the default of 1000 ms a full queue stops fetching for a second at a time.
+    "fetch.queue.backoff.ms": 5,
+    "reconnect.backoff.ms": 20,  # half of it passes between the first connection, to a bootstrap server, and the second
+    "log_level": 0,
+}
+
+
+def client_configuration(connection: Connection) -> dict[str, t.Any]:
+    """librdkafka's properties for reaching a cluster. They hold secrets: never print, store or raise them."""
+    config: dict[str, t.Any] = {
+        "bootstrap.servers": ",".join(connection.bootstrap_servers),
+        "security.protocol": connection.security_protocol,
+        "socket.timeout.ms": int(connection.request_timeout * 1000),
+        **connection.client_config,
+    }
+    if connection.uses_tls:
+        config |= _given(
+            {
+                "ssl.ca.location": connection.ssl_cafile,
+                "ssl.ca.pem": connection.ssl_ca,
+                "ssl.certificate.location": connection.ssl_certfile,
+                "ssl.certificate.pem": connection.ssl_cert,
+                # A file or text may hold the key as well.
+                "ssl.key.location": connection.ssl_keyfile or connection.ssl_certfile,
+                "ssl.key.pem": connection.ssl_key or connection.ssl_cert,
+                "ssl.key.password": connection.ssl_key_password,
+            }
+        )
+        config["ssl.endpoint.identification.algorithm"] = "https" if connection.ssl_check_hostname else "none"
+    if connection.uses_sasl:
+        config["sasl.mechanism"] = connection.sasl_mechanism
+        if connection.sasl_mechanism != "OAUTHBEARER":
+            config |= {"sasl.username": connection.sasl_username, "sasl.password": connection.sasl_password}
+        elif connection.aws_region:
+            config["oauth_cb"] = _msk_signer(connection)
+        else:
+            config |= _given(
+                {
+                    "sasl.oauthbearer.method": "oidc",
+                    "sasl.oauthbearer.token.endpoint.url": connection.oauth_token_url,
+                    "sasl.oauthbearer.client.id": connection.oauth_client_id,
+                    "sasl.oauthbearer.client.secret": connection.oauth_client_secret,
+                    "sasl.oauthbearer.scope": connection.oauth_scope,
+                }
+            )
+    return config
+
+
+class Opened(t.NamedTuple):
+    """A consumer for assign(), the number of partitions of every topic that its user may describe, and what librdkafka
+    has complained of since; while the consumer is polled, more may come."""
+
+    consumer: Consumer
+    partitions: dict[str, int]
+    complaints: list[KafkaError]
+
+
+def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> Opened:
+    """A consumer that has been answered, to be closed by the caller.
+
+    Raises ConnectionFailed with the true reason: librdkafka tells it only to those who poll,
+    so the metadata is asked for in short turns.
+    """
+    errors: list[KafkaError] = []
+    try:
+        consumer = Consumer({**_EXACT, **client_configuration(connection), **settings, "error_cb": errors.append})
+    except KafkaException as exc:
+        # librdkafka names the property and the file, and quotes no secret.
+        raise InvalidInput("the client cannot be set up", cluster=str(connection), why=exc.args[0].str()) from exc
+    try:
+        topics = _metadata(connection, consumer, errors)
+    except MigrationError:
+        consumer.close()
+        raise
+    errors.clear()  # of bootstrap servers that did not answer, while another did
+    return Opened(consumer, {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}, errors)
+
+
+def _metadata(connection: Connection, consumer: Consumer, errors: list[KafkaError]) -> list[t.Any]:
+    """Ask for ever longer: librdkafka tells why it fails only between the calls, and asks anew with each."""
+    wait, last_chance = FIRST_WAIT_SECONDS, False
+    end = time.monotonic() + min(CONNECT_SECONDS, connection.request_timeout)
+    while True:
+        try:
+            answer: t.Any = consumer.list_topics(timeout=wait)
+        except KafkaException as exc:
+            consumer.poll(0)
+            if last_chance or time.monotonic() > end:
+                raise connection_failed(connection, [*errors, exc.args[0]]) from exc
+            # Another bootstrap server may answer even after a final reason.
+            last_chance = any(map(_is_final, errors))
+        else:
+            return list(answer.topics.values())
+        wait = min(wait * 2, max(0.1, end - time.monotonic()))
+
+
+def connection_failed(connection: Connection, errors: t.Sequence[KafkaError]) -> ConnectionFailed:
+    """The most telling of what librdkafka reported: a final reason, else anything but "all brokers are down"."""
+    final = [error for error in errors if _is_final(error)]
+    telling = [error for error in errors if error.code() != KafkaError._ALL_BROKERS_DOWN]
+    best = (final or telling or list(errors))[:1]
+    return ConnectionFailed(
+        "cannot connect",
+        cluster=str(connection),
+        why=best[0].str() if best else "no answer",
+        remedy="check bootstrap_servers, security_protocol, the TLS options and the login",
+    )
+
+
+def _is_final(error: KafkaError) -> bool:
+    return error.code() in _FINAL_CODES or any(text in error.str().lower() for text in _FINAL_TEXTS)
+
+
+def _msk_signer(connection: Connection) -> t.Callable[[str], tuple[str, float]]:
+    try:
+        from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as exc:
+        raise InvalidInput(
+            "aws_region needs the Python package aws-msk-iam-sasl-signer-python",
+            cluster=connection.name,
+            remedy="install it where this runs",
+        ) from exc
+
+    def sign(_config: str) -> tuple[str, float]:
+        token, expires_ms = MSKAuthTokenProvider.generate_auth_token(connection.aws_region)
+        return token, expires_ms / 1000
+
+    return sign
+
+
+def _given(properties: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {name: value for name, value in properties.items() if value is not None}

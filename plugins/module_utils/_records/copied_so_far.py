@@ -1,0 +1,178 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Find out how far a copy is from what is at the destination alone: the records from its begin on are the source's, in order."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    TIMESTAMP_NOT_AVAILABLE,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    TopicPartition as Position,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
+
+_READ = {"isolation.level": "read_committed", "fetch.wait.max.ms": 20, "fetch.error.backoff.ms": 20}
+_TAKEN = 2000  # messages at a time
+_NEARLY_0 = 1
+
+
+class Standing(t.NamedTuple):
+    """How far a copy has come. other: the first destination offset whose record is not the one that comes next at the source."""
+
+    progress: Progress
+    other: int | None
+
+
+def rebuilt(
+    source: Connection, destination: Connection, ranges: t.Iterable[tuple[BacklogRange, int]]
+) -> t.Iterator[Progress]:
+    """The progress of each range, which is given with where the destination's log ends; nobody may write to that meanwhile.
+
+    Raises Refused where anything but the copy stands there from its begin on, and names the first such offset.
+    """
+    with open_readers(source, destination) as (here, there):
+        for each, end in ranges:
+            standing = compared(here, there, each, end)
+            if standing.other is not None:
+                raise Refused(
+                    f"the record at offset {standing.other} is not the one that the copy would have written there, and the "
+                    "progress cannot be rebuilt",
+                    cluster=str(destination),
+                    why=f"what comes next at the source is {each.source} from offset {standing.progress.position} on",
+                    remedy="empty these topics, remove copy.json and start again; or copy to other topics (topic_map) from another "
+                    "directory",
+                    **each.destination._asdict(),
+                )
+            yield standing.progress
+
+
+class Reader(t.NamedTuple):
+    """A consumer of one cluster."""
+
+    connection: Connection
+    opened: Opened
+
+
+@contextlib.contextmanager
+def open_readers(source: Connection, destination: Connection) -> t.Iterator[tuple[Reader, Reader]]:
+    """A reader of each cluster."""
+    here = open_consumer(source, _READ)
+    try:
+        there = open_consumer(destination, _READ)
+        try:
+            yield Reader(source, here), Reader(destination, there)
+        finally:
+            there.consumer.close()
+    finally:
+        here.consumer.close()
+
+
+def compared(here: Reader, there: Reader, each: BacklogRange, end: int) -> Standing:
+    """Hold what stands at the destination from the begin of a range to `end` against the source's records, one by one."""
+    progress = Progress(each.start)
+    due = list(each.boundaries)
+    copies = _records(there, each.destination, each.begin, end)
+    originals = _records(here, each.source, each.start, each.end)
+    for copy in copies:
+        original = next(originals, None)
+        if original is None or _content(original, written=True) != _content(copy):
+            return Standing(progress, copy.offset())
+        while due and due[0] <= original.offset():
+            progress.places[due.pop(0)] = copy.offset()
+        progress.position, progress.next = original.offset() + 1, copy.offset() + 1
+        progress.records += 1
+        progress.bytes += len(original.key() or b"") + len(original.value() or b"")
+        progress.without_timestamp += _timestamp(original) == 0
+    return Standing(progress, None)
+
+
+def differences(here: Reader, there: Reader, each: BacklogRange, start: int, end: int) -> list[str]:
+    """What of a range's records is not at the destination once and in order, from the copy's begin to `end`; as sentences.
+
+    start: where the source's log begins now. Records that others have written between are left out of account.
+    """
+    others: set[bytes] = set()
+    originals = _records(here, each.source, max(start, each.start), each.end)
+    original = next(originals, None)
+    for copy in _records(there, each.destination, each.begin, end):
+        if original is not None and _content(original, written=True) == _content(copy):
+            original = next(originals, None)
+        else:
+            others.add(_fingerprint(_content(copy)))
+    found = []
+    if original is not None:
+        found.append(
+            f"{each.destination}: the record of source offset {original.offset()} of {each.source} is missing at its expected "
+            f"place, after its predecessors and from offset {each.begin} on"
+        )
+    if others:
+        again = [
+            record.offset()
+            for record in _records(here, each.source, max(start, each.start), each.end)
+            if _fingerprint(_content(record, written=True)) in others
+        ]
+        if again:
+            found.append(
+                f"{each.destination}: {len(again)} records are there more than once or out of order from offset {each.begin} on, "
+                f"the first of them the one of source offset {again[0]} of {each.source}"
+            )
+    return found
+
+
+def _records(reader: Reader, where: TopicPartition, start: int, end: int) -> t.Iterator[t.Any]:
+    """All records of a partition at offsets [start, end), in order."""
+    connection, (consumer, partitions, complaints) = reader
+    refusals.check_existence(connection, [where], partitions)
+    if start >= end:
+        return
+    consumer.assign([Position(*where, start)])
+    position, fresh = start, time.monotonic()
+    while True:
+        messages: list[t.Any] = consumer.consume(_TAKEN, 0.02)
+        for message in messages:
+            if (message.topic(), message.partition()) != tuple(where):
+                continue
+            if message.error() is not None:
+                if refusals.is_end(connection, where, position, end, message):
+                    return
+            elif message.offset() >= end:
+                return
+            else:
+                position = message.offset() + 1
+                yield message
+        if messages:
+            fresh = time.monotonic()
+        elif time.monotonic() > fresh + connection.request_timeout:
+            raise refusals.stalled(connection, where, position, 0, time.monotonic() - fresh, complaints)
+
+
+def _content(message: t.Any, written: bool = False) -> tuple[t.Any, ...]:
+    """What of a record is copied. written: with the timestamp that it is written with."""
+    timestamp = _timestamp(message)
+    if written and timestamp == 0:
+        timestamp = _NEARLY_0
+    return message.key(), message.value(), message.headers() or [], timestamp
+
+
+def _fingerprint(content: tuple[t.Any, ...]) -> bytes:
+    key, value, headers, timestamp = content
+    return fingerprint(key, value, [*headers, ("timestamp", b"%d" % timestamp)])[0]
+
+
+def _timestamp(message: t.Any) -> int:
+    kind, timestamp = message.timestamp()
+    return NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE or timestamp < 0 else int(timestamp)

@@ -1,0 +1,258 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Read many small ranges of thousands of partitions with one consumer: a second or two, whatever the topics' size."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import dataclasses
+import operator
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import (
+    NO_TIMESTAMP,
+    Record,
+    TopicPartition,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    TopicPartition as Position,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS, fingerprint
+
+Span = tuple[int, int]  # offsets [start, end)
+
+NEAR = 64  # records between two spans of a partition that are read along rather than jumped over
+# Bytes of a partition in one response. The first batch may be larger, those of other partitions not (KIP-74): with large
+# batches one partition answers at a time. Small limits first, for little is fetched in vain (the smallest fits a batch as
+# producers make them by default); larger ones for what is left when most partitions keep silent.
+FETCH_SIZES = (24 << 10, 256 << 10, 4 << 20)
+SILENCE = 1.5  # seconds
+# A client asks for every partition that it is assigned again and again, and holds what came for each: so 512 at a time,
+# or fewer where much may come of each.
+FETCHED_AT_A_TIME = 12 << 20  # bytes
+_SETTINGS = {
+    "fetch.wait.max.ms": 10,
+    "fetch.min.bytes": 1,
+    "fetch.error.backoff.ms": 20,
+    "queued.min.messages": 1000,
+    "queued.max.messages.kbytes": 16384,
+    "fetch.max.bytes": 16 << 20,
+}
+
+
+class RangeRead(t.NamedTuple):
+    """The records of [start, end), all that the isolation level shows; offsets may have gaps."""
+
+    start: int
+    end: int
+    records: list[Record]
+
+
+@dataclasses.dataclass(slots=True)
+class _Task:
+    """One partition: the merged spans still to be read, the first of them at the moment, and what was found so far."""
+
+    spans: collections.deque[Span]
+    position: int  # the next offset to be read
+    records: list[Record] = dataclasses.field(default_factory=list)
+
+
+def read_ranges(
+    connection: Connection,
+    ranges: t.Mapping[TopicPartition, t.Sequence[Span]],
+    *,
+    committed: bool = True,
+    parts: t.Collection[str] = PARTS,
+    deadline: float = 300.0,
+) -> dict[TopicPartition, list[RangeRead]]:
+    """Every record of every span, answered in the order asked; spans of one partition may overlap.
+
+    committed: what a read_committed consumer sees; else aborted records as well. parts: what fingerprints cover.
+    deadline: seconds for all of it. No span may go beyond the end (with committed: the last stable offset), nor begin
+    before the log does; that is an error naming the partition, for the log was truncated or expired meanwhile.
+    Raises NotFound, NotAuthorized, ConnectionFailed or BrokerError.
+    """
+    tasks = {}
+    for where, spans in ranges.items():
+        merged = _merged(spans)
+        if merged:
+            tasks[where] = _Task(collections.deque(merged), merged[0][0])
+    _read(
+        connection, tasks, committed, PARTS if set(parts) == set(PARTS) else tuple(parts), time.monotonic() + deadline
+    )
+    found = {where: task.records for where, task in tasks.items()}
+    return {where: _as_asked(spans, found.get(where, [])) for where, spans in ranges.items()}
+
+
+def _read(
+    connection: Connection, tasks: dict[TopicPartition, _Task], committed: bool, parts: t.Collection[str], end: float
+) -> None:
+    left = dict(tasks)
+    for number, size in enumerate(FETCH_SIZES):
+        if not left:
+            return
+        last = number == len(FETCH_SIZES) - 1
+        settings = {
+            **_SETTINGS,
+            "fetch.message.max.bytes": size,
+            "isolation.level": "read_committed" if committed else "read_uncommitted",
+        }
+        opened = open_consumer(connection, settings)
+        try:
+            refusals.check_existence(connection, left, opened.partitions)
+            reader = _Reader(connection, opened.consumer, left, FETCHED_AT_A_TIME // size, parts, opened.complaints)
+            _drain(reader, patient=last, end=end)
+        finally:
+            opened.consumer.close()
+
+
+def _drain(reader: _Reader, patient: bool, end: float) -> None:
+    """Read until nothing is left, or until so few partitions answer that larger fetches may help.
+
+    Where none at all answers they would not: a broker that is busy is waited for.
+    """
+    fresh = time.monotonic()
+    since: float | None = None  # when the first message came: before that, larger fetches would not help
+    heard: set[TopicPartition] = set()
+    reader.go_on({})
+    while reader.left:
+        got = reader.step()
+        now = time.monotonic()
+        if got:
+            fresh, since = now, since or now
+            heard |= got
+        if since and now - since > SILENCE:
+            if not patient and 0 < len(heard) < reader.assigned / 2:
+                return
+            since, heard = now, set()
+        if now - fresh > reader.connection.request_timeout:
+            raise reader.stalled(now - fresh)
+        if now > end:
+            raise reader.unfinished()
+
+
+@dataclasses.dataclass(slots=True)
+class _Reader:
+    """One consumer and the tasks that it has not finished."""
+
+    connection: Connection
+    consumer: Consumer
+    left: dict[TopicPartition, _Task]
+    width: int  # partitions that are assigned at a time
+    parts: t.Collection[str]
+    complaints: list[KafkaError]
+    assigned: int = 0
+    waiting: collections.deque[TopicPartition] = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        self.waiting = collections.deque(self.left)
+
+    def step(self) -> set[TopicPartition]:
+        """Take in what has come; -> the partitions of which something came that concerned a span."""
+        heard: set[TopicPartition] = set()
+        ended: dict[TopicPartition, _Task] = {}
+        # The first message is waited for, and what has come with it is there already.
+        messages: list[t.Any] = self.consumer.consume(1, 0.05)  # typed, every field of a message may be None
+        messages += self.consumer.consume(2000, 0)
+        for message in messages:
+            where = TopicPartition(message.topic(), message.partition())
+            task = self.left.get(where)
+            if task is None or where in ended:  # more than was asked for, or an error that concerns no partition
+                continue
+            heard.add(where)
+            if self._take(where, task, message):
+                ended[where] = task
+        if ended:
+            self.go_on(ended)
+        return heard
+
+    def _take(self, where: TopicPartition, task: _Task, message: t.Any) -> bool:
+        """Add one message to its task; -> is the span at its end?"""
+        end = task.spans[0][1]
+        offset = message.offset()
+        if message.error() is not None:
+            return refusals.is_end(self.connection, where, task.position, end, message)
+        if offset < end:
+            task.records.append(_record(message, self.parts))
+        task.position = offset + 1
+        return bool(offset >= end - 1)
+
+    def go_on(self, ended: t.Mapping[TopicPartition, _Task]) -> None:
+        """On from spans that have ended to the next of their partitions, and to partitions that have waited.
+
+        Unassigning drops what was fetched beyond a span, in C.
+        """
+        if ended:
+            self.consumer.incremental_unassign([Position(*where) for where in ended])
+            self.assigned -= len(ended)
+        begin = []
+        for where, task in ended.items():
+            task.spans.popleft()
+            if task.spans:
+                task.position = task.spans[0][0]
+                begin.append(where)
+            else:
+                del self.left[where]
+        while self.waiting and self.assigned + len(begin) < self.width:
+            begin.append(self.waiting.popleft())
+        if begin:
+            self.consumer.incremental_assign([Position(*where, self.left[where].position) for where in begin])
+            self.assigned += len(begin)
+
+    def unfinished(self) -> MigrationError:
+        where, task = next(iter(self.left.items()))
+        return refusals.unfinished(self.connection, where, task.position, len(self.left) - 1)
+
+    def stalled(self, seconds: float) -> MigrationError:
+        where, task = next(iter(self.left.items()))
+        return refusals.stalled(self.connection, where, task.position, len(self.left) - 1, seconds, self.complaints)
+
+
+def _record(message: t.Any, parts: t.Collection[str]) -> Record:
+    kind, timestamp = message.timestamp()
+    digest, bare = fingerprint(message.key(), message.value(), message.headers(), parts)
+    return Record(
+        message.offset(),
+        NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,
+        digest,
+        bare,
+        kind == TIMESTAMP_LOG_APPEND_TIME,
+    )
+
+
+def _merged(spans: t.Iterable[Span]) -> list[Span]:
+    """The spans that are read in one go: sorted, near ones together, empty ones left out."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if start >= end:
+            continue
+        if merged and start < merged[-1][1] + NEAR:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+_offset = operator.attrgetter("offset")  # called at every step of a search, and so in C
+
+
+def _as_asked(spans: t.Iterable[Span], records: list[Record]) -> list[RangeRead]:
+    answers = []
+    for start, end in spans:
+        low = bisect.bisect_left(records, start, key=_offset)
+        answers.append(RangeRead(start, end, records[low : bisect.bisect_left(records, end, low, key=_offset)]))
+    return answers

@@ -1,0 +1,312 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Copy ranges of records from one cluster to another, each record once, and know where the boundaries of groups come to lie.
+
+What a record costs decides: messages come in stretches of one partition, and what is the same in a stretch is done once.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import itertools
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    TIMESTAMP_NOT_AVAILABLE,
+    KafkaError,
+    KafkaException,
+    Message,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    TopicPartition as Position,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Held, Job, hold
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import CONSEQUENCES, Transactions
+
+_TAKEN = 2000  # messages at a time
+# Where a transaction ends, whatever comes first. Each costs a few round trips, and what it holds is written again when the
+# worker dies in it.
+_RECORDS = 100_000
+_BYTES = 128 << 20
+_SECONDS = 2.0
+_BATCH = 1_000_000  # bytes
+_READ = {
+    "isolation.level": "read_committed",
+    "fetch.wait.max.ms": 20,
+    "fetch.error.backoff.ms": 20,
+    "queued.max.messages.kbytes": 64 << 10,
+}
+_NEVER = 1 << 63
+_NEARLY_0 = 1
+_FULL_QUEUE_SECONDS = 0.02
+_MOMENT = 0.5  # seconds
+
+
+def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
+    """Copy what is left of jobs of one run, one after the other. -> how many records and bytes this attempt has copied.
+
+    All or nothing of every transaction: after an error, or a death, the next attempt goes on after the last one that was
+    committed. Raises Locked where another run has the copy, Refused where its progress is gone: no attempt may follow then.
+    Raises other MigrationErrors as well.
+    """
+    records = size = 0
+    with hold(destination, jobs, {"batch.size": _batch(jobs)}) as held:
+        left = [(each, tasks) for each in held.held if (tasks := _tasks(each))]
+        if not left:
+            return 0, 0
+        opened = open_consumer(source, _READ)
+        try:
+            for each, tasks in left:
+                refusals.check_existence(source, tasks, opened.partitions)
+                copied = _Copy(source, destination, opened, each, tasks, _batch(jobs), held.renew).run()
+                records, size = records + copied[0], size + copied[1]
+        finally:
+            opened.consumer.close()
+    return records, size
+
+
+@dataclasses.dataclass(slots=True)
+class _Task:
+    """A range that is not copied to its end. due: the boundaries whose first record has not come, in order."""
+
+    range: BacklogRange
+    progress: Progress
+    due: list[int]
+
+    def next_due(self) -> int:
+        return self.due[0] if self.due else _NEVER
+
+    def opened_by(self, offset: int) -> list[int]:
+        """The boundaries whose first record is the one of this offset; they are due no longer."""
+        count = bisect.bisect_right(self.due, offset)
+        opened, self.due = self.due[:count], self.due[count:]
+        return opened
+
+
+def _tasks(held: Held) -> dict[TopicPartition, _Task]:
+    tasks = {}
+    for each in held.job.ranges:
+        progress = held.progress[each.destination]
+        if progress.position < each.end:
+            log_start = min(held.job.log_starts.get(each.source, 0), each.end)
+            progress.expired += max(0, log_start - progress.position)
+            progress.position = max(progress.position, log_start)
+            due = [offset for offset in each.boundaries if offset not in progress.places]
+            tasks[each.source] = _Task(each, progress, due)
+    return tasks
+
+
+@dataclasses.dataclass(slots=True)
+class _Copy:
+    """One consumer and one producer, the ranges that are not finished, and those that the open transaction has moved."""
+
+    source: Connection
+    destination: Connection
+    opened: Opened
+    held: Held
+    tasks: dict[TopicPartition, _Task]
+    batch: int
+    renew: t.Callable[[], None]  # between transactions
+    moved: dict[TopicPartition, _Task] = dataclasses.field(default_factory=dict)
+    lost: list[MigrationError | KafkaException] = dataclasses.field(default_factory=list)
+    records: int = 0
+    bytes: int = 0
+
+    @property
+    def job(self) -> Job:
+        return self.held.job
+
+    @property
+    def transactions(self) -> Transactions:
+        return self.held.transactions
+
+    def run(self) -> tuple[int, int]:
+        for where, task in list(self.tasks.items()):
+            if task.progress.position >= task.range.end:  # all that was left has expired
+                self.moved[where] = self.tasks.pop(where)
+        self.opened.consumer.assign([Position(*where, task.progress.position) for where, task in self.tasks.items()])
+        begun = time.monotonic()
+        try:
+            while self.tasks or self.moved:
+                time.sleep(self._ahead(begun))  # while no open transaction holds the destination's readers back
+                self.transactions.begin()
+                self._fill(begun)
+                self._commit()
+                self.renew()
+        except (KafkaException, SystemError) as exc:
+            raise self.transactions.failure(exc) from exc
+        except BaseException:
+            self.transactions.abort()
+            raise
+        return self.records, self.bytes
+
+    def _fill(self, begun: float) -> None:
+        """Send records until the transaction is large or old enough."""
+        consume, poll = self.opened.consumer.consume, self.transactions.producer.poll
+        records, size = self.records + _RECORDS, self.bytes + _BYTES
+        now = fresh = time.monotonic()
+        end = now + _SECONDS
+        while self.tasks and self.records < records and self.bytes < size and now < end:
+            messages: list[t.Any] = consume(self._most(), 0.02)  # typed, every field of a message may be None
+            now = time.monotonic()
+            if not messages:
+                if now - fresh > self.source.request_timeout:
+                    raise self._stalled(now - fresh)
+                continue
+            ended = []
+            for partition, of_number in itertools.groupby(messages, Message.partition):
+                for topic, stretch in itertools.groupby(of_number, Message.topic):
+                    where: t.Any = (topic, partition)  # equal to the key, and quicker to make
+                    task = self.tasks.get(where)
+                    if task is not None and self._take(task, list(stretch)):
+                        ended.append(self.tasks.pop(where))  # what else comes of it is no longer wanted
+            if ended:
+                self.opened.consumer.incremental_unassign([Position(*task.range.source) for task in ended])
+            poll(0)
+            if self.lost:
+                raise self.lost[0]
+            time.sleep(max(0.0, min(self._ahead(begun), end - time.monotonic())))
+            fresh = now = time.monotonic()  # a full queue and a limit are not the source's silence
+
+    def _most(self) -> int:
+        """How many messages to take at a time: with a limit, what may be copied in a moment."""
+        if not self.job.bytes_per_second:
+            return _TAKEN
+        average = self.bytes / self.records if self.records else self.job.bytes_per_second
+        return max(1, min(_TAKEN, int(_MOMENT * self.job.bytes_per_second / max(1.0, average))))
+
+    def _ahead(self, begun: float) -> float:
+        """How many seconds the copy is ahead of its limit."""
+        if not self.job.bytes_per_second:
+            return 0.0
+        return max(0.0, self.bytes / self.job.bytes_per_second - (time.monotonic() - begun))
+
+    def _take(self, task: _Task, stretch: list[t.Any]) -> bool:
+        """Send messages of one partition; -> has its range ended with them?"""
+        end, progress = task.range.end, task.progress
+        records, ended = stretch, False
+        if any(map(Message.error, stretch)) or stretch[-1].offset() >= end:
+            records = []
+            for message in stretch:
+                if message.error() is not None:
+                    where = task.range.source
+                    ended = ended or refusals.is_end(self.source, where, progress.position, end, message)
+                elif message.offset() < end:
+                    records.append(message)
+                else:  # the last offsets of the range are gaps
+                    ended = True
+        if records:
+            self._send(task, records)
+            ended = ended or progress.position >= end
+        if ended:
+            progress.position = end
+        if records or ended:
+            self.moved[task.range.source] = task
+        return ended
+
+    def _send(self, task: _Task, records: list[t.Any]) -> None:
+        """Send records of one partition, in order.
+
+        A callback costs time: only those have one whose place has to be known, the first at or after each boundary and the
+        last of the stretch, and those that fill a batch alone, which may be more than the topic takes.
+        """
+        topic, partition = task.range.destination
+        produce, progress, batch = self.transactions.producer.produce, task.progress, self.batch
+        due, last, size = task.next_due(), records[-1], 0
+        for message in records:
+            offset, key, value, headers = message.offset(), message.key(), message.value(), message.headers()
+            kind, timestamp = message.timestamp()
+            if timestamp <= 0:
+                timestamp = _written_as(kind, timestamp)
+                progress.without_timestamp += timestamp == _NEARLY_0
+            length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
+            size += length
+            landed = None
+            if message is last or offset >= due or length > batch:
+                landed = self._landing(task, offset, length)
+                due = task.next_due()
+            while True:
+                try:
+                    if headers:
+                        produce(topic, value, key, partition, landed, None, timestamp, headers)
+                    else:
+                        produce(topic, value, key, partition, landed, None, timestamp)
+                    break
+                except BufferError:
+                    self.transactions.producer.poll(_FULL_QUEUE_SECONDS)
+        progress.position = last.offset() + 1
+        progress.records += len(records)
+        progress.bytes += size
+        self.records += len(records)
+        self.bytes += size
+
+    def _landing(self, task: _Task, source_offset: int, length: int) -> t.Callable[[KafkaError | None, t.Any], None]:
+        """What is done when a record of this source offset and length is written, or is not."""
+        progress, opened = task.progress, task.opened_by(source_offset)
+
+        def landed(error: KafkaError | None, message: t.Any) -> None:
+            offset = message.offset()
+            if error is not None and error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+                self.lost.append(self._too_large(task, source_offset, length))
+            elif error is not None and error.code() in CONSEQUENCES:
+                self.lost.append(KafkaException(error))
+            elif error is not None:
+                its = task.range.destination
+                self.lost.append(refusals.unwritten(self.destination, error, "a record cannot be written", its))
+            elif offset is None or offset < 0:  # sent twice, and the broker no longer knows where it is
+                self.lost.append(refusals.unplaced(self.destination, task.range.destination))
+            elif offset < (task.range.begin if progress.next is None else progress.next):
+                self.lost.append(refusals.another_log(self.destination, task.range, progress, offset))
+            else:
+                progress.places.update(dict.fromkeys(opened, offset))
+                progress.next = offset + 1
+
+        return landed
+
+    def _commit(self) -> None:
+        """End the transaction, with the progress of what it has moved."""
+        self.transactions.flush(self.lost)
+        if self.lost:
+            raise self.lost[0]
+        ranges = [task.range for task in self.moved.values()]
+        self.held.check_owned(ranges)
+        self.held.commit(ranges)
+        self.moved.clear()
+
+    def _too_large(self, task: _Task, offset: int, length: int) -> MigrationError:
+        where = task.range.destination
+        return BrokerError(
+            f"the record at source offset {offset} of {task.range.source} has {length} bytes, and max.message.bytes is "
+            f"{self.job.largest[where.topic]}",
+            cluster=str(self.destination),
+            remedy="raise max.message.bytes of the topic there, or set compression.type in client_config, and run "
+            "again: the copy goes on where it has ended",
+            **where._asdict(),
+        )
+
+    def _stalled(self, seconds: float) -> MigrationError:
+        where, task = next(iter(self.tasks.items()))
+        return refusals.stalled(
+            self.source, where, task.progress.position, len(self.tasks) - 1, seconds, self.opened.complaints
+        )
+
+
+def _batch(jobs: t.Iterable[Job]) -> int:
+    """The most bytes that are sent as one batch; only a record that is larger by itself makes a larger one."""
+    return max(1, min(_BATCH, min(size for job in jobs for size in job.largest.values()) * 9 // 10))
+
+
+def _written_as(kind: int, timestamp: int) -> int:
+    """What is written for a timestamp that is not positive. The client would take 0 for the time of writing."""
+    return NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE or timestamp < 0 else _NEARLY_0

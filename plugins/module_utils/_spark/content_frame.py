@@ -1,0 +1,147 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The records of both clusters in one frame, dealt out by content: what counting starts from.
+
+The frame has the columns of worker_packing.SCHEMA: bucket (int), copies (boolean: of the destination, else of the source) and records
+(binary: a chunk of packed records, 48 bytes each). All records of one pair and one content are in the same Spark partition; a
+partition holds many contents. A worker gets at them with worker_packing.unpack() and worker_packing.grouped().
+
+It costs one shuffle of 48 bytes a record. A task holds some 400,000 records in memory, or as many as the commonest content has.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, parallel_tasks, scan_into
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
+
+if t.TYPE_CHECKING:
+    import pyarrow
+
+_RECORDS_OF_A_TASK = 400_000
+_BUCKETS_OF_A_TASK = 4  # so that no task has many more records than others
+
+
+class Extent(t.NamedTuple):
+    """What of a partition is compared: offsets [start, end), and at the source what open transactions hold: [end, open_end).
+
+    end is at most the last stable offset, open_end at most the high watermark. Nothing is open where open_end is end or None.
+    """
+
+    partition: TopicPartition
+    start: int
+    end: int
+    open_end: int | None = None
+
+
+class Pair(t.NamedTuple):
+    """Source partitions, and the destination partitions that their copies are in."""
+
+    sources: tuple[Extent, ...]
+    destinations: tuple[Extent, ...]
+
+    @property
+    def size(self) -> int:
+        """How many offsets are read."""
+        return sum((each.open_end or each.end) - each.start for each in (*self.sources, *self.destinations))
+
+
+def layout_of(pairs: t.Sequence[Pair], *, timestamps: bool) -> Layout:
+    """The axes of pairs, whose partitions are numbered in the order given. timestamps: whether times are compared at all."""
+    return Layout(
+        Axis(tuple(its.start for pair in pairs for its in pair.sources)),
+        Axis(tuple(its.start for pair in pairs for its in pair.destinations)),
+        tuple(number for number, pair in enumerate(pairs) for _its in pair.sources),
+        tuple(number for number, pair in enumerate(pairs) for _its in pair.destinations),
+        timestamps,
+    )
+
+
+def read_contents(
+    spark: SparkSession,
+    source: Connection,
+    destination: Connection,
+    pairs: t.Sequence[Pair],
+    layout: Layout,
+    parts: t.Collection[str] = PARTS,
+) -> DataFrame:
+    """The frame of the pairs' records. Nothing is read before an action, and everything anew with each: see kept().
+
+    At the source, records of open transactions are among them, those of aborted ones are not. parts: what fingerprints cover.
+    An action fails with the errors of _records.scanning.scan(); open_session() gives them their shape.
+    """
+    buckets = buckets_for(sum(pair.size for pair in pairs), parallel_tasks(spark))
+    here = [its for pair in pairs for its in pair.sources]
+    there = [its for pair in pairs for its in pair.destinations]
+    visible = [Range(its.partition, its.start, its.end) for its in here]
+    held = [Range(its.partition, its.end, its.open_end or its.end) for its in here]
+    copies = [Range(its.partition, its.start, its.end) for its in there]
+    of_source = functools.partial(_packed, spark, source, layout=layout, copies=False, buckets=buckets, parts=parts)
+    frames = [
+        of_source(visible),
+        _packed(spark, destination, copies, layout=layout, copies=True, buckets=buckets, parts=parts),
+    ]
+    if any(start < end for _partition, start, end in held):
+        frames.append(of_source(held, committed=False))
+    return dealt(functools.reduce(DataFrame.union, frames), buckets)
+
+
+def buckets_for(records: int, parallel: int) -> int:
+    """How many buckets so many records go into."""
+    return _BUCKETS_OF_A_TASK * max(parallel, math.ceil(records / _RECORDS_OF_A_TASK))
+
+
+def packed(
+    rows: DataFrame, layout: Layout, copies: bool, buckets: int, numbers: t.Sequence[int] | None = None
+) -> DataFrame:
+    """The chunks of scanned records (worker_packing.SCANNED), not dealt out yet. numbers: the number on the axis of each range, which
+    by default are the same.
+    """
+    pack = _packing(rows.sparkSession, layout, copies, buckets, numbers)
+    return rows.select(*worker_packing.SCANNED).mapInArrow(pack, worker_packing.SCHEMA)
+
+
+def dealt(chunks: DataFrame, buckets: int) -> DataFrame:
+    """Chunks with all records of a content in one Spark partition."""
+    return chunks.repartition(max(1, buckets // _BUCKETS_OF_A_TASK), "bucket")
+
+
+def _packed(
+    spark: SparkSession,
+    connection: Connection,
+    ranges: t.Sequence[Range],
+    *,
+    layout: Layout,
+    copies: bool,
+    buckets: int,
+    parts: t.Collection[str],
+    committed: bool = True,
+) -> DataFrame:
+    pack = _packing(spark, layout, copies, buckets, None)
+    return scan_into(
+        spark, connection, ranges, worker_packing.SCANNED, pack, worker_packing.SCHEMA, parts=parts, committed=committed
+    )
+
+
+def _packing(
+    spark: SparkSession, layout: Layout, copies: bool, buckets: int, numbers: t.Sequence[int] | None
+) -> t.Callable[[t.Iterable[pyarrow.RecordBatch]], t.Iterator[pyarrow.RecordBatch]]:
+    axis, pairs = (layout.destination, layout.destination_pairs) if copies else (layout.source, layout.source_pairs)
+    of = tuple(range(len(pairs)) if numbers is None else numbers)
+    sent = apart(spark, (axis, pairs, of))
+
+    def pack(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+        return worker_packing.pack(batches, *sent.value, buckets, copies)
+
+    return pack

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Compare what a copy has written with the source on Spark, some partitions a task: to rebuild its progress, or to verify it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    all_metadata,
+    read,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_so_far import (
+    differences,
+    open_readers,
+    rebuilt,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed, packed, unpacked
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import portable
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+
+if t.TYPE_CHECKING:
+    import pyarrow
+
+_SCHEMA = "number bigint, position bigint, kept array<string>, refused string"
+
+
+def rebuild(
+    spark: SparkSession,
+    source: Connection,
+    destination: Connection,
+    lost: t.Sequence[tuple[BacklogRange, int]],
+) -> dict[TopicPartition, tuple[int, Progress]]:
+    """For each range, which is given with where the destination's log ends: the same end, and its progress.
+
+    Raises Refused where anything but the copy stands in a log from its begin on.
+    """
+    here, there = portable(source), portable(destination)
+    tasks = min(len(lost), parallel_tasks(spark))
+
+    def rebuild_some(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                for number, position, kept, refused in _rebuilt(here, there, lost, range(task, len(lost), tasks)):
+                    columns = [
+                        pa.array([number], pa.int64()),
+                        pa.array([position], pa.int64()),
+                        pa.array([kept], pa.list_(pa.string())),
+                        pa.array([refused], pa.string()),
+                    ]
+                    yield pa.RecordBatch.from_arrays(columns, ["number", "position", "kept", "refused"])
+
+    found: dict[TopicPartition, tuple[int, Progress]] = {}
+    for row in spark.range(0, tasks, 1, tasks).mapInArrow(rebuild_some, _SCHEMA).collect():
+        if row["refused"] is not None:
+            raise unpacked(row["refused"])
+        each, end = lost[row["number"]]
+        commits = [None if text is None else CommittedOffset(row["position"], text) for text in row["kept"]]
+        found[each.destination] = end, read(each.start, commits)
+    return found
+
+
+class Compared(t.NamedTuple):
+    """A range, where the source's log begins now, and where the destination's ends."""
+
+    range: BacklogRange
+    start: int
+    end: int
+
+
+def compare(
+    spark: SparkSession, source: Connection, destination: Connection, wanted: t.Sequence[Compared]
+) -> list[str]:
+    """What of these ranges is not at the destination once and in order; see differences()."""
+    here, there = portable(source), portable(destination)
+    tasks = min(len(wanted), parallel_tasks(spark))
+
+    def compare_some(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                try:
+                    with open_readers(here, there) as readers:
+                        found = [
+                            line
+                            for each in wanted[task::tasks]
+                            for line in differences(*readers, each.range, each.start, each.end)
+                        ]
+                except MigrationError as exc:
+                    raise WorkerFailed(exc) from None
+                yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["said"])
+
+    rows = spark.range(0, tasks, 1, max(1, tasks)).mapInArrow(compare_some, "said string").collect()
+    return sorted(row["said"] for row in rows)
+
+
+def _rebuilt(
+    source: Connection,
+    destination: Connection,
+    lost: t.Sequence[tuple[BacklogRange, int]],
+    numbers: t.Sequence[int],
+) -> t.Iterator[tuple[int, int, list[str | None], str | None]]:
+    try:
+        for number, progress in zip(numbers, rebuilt(source, destination, [lost[at] for at in numbers]), strict=True):
+            yield number, progress.position, all_metadata(progress, lost[number][0].boundaries), None
+    except Refused as exc:
+        yield numbers[0], 0, [], packed(exc)
+    except MigrationError as exc:
+        raise WorkerFailed(exc) from None

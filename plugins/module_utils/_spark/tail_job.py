@@ -1,0 +1,166 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Is what follows an offset just what a group has not consumed? Counted on Spark from the ends of both logs alone.
+
+That reads as much as the group lags, however long the logs are. A copy has the content of its record and, unless the broker has
+stamped it, the time.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, functions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import (
+    Layout,
+    Records,
+    grouped,
+    unpack,
+)
+
+if t.TYPE_CHECKING:
+    import pyarrow
+
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Column, Flags
+
+_SCHEMA = "headers boolean, asked int, unconsumed bigint, missing bigint, oldest bigint, others bigint"
+
+
+class Asked(t.NamedTuple):
+    """A pair of one source and one destination partition, by its number; where a group has committed; an offset for it."""
+
+    pair: int
+    committed: int
+    offset: int
+
+
+class Tail(t.NamedTuple):
+    """What follows an offset. unconsumed: how many records the group has not consumed. missing: of how many of these no copy
+
+    follows, nor of any of their content; oldest: the lowest timestamp of these, in milliseconds; None without any. others: how
+    many records follow that are not known to be unconsumed, and how many of a content follow less often than it is unconsumed.
+    """
+
+    headers: bool
+    unconsumed: int
+    missing: int
+    oldest: int | None
+    others: int
+
+
+def count_tails(
+    contents: DataFrame, layout: Layout, asked: t.Sequence[Asked], *, without_headers: bool = True
+) -> list[Tail]:
+    """The tails that follow offsets; the frame holds at least the source from each committed offset, the destination from each
+    offset on. without_headers: compare without headers where more is known to be unconsumed so.
+    """
+
+    def told(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+        return _tails(batches, layout, asked, without_headers)
+
+    f = functions
+    sums = (
+        contents.mapInArrow(told, _SCHEMA)
+        .groupBy("headers", "asked")
+        .agg(
+            *(f.sum(name).alias(name) for name in ("unconsumed", "missing", "others")),
+            f.min("oldest").alias("oldest"),
+        )
+    )
+    return folded([tuple(row[name.split()[0]] for name in _SCHEMA.split(", ")) for row in sums.collect()], len(asked))
+
+
+def folded(rows: t.Iterable[tuple[t.Any, ...]], asked: int) -> list[Tail]:
+    """What is said of each that was asked, in the better one of both ways to compare; rows as in the worker's schema."""
+    found = {headers: [Tail(headers, 0, 0, None, 0) for _asked in range(asked)] for headers in (True, False)}
+    for its_headers, number, unconsumed, missing, oldest, others in rows:
+        for headers in (True, False) if its_headers is None else (its_headers,):
+            its = found[headers][number]
+            times = [time for time in (its.oldest, oldest) if time is not None]
+            found[headers][number] = Tail(
+                headers,
+                its.unconsumed + unconsumed,
+                its.missing + missing,
+                min(times, default=None),
+                its.others + others,
+            )
+    return [
+        min(each, key=lambda tail: tail.others + tail.missing) for each in zip(found[True], found[False], strict=True)
+    ]
+
+
+def _tails(
+    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, asked: t.Sequence[Asked], without_headers: bool
+) -> t.Iterator[pyarrow.RecordBatch]:
+    """What a task's records say of each, as far as they say anything."""
+    import numpy as np
+    import pyarrow as pa
+
+    records = unpack(batches, layout)
+    both = without_headers and bool(records.with_headers.any())
+    for compared in (True, False) if both else (True,):
+        headers = np.full(1 + max((*layout.source_pairs, *layout.destination_pairs), default=0), compared)
+        rows = list(tails(records, layout, asked, headers))
+        columns = list(zip(*rows, strict=True)) or [()] * 5
+        names = [name.split()[0] for name in _SCHEMA.split(", ")]
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array([compared if both else None] * len(rows), pa.bool_()),
+                pa.array(columns[0], pa.int32()),
+                *(pa.array(column, pa.int64()) for column in columns[1:]),
+            ],
+            names,
+        )
+
+
+def tails(
+    records: Records, layout: Layout, asked: t.Sequence[Asked], headers: Flags
+) -> t.Iterator[tuple[int, int, int, int | None, int]]:
+    """asked, unconsumed, missing, oldest and others, where these records say something of them."""
+    import numpy as np
+
+    groups = grouped(records, headers)
+    contents = np.repeat(np.arange(len(groups.starts)), groups.sources + groups.copies)
+    by_pair = np.argsort(records.pairs[groups.order], kind="stable")  # and by content, as they are
+    rows, contents = groups.order[by_pair], contents[by_pair]
+    edges = np.searchsorted(records.pairs[rows], np.arange(len(headers) + 1))
+    sources = {pair: number for number, pair in enumerate(layout.source_pairs)}
+    destinations = {pair: number for number, pair in enumerate(layout.destination_pairs)}
+    for number, (pair, committed, offset) in enumerate(asked):
+        its, content = (column[edges[pair] : edges[pair + 1]] for column in (rows, contents))
+        if not len(its):
+            continue
+        of_source = its < records.sources
+        places = records.places[its]
+        unconsumed = of_source & (places >= layout.source.place(sources[pair], committed))
+        following = ~of_source & (places >= layout.destination.place(destinations[pair], offset))
+        stamped = following & (records.stamped[its] if layout.timestamps else True)
+        content, in_doubt = _by_time(content, records.times[its], following, stamped)
+        wanted, there = (np.bincount(content[which], minlength=content.max() + 1) for which in (unconsumed, following))
+        absent = (there == 0) & (wanted > 0)
+        times = records.times[its[unconsumed & absent[content]]]
+        yield (
+            number,
+            int(wanted.sum()),
+            int(wanted[absent].sum()),
+            int(times.min()) if len(times) else None,
+            int(np.abs(there - wanted)[~absent].sum()) + in_doubt,
+        )
+
+
+def _by_time(content: Column, times: Column, following: Flags, stamped: Flags) -> tuple[Column, int]:
+    """Contents told apart by time as well, where the broker has stamped none of the copies that follow; of how many copies
+
+    it has stamped some of the same content, and not these.
+    """
+    import numpy as np
+
+    content = np.unique(content, return_inverse=True)[1]
+    some, others = (
+        np.bincount(content[which], minlength=content.max() + 1) for which in (stamped, following & ~stamped)
+    )
+    order, time = np.unique(np.where(some[content] > 0, 0, times), return_inverse=True)
+    both: Column = np.unique(content * len(order) + time, return_inverse=True)[1]
+    return both, int(others[some > 0].sum())

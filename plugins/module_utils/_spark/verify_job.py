@@ -1,0 +1,170 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Count contents for claims on Spark: each task counts its contents for all claims, and the driver adds up."""
+
+from __future__ import annotations
+
+import collections
+import json
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Pair, Windows
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import (
+    NUMBERS,
+    Counts,
+    Progress,
+    Spot,
+    furthest,
+    total,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
+
+if t.TYPE_CHECKING:
+    import numpy
+    import pyarrow
+
+_SCHEMA = "answer string"
+
+
+class Asked(t.NamedTuple):
+    """What is counted in the contents of one pair of the layout.
+
+    headers: whether they are compared; timestamps: the same. windows: of each claim, by its number. progress: of all contents.
+    sample: of so many contents that occur once on each side, one is told.
+    """
+
+    headers: bool
+    timestamps: bool
+    windows: t.Mapping[int, Windows]
+    progress: Progress
+    sample: int | None = None
+
+
+class Answer(t.NamedTuple):
+    """Of one pair: counts by the number of the claim, the progress of the copies, and some contents that occur once."""
+
+    counts: dict[int, Counts]
+    progress: Progress
+    pairs: list[Pair]
+
+
+class Places(t.NamedTuple):
+    """For each number of the two axes of a layout, the number of the partition among those of a claim."""
+
+    source: tuple[int, ...]
+    destination: tuple[int, ...]
+
+
+def count(frame: DataFrame, layout: Layout, places: Places, asked: t.Mapping[int, Asked]) -> dict[int, Answer]:
+    """The answer for each pair that is asked about, by its number. frame: as contents.read_contents() makes it, kept."""
+
+    def of_task(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+        import pyarrow as pa
+
+        yield pa.RecordBatch.from_arrays([pa.array(answers(batches, layout, places, asked), pa.string())], ["answer"])
+
+    batches = frame.mapInArrow(of_task, _SCHEMA).toArrow().to_batches()
+    return summed((text for batch in batches for text in batch.column(0).to_pylist()), asked)
+
+
+def answers(
+    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, places: Places, asked: t.Mapping[int, Asked]
+) -> list[str]:
+    """What one task has to say: a text for each pair."""
+    contents = _contents(batches, layout, places, asked)
+    return [json.dumps((pair, *_answer(its, asked[pair]))) for pair, its in contents]
+
+
+def summed(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, Answer]:
+    """What all tasks together say of each pair that was asked about."""
+    counts: dict[tuple[int, int], list[Counts]] = collections.defaultdict(list)
+    found = {pair: Answer({}, Progress({}, {}), []) for pair in asked}
+    for text in texts:
+        pair, claims, progress, pairs = json.loads(text)
+        for number, *values in claims:
+            counts[pair, number].append(Counts(*values[:NUMBERS], *map(_spot, values[NUMBERS:])))
+        further = Progress(*(dict(its) for its in progress))
+        found[pair] = found[pair]._replace(progress=furthest([found[pair].progress, further]))
+        found[pair].pairs.extend(Pair(*each) for each in pairs)
+    for (pair, number), its in counts.items():
+        found[pair].counts[number] = total(its)
+    return found
+
+
+def _spot(value: t.Any) -> Spot | None:
+    return value and Spot(*(side and (side[0], side[1]) for side in value))
+
+
+def _answer(contents: Contents, asked: Asked) -> tuple[list[t.Any], list[t.Any], list[Pair]]:
+    counts = ((number, contents.counts(windows, asked.progress)) for number, windows in asked.windows.items())
+    return (
+        [(number, *its) for number, its in counts if any(its)],
+        [list(its.items()) for its in contents.progress],
+        contents.pairs[:: asked.sample] if asked.sample else [],
+    )
+
+
+def _contents(
+    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, places: Places, asked: t.Mapping[int, Asked]
+) -> t.Iterator[tuple[int, Contents]]:
+    """The contents of a task, by pair."""
+    import numpy as np
+
+    records = worker_packing.unpack(batches, layout)
+    if not len(records.pairs):
+        return
+    number = 1 + int(records.pairs.max())
+    groups = worker_packing.grouped(
+        records, np.array([pair in asked and asked[pair].headers for pair in range(number)])
+    )
+    positions, offsets = _positions(records, layout, places)
+    times = records.times
+    of = records.pairs[groups.order[groups.starts]]
+    single = (groups.sources == 1) & (groups.copies == 1)
+    by_pair = np.argsort(of, kind="stable")
+    of = of[by_pair]
+    for pair, its in asked.items():
+        mine = by_pair[slice(*np.searchsorted(of, (pair, pair + 1)).tolist())]
+        first = groups.starts[mine[single[mine]]]
+        here, there = groups.order[first], groups.order[first + 1]
+        pairs = map(
+            Pair, *(column.tolist() for column in (positions[here], offsets[here], positions[there], offsets[there]))
+        )
+        compared = times if its.timestamps else np.zeros_like(times)
+        stamped = records.stamped | (not its.timestamps)
+
+        def sides(
+            content: int, compared: worker_packing.Column = compared, stamped: worker_packing.Flags = stamped
+        ) -> tuple[list[Record], list[Record]]:
+            here, there = groups.rows(content)
+            source = map(Record, *(column[here].tolist() for column in (positions, offsets, compared)))
+            its_times = [
+                None if own else time
+                for own, time in zip(stamped[there].tolist(), compared[there].tolist(), strict=True)
+            ]
+            return list(source), list(map(Record, positions[there].tolist(), offsets[there].tolist(), its_times))
+
+        yield pair, Contents((sides(content) for content in mine[~single[mine]].tolist()), pairs)
+
+
+def _positions(
+    records: worker_packing.Records, layout: Layout, places: Places
+) -> tuple[numpy.ndarray[t.Any, t.Any], numpy.ndarray[t.Any, t.Any]]:
+    """Of each record the number of its partition among the claim's, and its offset."""
+    import numpy as np
+
+    positions, offsets = np.empty_like(records.places), np.empty_like(records.places)
+    sides: tuple[tuple[slice, Axis, tuple[int, ...]], ...] = (
+        (slice(0, records.sources), layout.source, places.source),
+        (slice(records.sources, None), layout.destination, places.destination),
+    )
+    for rows, axis, its in sides:
+        numbers = records.places[rows] // axis.step
+        positions[rows] = np.array(its, np.int64)[numbers]
+        offsets[rows] = records.places[rows] - numbers * axis.step + np.array(axis.starts, np.int64)[numbers]
+    return positions, offsets

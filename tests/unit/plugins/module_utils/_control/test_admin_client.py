@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Errors of the client say why, and what to do."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+from kafka import errors
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import reasons
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import translated
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    ConnectionFailed,
+    NotAuthorized,
+)
+
+CLUSTER = connection_from({"bootstrap_servers": "b1:9092"}, "source cluster")
+
+
+@pytest.mark.parametrize(
+    ("reason", "why", "remedy", "hopeless"),
+    [
+        (
+            errors.SaslAuthenticationFailedError("SaslAuthenticationFailedError: Invalid password"),
+            "Invalid password",
+            "user name",
+            True,
+        ),
+        (errors.UnsupportedSaslMechanismError(), "does not offer", "Set one", True),
+        (
+            errors.KafkaConnectionError(
+                "Handshake failed: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed (_ssl.c:1016)"
+            ),
+            "certificate verify failed: self-signed.",
+            "ssl_cafile",
+            True,
+        ),
+        (
+            errors.KafkaConnectionError(ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] alert")),
+            "wants a client certificate",
+            "ssl_certfile",
+            True,
+        ),
+        (errors.InvalidReceiveError("Invalid frame length: 352518912"), "speaks TLS", "security_protocol", True),
+        (errors.KafkaConnectionError("111 ECONNREFUSED"), "connection refused", "listens", False),
+        (errors.KafkaConnectionError("socket disconnected"), "closed the connection", "security_protocol", False),
+    ],
+)
+def test_a_reason_is_told_with_what_cures_it(reason, why, remedy, hopeless):
+    told = str(reasons.refusal(CLUSTER, [reason, errors.KafkaTimeoutError("Unable to bootstrap from ['b1:9092']")]))
+    assert told.startswith("source cluster b1:9092: cannot connect: ")
+    assert why in told and remedy.lower() in told.lower()
+    assert "_ssl.c" not in told and "Unable to bootstrap" not in told
+    assert reasons.hopeless(reason) is hopeless
+
+
+def test_the_most_telling_of_several_reasons_is_told():
+    told = reasons.refusal(
+        CLUSTER,
+        [
+            errors.KafkaConnectionError("socket disconnected"),
+            errors.SaslAuthenticationFailedError("SaslAuthenticationFailedError: no"),
+            errors.KafkaConnectionError("socket disconnected"),
+        ],
+    )
+    assert told.why == "no"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (errors.UnstableOffsetCommitError(), BrokerError, "a transaction that commits offsets does not end"),
+        (errors.IncompatibleBrokerVersion("no DescribeConfigs"), BrokerError, "too old"),
+        (errors.ClusterAuthorizationFailedError(), NotAuthorized, "CLUSTER_AUTHORIZATION_FAILED"),
+        (errors.KafkaConnectionError("gone"), ConnectionFailed, "advertised.listeners"),
+        (errors.UnknownError(), BrokerError, "the broker refused"),
+    ],
+)
+def test_an_error_that_nobody_explained_keeps_kafkas_name(error, kind, said):
+    told = translated(CLUSTER, error)
+    assert isinstance(told, kind) and said in str(told)

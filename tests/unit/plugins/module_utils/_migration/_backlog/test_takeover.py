@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is asked of the brokers before a copy is claimed."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import takeover
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, Run
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
+MADE, THERE = (
+    BacklogRange(TopicPartition(name, 0), 5, 9, TopicPartition(f"{name}-to", 0), 3) for name in ("made", "there")
+)
+BACKLOG = Backlog("streamshift-copy-1", "a", "b", "c", (), (MADE, THERE))
+RUN = Run("mine", "here", 1, 1)
+
+
+@pytest.fixture
+def take(monkeypatch):
+    asked = []
+
+    def bounds(_connection, partitions):
+        asked.extend(partitions)
+        return dict.fromkeys(partitions, Bounds(0, 7, 7))
+
+    def take(kept, **options):
+        def claim(_connection, _name, _groups, _ranges, _run, decide):
+            return decide({MADE.destination: None, THERE.destination: None} | kept)
+
+        monkeypatch.setattr(takeover, "claim", claim)
+        return takeover.take(BACKLOG, NOWHERE, RUN, **options)
+
+    monkeypatch.setattr(takeover.positions, "partition_bounds", bounds)
+    monkeypatch.setattr(takeover, "check_others", lambda *_args: None)
+    return take, asked
+
+
+def test_topics_that_were_just_made_are_empty_and_not_asked_about(take):
+    """Brokers that are still making their logs answer NOT_LEADER_OR_FOLLOWER, for a minute where there are thousands."""
+    take, asked = take
+    taken = take({}, fresh=True, made={"made-to"})
+    assert asked == [THERE.destination]
+    assert not taken.lost and [each.begin for each in taken.backlog.ranges] == [3, 7]
+
+
+def test_others_are_and_what_has_grown_without_progress_is_lost(take):
+    take, asked = take
+    taken = take({}, fresh=False)
+    assert sorted(asked) == [MADE.destination, THERE.destination]
+    assert taken.lost == {MADE.destination: 7, THERE.destination: 7}
+
+
+def test_progress_is_held_against_the_log_also_of_a_topic_that_was_made_again(take):
+    take, asked = take
+    take({MADE.destination: Progress(9, next=7, end=9)}, fresh=True, made={"made-to", "there-to"})
+    assert asked == [MADE.destination]

@@ -1,0 +1,126 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A module needs its libraries, and says its errors in one line."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import missing_libraries, run
+
+GOOD = {"confluent-kafka": "2.10.0", "kafka-python": "3.0.12", "xxhash": "3.0.0"}
+
+
+class Module:
+    """What run() uses of an AnsibleModule."""
+
+    def __init__(self):
+        self.params = {}
+        self.no_log_values = set()
+
+    def fail_json(self, **result):
+        self.result = {"failed": True, **result}
+        raise SystemExit(1)
+
+    def exit_json(self, **result):
+        self.result = result
+        raise SystemExit(0)
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """The versions that are installed; None for a library that is not."""
+    versions = dict(GOOD)
+
+    def version(name):
+        if versions[name] is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return versions[name]
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    return versions
+
+
+def said(main):
+    module = Module()
+    with pytest.raises(SystemExit):
+        run(module, main)
+    return module.result
+
+
+@pytest.mark.parametrize(
+    ("library", "version", "told"),
+    [
+        ("kafka-python", None, "kafka-python >= 3.0.12, < 3.1 is missing"),
+        ("kafka-python", "2.3.1", "kafka-python >= 3.0.12, < 3.1 is needed, and 2.3.1 is installed"),
+        ("kafka-python", "3.0.11", "kafka-python >= 3.0.12, < 3.1 is needed, and 3.0.11 is installed"),
+        ("kafka-python", "3.1.0", "kafka-python >= 3.0.12, < 3.1 is needed, and 3.1.0 is installed"),
+        ("kafka-python", "3.1.0rc1", "kafka-python >= 3.0.12, < 3.1 is needed, and 3.1.0rc1 is installed"),
+        ("confluent-kafka", None, "confluent-kafka >= 2.10 is missing"),
+        ("confluent-kafka", "2.9.1", "confluent-kafka >= 2.10 is needed, and 2.9.1 is installed"),
+        ("xxhash", None, "xxhash >= 3.0 is missing"),
+        ("xxhash", "2.0.2", "xxhash >= 3.0 is needed, and 2.0.2 is installed"),
+    ],
+)
+def test_a_library_that_does_not_do_is_named_in_one_line(installed, library, version, told):
+    installed[library] = version
+    message = said(lambda _module: pytest.fail("nothing may be done without the libraries"))["msg"]
+    assert message.startswith(f"{told} for {sys.executable}. ")
+    assert "pip install -r requirements.txt" in message
+    assert "ansible_python_interpreter" in message
+    assert "\n" not in message
+
+
+def test_all_missing_libraries_are_named_at_once(installed):
+    installed.update(dict.fromkeys(GOOD))
+    assert len(missing_libraries()) == len(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("library", "version"),
+    [("kafka-python", "3.0.99"), ("confluent-kafka", "2.14.0"), ("confluent-kafka", "2.10"), ("xxhash", "3.5.0")],
+)
+def test_libraries_that_do(installed, library, version):
+    installed[library] = version
+    assert missing_libraries() == []
+
+
+def test_the_libraries_that_are_installed_here_do():
+    assert missing_libraries() == []
+
+
+def test_a_result_ends_the_module(installed):
+    assert said(lambda _module: {"changed": True}) == {"changed": True}
+
+
+def test_an_error_is_one_line_and_says_where(installed):
+    def fail(_module):
+        raise NotFound(
+            "the group does not exist", cluster="source cluster a:1", group="billing", remedy="correct groups"
+        )
+
+    assert said(fail) == {
+        "failed": True,
+        "msg": "source cluster a:1, group billing: the group does not exist. Correct groups.",
+        "failure": {
+            "kind": "NotFound",
+            "cluster": "source cluster a:1",
+            "group": "billing",
+            "topic": None,
+            "partition": None,
+        },
+    }
+
+
+def test_what_nobody_has_thought_of_is_not_hidden(installed):
+    def fail(_module):
+        raise KeyError("a mistake in the collection")
+
+    with pytest.raises(KeyError):
+        run(Module(), fail)

@@ -1,0 +1,23 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where a module's lines of progress go; that somebody reads them: tests/unit/plugins/plugin_utils/test_progress.py."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import reporter
+
+
+def test_every_line_is_there_at_once(tmp_path):
+    say = reporter(str(tmp_path / "progress"))
+    say("Spark is starting")
+    assert (tmp_path / "progress").read_text() == "Spark is starting\n"
+    say("one\nline")
+    assert (tmp_path / "progress").read_text() == "Spark is starting\none line\n"
+
+
+def test_work_goes_on_where_lines_cannot_be_written(tmp_path):
+    for nowhere in (None, str(tmp_path), str(tmp_path / "missing/progress")):
+        reporter(nowhere)("Spark is starting")
+    assert list(tmp_path.iterdir()) == []

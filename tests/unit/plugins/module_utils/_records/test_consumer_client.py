@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""librdkafka is told what a connection says."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import Consumer
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import (
+    client_configuration,
+    open_consumer,
+)
+from tests.support.bad_http import BEHAVIOURS, BadServer, answers
+
+PEM = {
+    "ssl_ca": "-----BEGIN CERTIFICATE-----CA",
+    "ssl_cert": "-----BEGIN CERTIFICATE-----X",
+    "ssl_key": "-----BEGIN PRIVATE KEY-----K",
+}
+LOGIN = {"bootstrap_servers": "b1:9092", "security_protocol": "SASL_SSL"}
+
+
+def test_librdkafka_gets_its_own_names():
+    options = {
+        **LOGIN, **PEM, "sasl_mechanism": "PLAIN", "sasl_username": "me", "sasl_password": "hunter2",
+        "ssl_key_password": "pass", "ssl_check_hostname": False, "request_timeout": 7,
+        "client_config": {"metadata.max.age.ms": 180000},
+    }  # fmt: skip
+    assert client_configuration(connection_from(options)) == {
+        "bootstrap.servers": "b1:9092",
+        "security.protocol": "SASL_SSL",
+        "socket.timeout.ms": 7000,
+        "metadata.max.age.ms": "180000",
+        "ssl.ca.pem": PEM["ssl_ca"],
+        "ssl.certificate.pem": PEM["ssl_cert"],
+        "ssl.key.pem": PEM["ssl_key"],
+        "ssl.key.password": "pass",
+        "ssl.endpoint.identification.algorithm": "none",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "me",
+        "sasl.password": "hunter2",
+    }
+
+
+def test_librdkafka_gets_tokens_by_itself_and_accepts_the_names():
+    oauth = {
+        "oauth_token_url": "https://t/token",
+        "oauth_client_id": "c",
+        "oauth_client_secret": "s",
+        "oauth_scope": "x",
+    }
+    config = client_configuration(connection_from({**LOGIN, "sasl_mechanism": "OAUTHBEARER", **oauth}))
+    assert config["sasl.oauthbearer.method"] == "oidc"
+    assert config["sasl.oauthbearer.client.secret"] == "s"
+    assert config["ssl.endpoint.identification.algorithm"] == "https"
+    Consumer({**config, "group.id": "x", "log_level": 0}).close()
+
+
+def test_a_key_in_the_certificates_file_is_used():
+    config = client_configuration(connection_from({**LOGIN, "security_protocol": "SSL", "ssl_certfile": "both.pem"}))
+    assert (config["ssl.certificate.location"], config["ssl.key.location"]) == ("both.pem", "both.pem")
+
+
+def test_librdkafka_follows_no_redirect_with_the_secret():
+    options = {
+        "bootstrap_servers": "127.0.0.1:1",
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "OAUTHBEARER",
+        "oauth_client_id": "me",
+        "oauth_client_secret": "s3cret",
+        "request_timeout": 4,
+    }
+    with (
+        BadServer(answers(b'{"access_token": "stolen"}')) as thief,
+        BadServer(BEHAVIOURS["redirects with 302"], thief.address) as endpoint,
+    ):
+        url = f"http://{endpoint.address}/token"
+        with pytest.raises(ConnectionFailed, match="access_token"):
+            open_consumer(connection_from({**options, "oauth_token_url": url}), {})
+        assert endpoint.received and not thief.received

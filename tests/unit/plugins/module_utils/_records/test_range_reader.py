@@ -1,0 +1,104 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Spans are read together and answered apart."""
+
+from __future__ import annotations
+
+import itertools
+import types
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import range_reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import NEAR, _as_asked, _merged
+
+spans = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), max_size=8)
+
+
+def record(offset):
+    return Record(offset, 0, b"", b"")
+
+
+@given(spans)
+def test_what_is_read_covers_what_was_asked_and_is_far_apart(asked):
+    merged = _merged(asked)
+    wanted = {offset for start, end in asked for offset in range(start, end)}
+    read = {offset for start, end in merged for offset in range(start, end)}
+    assert wanted <= read
+    assert all(later[0] - earlier[1] >= NEAR for earlier, later in itertools.pairwise(merged))
+
+
+def test_near_spans_are_read_along_and_far_ones_are_not():
+    assert _merged([(100, 110), (0, 10), (110 + NEAR, 200), (30, 30)]) == [(0, 10), (100, 110), (110 + NEAR, 200)]
+    assert _merged([(0, 10), (9 + NEAR, 80), (5, 12)]) == [(0, 80)]
+
+
+@given(spans, st.sets(st.integers(0, 400), max_size=60))
+def test_every_span_gets_its_own_records_in_the_order_asked(asked, offsets):
+    log = [record(offset) for offset in sorted(offsets)]
+    answers = _as_asked(asked, log)
+    assert [(each.start, each.end) for each in answers] == asked
+    for each in answers:
+        assert [found.offset for found in each.records] == [n for n in sorted(offsets) if each.start <= n < each.end]
+
+
+PARTITIONS = [TopicPartition("orders", number) for number in range(100)]
+END = None  # everything has been read
+
+
+class TestPatience:
+    """When larger fetches are tried, when a broker is waited for, and when it is given up."""
+
+    @pytest.fixture
+    def drain(self, monkeypatch):
+        """``drain(*steps)``, each (seconds, how many partitions answer) or END; -> how many partitions are left."""
+        now = [0.0]
+        monkeypatch.setattr(range_reader, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+
+        def play(*steps, patient=False, deadline=300.0):
+            script = iter(steps)
+
+            class Scripted(range_reader._Reader):
+                def step(self):
+                    seconds, answering = next(script) or (0, 0)
+                    now[0] += seconds
+                    if not seconds:
+                        self.left.clear()
+                    return set(PARTITIONS[:answering])
+
+            connection = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "source cluster")
+            consumer = types.SimpleNamespace(incremental_assign=lambda positions: None)
+            reader = Scripted(
+                connection, consumer, {each: range_reader._Task(None, 7) for each in PARTITIONS}, 512, (), []
+            )
+            range_reader._drain(reader, patient, deadline)
+            return len(reader.left)
+
+        return play
+
+    def test_larger_fetches_are_tried_when_few_partitions_answer(self, drain):
+        assert drain((0.1, 3), (1.0, 3), (1.0, 3), END) == 100
+
+    def test_the_last_size_is_kept(self, drain):
+        assert drain((0.1, 3), (1.0, 3), (1.0, 3), END, patient=True) == 0
+
+    def test_many_that_answer_slowly_are_waited_for(self, drain):
+        assert drain((0.1, 3), (1.0, 30), (1.0, 60), END) == 0
+
+    def test_a_busy_broker_is_waited_for(self, drain):
+        assert drain((0.1, 60), *[(1.0, 0)] * 20, END) == 0
+
+    def test_a_silent_broker_is_given_up(self, drain):
+        with pytest.raises(BrokerError, match="no record and no end of the log at offset 7 within 31 s .99 more"):
+            drain((0.1, 60), *[(1.0, 0)] * 40)
+
+    def test_the_deadline_is_told_as_such(self, drain):
+        with pytest.raises(BrokerError, match="the time for reading is up at offset 7 .99 more partitions wait"):
+            drain(*[(1.0, 60)] * 20, deadline=10.0)

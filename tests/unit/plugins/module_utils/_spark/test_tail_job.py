@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What follows an offset is counted from the ends of both logs, and only what is certainly unconsumed counts as such."""
+
+from __future__ import annotations
+
+import collections
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import tail_job as worker
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
+    Extent,
+    Pair,
+    dealt,
+    layout_of,
+    packed,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Asked, Tail
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import SCANNED, chunks, rows
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.test_count_job import log
+
+
+def layout(pairs: int, timestamps: bool = True) -> Layout:
+    extents = (Extent(TopicPartition("t", 0), 0, 0),)
+    return layout_of([Pair(extents, extents)] * pairs, timestamps=timestamps)
+
+
+def tail(source: str, copies: str, committed: int, offset: int) -> Tail:
+    """Each letter is a record with its place in the alphabet as its time, at every second offset."""
+    logs = [log([(letter, ord(letter.lower()) - ord("a")) for letter in text]) for text in (source, copies)]
+    return tails([logs], [Asked(0, committed, offset)])[0]
+
+
+def tails(pairs: list, asked: list[Asked], timestamps: bool = True) -> list[Tail]:
+    its = layout(len(pairs), timestamps)
+    tasks = chunks(its, [source for source, _copies in pairs], [copies for _source, copies in pairs], 4)
+    made = [
+        tuple(row.values())
+        for task in tasks
+        for batch in worker._tails(task, its, asked, True)
+        for row in batch.to_pylist()
+    ]
+    return worker.folded(made, len(asked))
+
+
+@pytest.mark.parametrize(
+    ("copies", "offset", "expected"),
+    [
+        pytest.param("xabcd", 4, Tail(True, 3, 0, None, 0), id="just what is unconsumed"),
+        pytest.param("xabc", 4, Tail(True, 3, 1, 3, 0), id="one is still to come"),
+        pytest.param("xab", 4, Tail(True, 3, 2, 2, 0), id="two are"),
+        pytest.param("xabcd", 2, Tail(True, 3, 0, None, 1), id="a consumed one, or another tool's"),
+        pytest.param("xabcdb", 4, Tail(True, 3, 0, None, 1), id="one that comes twice may be consumed"),
+        pytest.param("xaBCD", 4, Tail(False, 3, 0, None, 0), id="headers were added"),
+    ],
+)
+def test_examples(copies: str, offset: int, expected: Tail) -> None:
+    assert tail("abcd", copies, 2, offset) == expected
+
+
+def test_where_copies_of_a_content_are_missing_those_that_are_there_may_be_consumed_ones() -> None:
+    assert tail("hhhhz", "hhh", 4, 4) == Tail(True, 3, 1, 25, 1)
+
+
+def test_times_count_unless_the_broker_has_stamped_them() -> None:
+    source, offset = log([("a", 1), ("b", 2)]), Asked(0, 2, 0)
+    for time, timestamps, others in ((2, True, 0), (9, True, 1), (9, False, 0), (None, True, 0)):
+        assert tails([(source, log([("b", time)]))], [offset], timestamps)[0].others == others
+    assert tails([(log([("b", 1), ("b", 2)]), log([("b", 1), ("b", None)]))], [Asked(0, 0, 0)])[0].others > 0
+
+
+times = st.sampled_from([0, 0, 1])
+logs = st.lists(st.tuples(st.sampled_from("abcdefgh"), times), max_size=12).map(log)
+copied = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([0, 0, 1, None])), max_size=12).map(log)
+asked_of = st.lists(st.tuples(st.integers(0, 26), st.integers(0, 26)), min_size=1, max_size=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(logs, copied, asked_of), min_size=1, max_size=3), st.booleans())
+def test_nothing_is_certain_that_is_not_so_by_hand(pairs: list, timestamps: bool) -> None:
+    """Without others, each content follows as often as it is unconsumed, or not at all; and nothing else does."""
+    asked = [Asked(number, *each) for number, (_source, _copies, its) in enumerate(pairs) for each in its]
+    found = tails([its[:2] for its in pairs], asked, timestamps)
+    for (pair, committed, offset), its_tail in zip(asked, found, strict=True):
+        source, copies, _its = pairs[pair]
+        unconsumed = [its for its in source if its.offset >= committed]
+        wanted = collections.Counter(its.digest for its in unconsumed)
+        there = collections.Counter(its.digest for its in copies if its.offset >= offset)
+        absent = [its for its in unconsumed if not there[its.digest]]
+        others = sum(abs(number - wanted[its]) for its, number in there.items())
+        assert its_tail.unconsumed == len(unconsumed)
+        assert its_tail.others >= (others > 0)
+        if not timestamps or all(its.log_append_time for its in copies):
+            assert its_tail[2:] == (len(absent), min((its.timestamp for its in absent), default=None), others)
+
+
+def test_on_spark(spark) -> None:
+    its = layout(2)
+    sides = [log([(letter, 0) for letter in text]) for text in ("abcdefgh", "xabcdefg")]
+    frames = [
+        packed(spark.createDataFrame(rows([each, each]), SCANNED), its, bool(of_destination), 4)
+        for of_destination, each in enumerate(sides)
+    ]
+    found = worker.count_tails(dealt(frames[0].union(frames[1]), 4), its, [Asked(0, 4, 6), Asked(1, 4, 4)])
+    assert found == [Tail(True, 6, 1, 0, 0), Tail(True, 6, 1, 0, 1)]

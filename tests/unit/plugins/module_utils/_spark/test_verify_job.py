@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""However the contents are dealt out to Spark's workers, they count what one process counts."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Windows, aligned, window
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import NUMBERS, Progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, Pair, layout_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.verify_job import Asked, Places, answers, summed
+
+Log: t.TypeAlias = "list[tuple[int, str, int | None]]"  # offset, content, time; None: stamped
+END = 40
+
+
+def tasks_of(
+    worlds: t.Sequence[tuple[Log, Log]], layout: worker_packing.Layout, buckets: int
+) -> list[list[pa.RecordBatch]]:
+    """What Spark would give to tasks: contents that were packed and dealt out to them."""
+    types = [pa.int32(), pa.int64(), pa.int64(), pa.bool_(), pa.binary(), pa.binary()]
+    tasks: list[list[pa.RecordBatch]] = [[] for _task in range(max(1, buckets // 2))]
+    for side, (axis, pairs) in enumerate(
+        ((layout.source, layout.source_pairs), (layout.destination, layout.destination_pairs))
+    ):
+        rows = [
+            (number, offset, 7 if time is None else time, time is None, 16 * name.encode(), 16 * name.encode())
+            for number, world in enumerate(worlds)
+            for offset, name, time in world[side]
+        ]
+        columns = list(zip(*rows, strict=True)) or [()] * len(types)
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+        batch = pa.RecordBatch.from_arrays(arrays, list(worker_packing.SCANNED))
+        for chunk in worker_packing.pack([batch], axis, pairs, range(len(worlds)), buckets, bool(side)):
+            for row in range(chunk.num_rows):
+                tasks[chunk.column(0)[row].as_py() % len(tasks)].append(chunk.slice(row, 1))
+    return tasks
+
+
+def whole(world: tuple[Log, Log], timestamps: bool) -> Contents:
+    found: dict[str, tuple[list[Record], list[Record]]] = collections.defaultdict(lambda: ([], []))
+    for side, records in enumerate(world):
+        for offset, name, time in records:
+            compared = time if timestamps else (None if side else 0)
+            found[name][side].append(Record(0, offset, compared))
+    return Contents(found.values())
+
+
+names = st.sampled_from("abcdefghijklmnop")
+sources = st.lists(st.tuples(names, st.integers(0, 2)), max_size=14)
+copies = st.lists(st.tuples(names, st.sampled_from([0, 0, 1, 2, 9, None])), max_size=18)
+logs = sources.map(lambda its: [(2 * at, *each) for at, each in enumerate(its)])
+copied = copies.map(lambda its: [(2 * at, *each) for at, each in enumerate(its)])
+claims = st.lists(st.tuples(st.integers(0, END), st.integers(0, END)), min_size=1, max_size=4)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.tuples(logs, copied), min_size=1, max_size=3),
+    claims,
+    st.sampled_from([1, 4, 16]),
+    st.booleans(),
+    st.sampled_from([None, 12]),
+)
+def test_tasks_together_count_what_one_process_counts(
+    worlds: list[tuple[Log, Log]],
+    positions: list[tuple[int, int]],
+    buckets: int,
+    timestamps: bool,
+    reach: int | None,
+) -> None:
+    extent = Extent(TopicPartition("t", 0), 0, 0)
+    layout = layout_of([Pair((extent,), (extent,)) for _world in worlds], timestamps=True)
+    places = Places((0,) * len(worlds), (0,) * len(worlds))
+    tasks = tasks_of(worlds, layout, buckets)
+    windows = {
+        number: Windows((window(committed, 0, END, reach),), (window(offset, 0, END, reach),))
+        for number, (committed, offset) in enumerate(positions)
+    }
+
+    def count(asked: dict[int, Asked]) -> t.Any:
+        return summed((text for task in tasks for text in answers(task, layout, places, asked)), asked)
+
+    nothing = Progress({}, {})
+    first = count({pair: Asked(True, timestamps, {}, nothing, 1) for pair in range(len(worlds))})
+    cut = {pair: {key: aligned(its, first[pair].pairs) for key, its in windows.items()} for pair in first}
+    found = count({pair: Asked(True, timestamps, cut[pair], first[pair].progress) for pair in first})
+    for pair, world in enumerate(worlds):
+        contents = whole(world, timestamps)
+        assert first[pair].progress == contents.progress
+        assert sorted(first[pair].pairs) == sorted(contents.pairs)
+        for number, its in windows.items():
+            assert cut[pair][number] == aligned(its, contents.pairs)
+            expected = contents.counts(cut[pair][number], contents.progress)
+            counts = found[pair].counts.get(number)
+            assert (counts or expected)[:NUMBERS] == expected[:NUMBERS]
+            assert counts is not None or not any(expected)
+            if counts is not None:
+                assert [bool(spot) for spot in counts[NUMBERS:]] == [bool(spot) for spot in expected[NUMBERS:]]
