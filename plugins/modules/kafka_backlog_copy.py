@@ -379,7 +379,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_backlog as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import removal, restoring
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
@@ -458,8 +458,8 @@ def _absent(module: Module) -> dict[str, t.Any]:
     return {"changed": True, **backlog_results.removal_result(known, removed)}
 
 
-def _options(params: dict[str, t.Any]) -> Options:
-    return Options(
+def _options(params: dict[str, t.Any]) -> CopyOptions:
+    return CopyOptions(
         params["on_uncommitted"],
         params["append"],
         params["live"],

@@ -295,7 +295,7 @@ def commit(module: Module) -> dict[str, t.Any]:
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None
-    policies = use_case.Options(
+    policies = use_case.CommitOptions(
         **{key: params[key] for key in ("on_blocked", "on_rewind", "on_advance", "on_active_group", "idle_wait")},
         on_active_source=params["on_active_source"],
         on_missing_entry=params["on_missing_entry"],

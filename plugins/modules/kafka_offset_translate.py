@@ -445,7 +445,7 @@ def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
     return options.replication_policy(params, "source_alias", *(["target_alias"] if at_source else []))
 
 
-def _options(params: dict[str, t.Any]) -> use_case.Options:
+def _options(params: dict[str, t.Any]) -> use_case.TranslateOptions:
     match_on = tuple(params["match_on"] or ())
     policy = Policy(
         on_expired=params["on_expired"],
@@ -455,7 +455,7 @@ def _options(params: dict[str, t.Any]) -> use_case.Options:
         budget=params["search_limit"],
         now=time.time_ns() // 1_000_000,
     )
-    return use_case.Options(
+    return use_case.TranslateOptions(
         params["strategy"],
         params["wait_for_replication"],
         params["on_uncommitted"],

@@ -403,7 +403,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
     if len(receipts) == 1:
         receipts = receipts * len(paths)
     scope = _scope(params)
-    policies = commit.Options(**{name: params[name] for name in _POLICIES})
+    policies = commit.CommitOptions(**{name: params[name] for name in _POLICIES})
     planned = []
     for path, receipt_path in zip(paths, receipts, strict=True):
         made = plan.from_json(files.read_required(path, "plan", "kafka_offset_translate"), path)

@@ -282,7 +282,7 @@ class TestFiles:
         taken = snapshot.read(known.snapshot_file.read_text(), "")
         here, there = (connection_from(each.connection, "") for each in (source, destination))
         wanted = planning.entries_of(taken, mapping.Mapping(), here)
-        return planning.plan(taken, wanted, here, there, planning.Options(idle_wait=0)).name
+        return planning.plan(taken, wanted, here, there, planning.CopyOptions(idle_wait=0)).name
 
     def test_two_runs_at_once(self, refused, migration):
         folder = os.open(migration.directory, os.O_RDONLY)

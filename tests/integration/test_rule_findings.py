@@ -21,7 +21,7 @@ import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import ClusterLogs
 from demo.clients import Message, change_topic, create_topic, produce, produce_in_transactions, read
 from tests.support.consumers import open_transaction
 from tests.support.mirror_records import offset_sync
@@ -252,7 +252,7 @@ def test_f9_old_records_are_copied_in_transactions(source, destination, topic, t
         if kind != "plain":
             batches = [(messages[at : at + 100], True) for at in range(0, len(messages), 100)]
             produce_in_transactions(destination, its.topic, batches)
-        with mock.patch.object(Side, "look_up", autospec=True, side_effect=Side.look_up) as look_up:
+        with mock.patch.object(ClusterLogs, "look_up", autospec=True, side_effect=ClusterLogs.look_up) as look_up:
             markers = 0 if kind == "plain" else consumed // 100
             assert its.answer(consumed) == Answer("exact", consumed + markers)
             costs[kind] = look_up.call_count

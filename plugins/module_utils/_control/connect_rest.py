@@ -16,8 +16,8 @@ import typing as t
 import urllib.parse
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import (
-    Answer,
     Endpoint,
+    HttpAnswer,
     Json,
     ask,
 )
@@ -136,7 +136,7 @@ def _ask(rest: ConnectRest, method: str, path: str, body: Json = None) -> Json:
         raise _stranger(rest, str(exc)) from exc
 
 
-def _refused(rest: ConnectRest, method: str, path: str, answer: Answer, endpoint: Endpoint) -> MigrationError:
+def _refused(rest: ConnectRest, method: str, path: str, answer: HttpAnswer, endpoint: Endpoint) -> MigrationError:
     try:
         said = answer.json()["message"]
     except (ValueError, TypeError, KeyError):

@@ -57,7 +57,7 @@ class Endpoint:
         return "".join(letter if letter.isprintable() else " " for letter in text)[:_SHOWN].strip()
 
 
-class Answer(t.NamedTuple):
+class HttpAnswer(t.NamedTuple):
     """status and reason as HTTP has them; content: the whole body."""
 
     status: int
@@ -87,7 +87,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def ask(endpoint: Endpoint, method: str, url: str, body: bytes | None = None, content_type: str = "") -> Answer:
+def ask(endpoint: Endpoint, method: str, url: str, body: bytes | None = None, content_type: str = "") -> HttpAnswer:
     """Send one request and read its answer, whatever its status.
 
     Raises ConnectionFailed, with the true reason, where no complete answer comes, and for a redirect.
@@ -113,7 +113,7 @@ def ask(endpoint: Endpoint, method: str, url: str, body: bytes | None = None, co
     return answer
 
 
-def _exchanged(endpoint: Endpoint, method: str, url: str, headers: dict[str, str], body: bytes | None) -> Answer:
+def _exchanged(endpoint: Endpoint, method: str, url: str, headers: dict[str, str], body: bytes | None) -> HttpAnswer:
     end = time.monotonic() + endpoint.seconds
     context = ssl.create_default_context(cafile=endpoint.ca_path)
     if not endpoint.validate_certs:
@@ -127,7 +127,7 @@ def _exchanged(endpoint: Endpoint, method: str, url: str, headers: dict[str, str
     except urllib.error.HTTPError as exc:
         response = exc
     with response:
-        return Answer(response.status, str(response.reason), _content(endpoint, response, end))
+        return HttpAnswer(response.status, str(response.reason), _content(endpoint, response, end))
 
 
 def _content(endpoint: Endpoint, response: t.Any, end: float) -> bytes:

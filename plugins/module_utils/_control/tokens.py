@@ -13,7 +13,7 @@ import time
 import typing as t
 import urllib.parse
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import Answer, Endpoint, ask
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import Endpoint, HttpAnswer, ask
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import AbstractTokenProvider
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -96,7 +96,7 @@ def _granted(connection: Connection) -> tuple[str, float]:
         raise _failed(connection, str(exc), remedy) from exc
 
 
-def _code(answer: Answer) -> str:
+def _code(answer: HttpAnswer) -> str:
     """The error code of RFC 6749, section 5.2; nothing else that an endpoint says is shown."""
     try:
         said = answer.json()

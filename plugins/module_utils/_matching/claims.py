@@ -65,7 +65,7 @@ class Windows(t.NamedTuple):
         return not any(window.cut_below or window.cut_above for window in (*self.source, *self.destination))
 
 
-class Pair(t.NamedTuple):
+class SingleContent(t.NamedTuple):
     """A content that occurs once on each side. The places are the numbers of the partitions among the claim's."""
 
     source_place: int
@@ -84,7 +84,7 @@ def window(at: int, log_start: int, log_end: int, reach: int | None) -> Window:
     return Window(low, at, high, high, low > log_start, high < end)
 
 
-def aligned(windows: Windows, pairs: t.Iterable[Pair]) -> Windows:
+def aligned(windows: Windows, pairs: t.Iterable[SingleContent]) -> Windows:
     """The same, cut at the same place. pairs: those that were read of the claim's partitions, or a sample of them.
 
     Where there are none, nothing is known to stand in both windows.

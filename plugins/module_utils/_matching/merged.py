@@ -90,7 +90,7 @@ class Sources:
         return None if None in ages else max(age for age in ages if age is not None)
 
 
-class Found(t.NamedTuple):
+class PartitionCount(t.NamedTuple):
     """What one destination partition holds for one group, up to its end.
 
     answer: what counting says of it. between: what lies between its last consumed and its first unconsumed copy; it matters
@@ -137,7 +137,7 @@ def untouched(there: LogFacts) -> Decision:
     return Decision.exact(NothingConsumed(0), there.log_start, detail="nothing was ever consumed")
 
 
-def decide_merged(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
+def decide_merged(sources: Sources, found: PartitionCount, there: LogFacts, policy: Policy) -> Decision:
     """Where the group must stand in one destination partition.
 
     No unconsumed record that both clusters have is skipped, whatever the order of the copies.
@@ -164,7 +164,7 @@ def gap(sources: Sources, answer: Answer) -> Span | None:
     return last + 1, first + 1
 
 
-def _placed(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
+def _placed(sources: Sources, found: PartitionCount, there: LogFacts, policy: Policy) -> Decision:
     answer, unknown = found.answer, found.first_unknown
     first, last = answer.first_wanted, answer.last_consumed
     if last is not None:
@@ -205,7 +205,7 @@ def _lost(offset: int, answer: Answer) -> Decision:
     )
 
 
-def _expired(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
+def _expired(sources: Sources, found: PartitionCount, there: LogFacts, policy: Policy) -> Decision:
     """The source has lost records that the group has not consumed; the destination may still have them."""
     lost = f"{sources.expired} offsets after the committed ones have expired at the source"
     if policy.on_expired == "fail":
@@ -225,7 +225,7 @@ def _expired(sources: Sources, found: Found, there: LogFacts, policy: Policy) ->
     return Decision(Verdict.SAFE, offset, Reason.EXPIRED, None, detail)
 
 
-def _by_policy(sources: Sources, found: Found, there: LogFacts, policy: Policy) -> Decision:
+def _by_policy(sources: Sources, found: PartitionCount, there: LogFacts, policy: Policy) -> Decision:
     """Nothing here is at the source any more, or ever was."""
     if policy.on_no_anchor == "fail":
         return blocked(

@@ -18,18 +18,18 @@ import itertools
 import operator
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Pair, Window, Windows
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import SingleContent, Window, Windows
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import (
     Counts,
     Place,
-    Progress,
     Spot,
+    ToolProgress,
     total,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Time, tallies
 
 
-class Record(t.NamedTuple):
+class CountedRecord(t.NamedTuple):
     """A record of either side; the time of a copy is None where the broker has stamped it, and where none are compared."""
 
     place: int
@@ -45,15 +45,17 @@ class Contents:
     """
 
     def __init__(
-        self, contents: t.Iterable[tuple[t.Sequence[Record], t.Sequence[Record]]], pairs: t.Iterable[Pair] = ()
+        self,
+        contents: t.Iterable[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]],
+        pairs: t.Iterable[SingleContent] = (),
     ) -> None:
         """contents: the source records and the copies of each content, each once. pairs: further contents, as they are."""
-        self.pairs: list[Pair] = list(pairs)
+        self.pairs: list[SingleContent] = list(pairs)
         self._plain: list[tuple[_Offsets, _Offsets]] = []
-        self._mixed: list[tuple[t.Sequence[Record], t.Sequence[Record]]] = []
-        lonely: list[Record] = []
-        lonely_copies: list[Record] = []
-        self.progress = Progress({}, {})
+        self._mixed: list[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]] = []
+        lonely: list[CountedRecord] = []
+        lonely_copies: list[CountedRecord] = []
+        self.progress = ToolProgress({}, {})
         for source, copies in contents:
             if not source:
                 lonely_copies += copies
@@ -77,18 +79,18 @@ class Contents:
         self._lonely, self._foreign = _offsets(lonely), _offsets(lonely_copies)
         self._runs = _runs(self.pairs)
         for run in self._runs:
-            self._arrive([Record(run.source_place, run.sources[-1], None)], [None])
+            self._arrive([CountedRecord(run.source_place, run.sources[-1], None)], [None])
 
-    def _add_pair(self, original: Record, copy: Record) -> None:
-        self.pairs.append(Pair(original.place, original.offset, copy.place, copy.offset))
+    def _add_pair(self, original: CountedRecord, copy: CountedRecord) -> None:
+        self.pairs.append(SingleContent(original.place, original.offset, copy.place, copy.offset))
 
-    def _arrive(self, source: t.Sequence[Record], copies: t.Sized) -> None:
+    def _arrive(self, source: t.Sequence[CountedRecord], copies: t.Sized) -> None:
         for place, offset, _time in source if len(copies) >= len(source) else ():
             self.progress.arrived[place] = max(offset, self.progress.arrived.get(place, -1))
         for place, offset, _time in sorted(source, key=operator.itemgetter(1))[: len(copies)]:
             self.progress.reached[place] = max(offset, self.progress.reached.get(place, -1))
 
-    def counts(self, windows: Windows, progress: Progress) -> Counts:
+    def counts(self, windows: Windows, progress: ToolProgress) -> Counts:
         """What the offsets of a claim do, as far as these contents are concerned.
 
         progress: the furthest of all contents.
@@ -115,7 +117,7 @@ class _Run(t.NamedTuple):
     offsets: list[int]
 
 
-def _runs(pairs: list[Pair]) -> list[_Run]:
+def _runs(pairs: list[SingleContent]) -> list[_Run]:
     """As few as that takes; in order of the source. In a faithful copy one for each two partitions."""
     pairs.sort(key=lambda pair: (pair.source_place, pair.place, pair.source))
     runs: list[_Run] = []
@@ -156,7 +158,7 @@ def _of_run(run: _Run, windows: Windows) -> Counts:
 _Offsets = dict[int, list[int]]
 
 
-def _offsets(records: t.Iterable[Record]) -> _Offsets:
+def _offsets(records: t.Iterable[CountedRecord]) -> _Offsets:
     found: _Offsets = collections.defaultdict(list)
     for place, offset, _time in records:
         found[place].append(offset)
@@ -189,7 +191,7 @@ def _between(offsets: _Offsets, windows: t.Sequence[Window], start: _Edge, end: 
     ]
 
 
-def _of_offsets(source: _Offsets, copies: _Offsets, windows: Windows, progress: Progress) -> Counts:
+def _of_offsets(source: _Offsets, copies: _Offsets, windows: Windows, progress: ToolProgress) -> Counts:
     """Of records that are counted together whatever is committed: their tally, in numbers."""
     here, there = windows
     consumed = _number(source, here, None, _AT)
@@ -216,7 +218,7 @@ def _of_offsets(source: _Offsets, copies: _Offsets, windows: Windows, progress: 
     )
 
 
-def _of_lonely(offsets: _Offsets, windows: Windows, progress: Progress) -> Counts:
+def _of_lonely(offsets: _Offsets, windows: Windows, progress: ToolProgress) -> Counts:
     """Of records without any copy."""
     number = _number(offsets, windows.source, _AT, _NEAR)
     edges = [
@@ -234,7 +236,7 @@ def _of_lonely(offsets: _Offsets, windows: Windows, progress: Progress) -> Count
     )
 
 
-def _unreached(offsets: _Offsets, windows: Windows, progress: Progress) -> int:
+def _unreached(offsets: _Offsets, windows: Windows, progress: ToolProgress) -> int:
     """How many consumed records stand after all that the replication tool has copied. None where its end was not read."""
     if any(window.cut_above for window in windows.destination):
         return 0
@@ -245,7 +247,9 @@ def _unreached(offsets: _Offsets, windows: Windows, progress: Progress) -> int:
     )
 
 
-def _of_mixed(source: t.Sequence[Record], copies: t.Sequence[Record], windows: Windows, progress: Progress) -> Counts:
+def _of_mixed(
+    source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord], windows: Windows, progress: ToolProgress
+) -> Counts:
     """Of a content whose copies have partly its times and partly others."""
     consumed, unconsumed, near = [], [], []
     for record in source:
@@ -257,7 +261,7 @@ def _of_mixed(source: t.Sequence[Record], copies: t.Sequence[Record], windows: W
             if record.offset < window.near:
                 near.append(record)
     # Their distance from the offset is what counts, in whichever partition.
-    distances: list[tuple[int, Time, Record]] = []
+    distances: list[tuple[int, Time, CountedRecord]] = []
     for record in copies:
         window = windows.destination[record.place]
         if window.low <= record.offset < window.high:
@@ -288,7 +292,7 @@ def _last(places: list[Place], number: int) -> list[Place]:
     return sorted(places, key=operator.itemgetter(1))[len(places) - number :]
 
 
-def _fate(missing: list[Place], progress: Progress) -> dict[str, t.Any]:
+def _fate(missing: list[Place], progress: ToolProgress) -> dict[str, t.Any]:
     absent = [(place, offset) for place, offset in missing if offset < progress.arrived.get(place, 0)]
     return {
         "absent": len(absent),
@@ -297,13 +301,13 @@ def _fate(missing: list[Place], progress: Progress) -> dict[str, t.Any]:
     }
 
 
-def _times(records: t.Iterable[Record]) -> collections.Counter[t.Any]:
+def _times(records: t.Iterable[CountedRecord]) -> collections.Counter[t.Any]:
     return collections.Counter(record.time for record in records)
 
 
 def _separable(
-    source: t.Sequence[Record], copies: t.Sequence[Record]
-) -> list[tuple[t.Sequence[Record], t.Sequence[Record]]] | None:
+    source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord]
+) -> list[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]] | None:
     """The records and copies that are counted together whatever is committed; None where that depends on it.
 
     That is so where all copies have the time of a source record, where all have another one, and where all are stamped.
@@ -314,7 +318,7 @@ def _separable(
         return None
     if kinds != {(False, True)} or len(known) == 1:
         return [(source, copies)]
-    parts: dict[Time, tuple[list[Record], list[Record]]] = collections.defaultdict(lambda: ([], []))
+    parts: dict[Time, tuple[list[CountedRecord], list[CountedRecord]]] = collections.defaultdict(lambda: ([], []))
     for side, records in enumerate((source, copies)):
         for record in records:
             parts[record.time][side].append(record)

@@ -46,7 +46,7 @@ class Counts(t.NamedTuple):
 NUMBERS = 8
 
 
-class Progress(t.NamedTuple):
+class ToolProgress(t.NamedTuple):
     """How far the replication tool has come, by source partition: the last offset of a record that is there.
 
     arrived: by contents of which no copy is missing. reached: as far as any number of copies may mean; a record that stands
@@ -57,9 +57,9 @@ class Progress(t.NamedTuple):
     reached: dict[int, int]
 
 
-def furthest(progress: t.Iterable[Progress]) -> Progress:
+def furthest(progress: t.Iterable[ToolProgress]) -> ToolProgress:
     """Of all of these together."""
-    result = Progress({}, {})
+    result = ToolProgress({}, {})
     for each in progress:
         for mine, its in zip(result, each, strict=True):
             for place, offset in its.items():

@@ -43,7 +43,7 @@ Save = t.Callable[[Receipt], None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Options:
+class CommitOptions:
     """The options of kafka_offset_commit; idle_wait in seconds."""
 
     on_blocked: str = "fail"
@@ -56,7 +56,7 @@ class Options:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Outcome:
+class CommitOutcome:
     """What was, or in check mode would be, done.
 
     before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
@@ -77,12 +77,12 @@ def commit(
     plan: Plan,
     receipt: Receipt | None,
     destination: Connection,
-    options: Options,
+    options: CommitOptions,
     save: Save | None,
     snapshot: Snapshot | None = None,
     source: Connection | None = None,
     objections: t.Mapping[Key, str] | None = None,
-) -> Outcome:
+) -> CommitOutcome:
     """Commit the plan's offsets and read them back.
 
     :param save: writes the receipt; called before the first write and after the last. None predicts only.
@@ -149,8 +149,8 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
 
 
 def roll_back(
-    receipt: Receipt, selection: Selection | None, destination: Connection, options: Options, save: Save | None
-) -> Outcome:
+    receipt: Receipt, selection: Selection | None, destination: Connection, options: CommitOptions, save: Save | None
+) -> CommitOutcome:
     """Put back what stood there before, removing commits and groups that were not there. As commit() otherwise.
 
     :param selection: which groups and topics, by their names at the source; None for everything in the receipt.
@@ -214,7 +214,7 @@ def _read(destination: Connection, names: t.Collection[str]) -> dict[str, GroupR
 
 
 def _without_members(
-    entries: list[PlanEntry], readings: t.Mapping[str, GroupReading], options: Options
+    entries: list[PlanEntry], readings: t.Mapping[str, GroupReading], options: CommitOptions
 ) -> tuple[list[PlanEntry], list[str]]:
     """The entries of groups in which nobody is, where a policy leaves out the others, and one line for each of those.
 
@@ -227,7 +227,7 @@ def _without_members(
 
 
 def _idle(
-    destination: Connection, writes: Writes, first: t.Mapping[str, GroupReading], options: Options
+    destination: Connection, writes: Writes, first: t.Mapping[str, GroupReading], options: CommitOptions
 ) -> tuple[Writes, list[str]]:
     """The writes of groups in which nobody is, and one line for each group that a policy leaves out.
 
@@ -363,7 +363,7 @@ def _outcome(
     writes: Writes,
     left_out: list[str],
     receipt: Receipt | None,
-) -> Outcome:
+) -> CommitOutcome:
     before = {key: current.get(key) for key in sorted(concerned)}
     after = {key: writes.set.get(key, found) for key, found in before.items()}
-    return Outcome(before, after, writes.set, left_out, receipt)
+    return CommitOutcome(before, after, writes.set, left_out, receipt)

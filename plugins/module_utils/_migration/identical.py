@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Case, Side, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Case, ClusterLogs, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
@@ -33,7 +33,11 @@ _Key = tuple[str, TopicPartition]
 
 
 def entries(
-    searched: t.Mapping[_Key, Draft], here: Side, there: Side, same_cluster: bool, match_on: tuple[str, ...] = ()
+    searched: t.Mapping[_Key, Draft],
+    here: ClusterLogs,
+    there: ClusterLogs,
+    same_cluster: bool,
+    match_on: tuple[str, ...] = (),
 ) -> dict[_Key, PlanEntry]:
     """Every draft's own offset, leader epoch included inside one log, or blocked with the reason.
 

@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Case, Side, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Case, ClusterLogs, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
@@ -26,7 +26,7 @@ _Pair = tuple[TopicPartition, TopicPartition]
 
 
 def kept_entries(
-    searched: t.Mapping[_Key, Draft], previous: Plan, here: Side, there: Side, match_on: tuple[str, ...]
+    searched: t.Mapping[_Key, Draft], previous: Plan, here: ClusterLogs, there: ClusterLogs, match_on: tuple[str, ...]
 ) -> dict[_Key, PlanEntry]:
     """The entries of a plan for the same clusters that are about the same commits, and as exact as they were.
 

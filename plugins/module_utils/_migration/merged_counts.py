@@ -12,8 +12,8 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, Span
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
-    Found,
     Missing,
+    PartitionCount,
     Position,
     Sources,
     gap,
@@ -21,18 +21,22 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_topics import Merged
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
     Extent,
-    Pair,
+    LogPair,
     buckets_for,
     dealt,
     layout_of,
     packed,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Counted, Standing, count_wide
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import (
+    GroupCount,
+    GroupPosition,
+    count_wide,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.growing import Growing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
@@ -41,12 +45,12 @@ if t.TYPE_CHECKING:
     from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 _MOST_READ = 4096  # offsets between two copies that are read to see how old the records there are
-Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[Counted]]"
+Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]]"
 
 
 @contextlib.contextmanager
 def counting(
-    spark: SparkSession, its: Merged, here: Side, there: Side, timestamps: bool, say: Say
+    spark: SparkSession, its: Merged, here: ClusterLogs, there: ClusterLogs, timestamps: bool, say: Say
 ) -> t.Iterator[Count]:
     """A function that counts both sides, as far as they are known, for groups: given are the first unconsumed offsets of
 
@@ -60,12 +64,12 @@ def counting(
         Growing(spark, here.connection, its.sources, here.parts, with_open=True) as originals,
     ):
 
-        def count(committed: t.Sequence[tuple[int, ...]]) -> list[Counted]:
+        def count(committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
             buckets = buckets_for(_pair(its, here, there).size, parallel_tasks(spark))
             destination = copies.up_to({at: there.logs[at].facts for at in its.targets})
             source = originals.up_to({at: here.logs[at].facts for at in its.sources})
             chunks = packed(source, layout, False, buckets).union(packed(destination, layout, True, buckets))
-            standings = [Standing(0, each) for each in dict.fromkeys(committed)]
+            standings = [GroupPosition(0, each) for each in dict.fromkeys(committed)]
             stable = [here.logs[at].facts.end for at in its.sources]
             ends = [there.logs[at].facts.end for at in its.targets]
             with kept(dealt(chunks, buckets)) as contents:
@@ -73,20 +77,20 @@ def counting(
                     contents, layout, standings, ends, without_headers=here.leave_headers_out, stable=stable
                 )
             by_standing = dict(zip(standings, found, strict=True))
-            return [by_standing[Standing(0, each)] for each in committed]
+            return [by_standing[GroupPosition(0, each)] for each in committed]
 
         yield count
 
 
-def _pair(its: Merged, here: Side, there: Side) -> Pair:
-    def extent(side: Side, at: TopicPartition) -> Extent:
+def _pair(its: Merged, here: ClusterLogs, there: ClusterLogs) -> LogPair:
+    def extent(side: ClusterLogs, at: TopicPartition) -> Extent:
         facts = side.logs[at].facts
         return Extent(at, facts.log_start, facts.end, facts.high_watermark if side is here else None)
 
-    return Pair(tuple(extent(here, at) for at in its.sources), tuple(extent(there, at) for at in its.targets))
+    return LogPair(tuple(extent(here, at) for at in its.sources), tuple(extent(there, at) for at in its.targets))
 
 
-def missing(positions: t.Sequence[Position], found: Counted) -> Missing | None:
+def missing(positions: t.Sequence[Position], found: GroupCount) -> Missing | None:
     """What is still to come; of partitions without a commit nothing is, because it was never consumed."""
     lags = [lag for lag in found.not_arrived if positions[lag.source].committed is not None]
     if not lags:
@@ -94,7 +98,7 @@ def missing(positions: t.Sequence[Position], found: Counted) -> Missing | None:
     return Missing(sum(lag.records for lag in lags), positions[lags[0].source].partition, lags[0].source_offset)
 
 
-def read_around(its: Merged, there: Side, counts: t.Iterable[tuple[Sources, Counted]], now: int) -> None:
+def read_around(its: Merged, there: ClusterLogs, counts: t.Iterable[tuple[Sources, GroupCount]], now: int) -> None:
     """Read at the destination what no count tells of records that the source does not have: how old they are."""
     spans: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
     times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
@@ -110,7 +114,7 @@ def read_around(its: Merged, there: Side, counts: t.Iterable[tuple[Sources, Coun
     there.look_up(times)
 
 
-def found_in(sources: Sources, counts: Counted, number: int, log: Log, now: int) -> Found:
+def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, now: int) -> PartitionCount:
     """What is known of a destination partition, given by its number; see read_around()."""
     answer = counts.answers[number]
     span, between = gap(sources, answer), Between(False, False)
@@ -122,4 +126,4 @@ def found_in(sources: Sources, counts: Counted, number: int, log: Log, now: int)
         between = Between(bool(others), younger)
     young = young_from(sources, now)
     first_young = None if young is None else log.lookups.get(young)
-    return Found(answer, between, counts.destination_only[number], counts.surplus[number], first_young)
+    return PartitionCount(answer, between, counts.destination_only[number], counts.surplus[number], first_young)

@@ -11,7 +11,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import Position
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 
@@ -28,7 +28,7 @@ class Merged:
     sources: list[TopicPartition]
     targets: list[TopicPartition]
 
-    def positions(self, drafts: t.Iterable[Draft], here: Side, on_uncommitted: str) -> tuple[Position, ...]:
+    def positions(self, drafts: t.Iterable[Draft], here: ClusterLogs, on_uncommitted: str) -> tuple[Position, ...]:
         """Where a group stands. What it has not committed is all unconsumed, unless on_uncommitted is end."""
         committed = {draft.source_partition: draft.offset for draft in drafts}
         positions = []

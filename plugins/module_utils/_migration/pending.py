@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import conflicts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.commit import Options
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.commit import CommitOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
@@ -18,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 
 def entries_to_commit(
-    plan: Plan, receipt: Receipt | None, destination: Connection, options: Options
+    plan: Plan, receipt: Receipt | None, destination: Connection, options: CommitOptions
 ) -> list[PlanEntry]:
     """The entries that a commit with these options would write, or refuse to.
 

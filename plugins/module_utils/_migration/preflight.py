@@ -34,7 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session i
 _OTHERWISE = "Or choose verify: anchors (group_migration_verify: anchors), which compares only the two records next to each offset"
 
 
-class Found(t.NamedTuple):
+class Preflight(t.NamedTuple):
     """cluster_ids: of the clusters that answered, by source and destination. problems, notes: one line for each.
 
     notes: what does not stand in the migration's way, and had better be known before, such as what the plan will block.
@@ -55,7 +55,7 @@ def look(
     copies: bool = False,
     receipt: Receipt | None = None,
     on_blocked: str = "fail",
-) -> Found:
+) -> Preflight:
     """Connect to both clusters, and ask for every right that the migration needs.
 
     :param commits: whether the destination's groups will be written, and not only read.
@@ -76,7 +76,7 @@ def look(
         except ConnectionFailed as exc:
             problems.append(str(exc))
     if problems:
-        return Found(ids, problems, [])
+        return Preflight(ids, problems, [])
     wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked)
     try:
         check_nothing_stays(wanted, ids["source"], ids["destination"], source, destination)
@@ -93,7 +93,7 @@ def look(
     notes = [] if problems or copies else _topics_that_block(source, destination, wanted, mapping)
     if commits:
         notes += _missing_for_rollback(destination, wanted, receipt)
-    return Found(ids, problems, notes)
+    return Preflight(ids, problems, notes)
 
 
 def _topics_that_block(source: Connection, destination: Connection, wanted: list[Draft], mapping: Mapping) -> list[str]:

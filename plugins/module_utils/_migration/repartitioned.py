@@ -32,7 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merge
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import (
     PAUSE,
     SAY_WAITING_EVERY,
-    Side,
+    ClusterLogs,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
@@ -43,7 +43,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Copy, Counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Copy, GroupCount
 
 if t.TYPE_CHECKING:
     from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
@@ -54,7 +54,7 @@ _Decisions = list[tuple[Decision, Evidence]]  # one for each partition of the de
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
+class TopicOptions:
     """What the user wants of these topics. match_on: the parts that are compared, empty for all; wait in seconds."""
 
     policy: Policy
@@ -67,9 +67,9 @@ def entries(
     drafts: t.Iterable[Draft],
     source_counts: t.Mapping[str, int],
     destination_counts: t.Mapping[str, int],
-    here: Side,
-    there: Side,
-    wanted: Wanted,
+    here: ClusterLogs,
+    there: ClusterLogs,
+    wanted: TopicOptions,
     spark: t.Callable[[], SparkSession],
     say: Say = silent,
 ) -> dict[_Key, PlanEntry]:
@@ -102,7 +102,7 @@ def entries(
     return result
 
 
-def _without_records(its: Merged, here: Side, there: Side, wanted: Wanted) -> dict[str, _Decisions]:
+def _without_records(its: Merged, here: ClusterLogs, there: ClusterLogs, wanted: TopicOptions) -> dict[str, _Decisions]:
     """The decisions for groups whose positions alone decide: those that are refused, or have never consumed anything."""
     decisions: dict[str, _Decisions] = {}
     for group, drafts in its.groups.items():
@@ -118,7 +118,13 @@ def _without_records(its: Merged, here: Side, there: Side, wanted: Wanted) -> di
 
 
 def _by_records(
-    spark: SparkSession, its: Merged, here: Side, there: Side, wanted: Wanted, deadline: float, say: Say
+    spark: SparkSession,
+    its: Merged,
+    here: ClusterLogs,
+    there: ClusterLogs,
+    wanted: TopicOptions,
+    deadline: float,
+    say: Say,
 ) -> dict[str, _Decisions]:
     """Count both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
     with counting(spark, its, here, there, wanted.policy.with_timestamp, say) as count:
@@ -139,7 +145,7 @@ def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:
     return any(each.reason is Reason.DESTINATION_LAGS for its in decisions.values() for each, _evidence in its)
 
 
-def _more_arrives(its: Merged, here: Side, there: Side, deadline: float, say: Say) -> bool:
+def _more_arrives(its: Merged, here: ClusterLogs, there: ClusterLogs, deadline: float, say: Say) -> bool:
     """Wait until the destination has grown, and learn both sides' edges again. False: the time is over."""
     before = {at: there.logs[at].facts.end for at in its.targets}
     say = paced(say, SAY_WAITING_EVERY)
@@ -153,7 +159,7 @@ def _more_arrives(its: Merged, here: Side, there: Side, deadline: float, say: Sa
     return False
 
 
-def _decided(its: Merged, sources: Sources, counts: Counted, there: Side, wanted: Wanted) -> _Decisions:
+def _decided(its: Merged, sources: Sources, counts: GroupCount, there: ClusterLogs, wanted: TopicOptions) -> _Decisions:
     result: _Decisions = []
     for number, partition in enumerate(its.targets):
         log = there.logs[partition]

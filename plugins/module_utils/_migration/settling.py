@@ -31,7 +31,7 @@ SAY_WAITING_EVERY = 5.0  # seconds
 
 
 @dataclasses.dataclass(slots=True)
-class Side:
+class ClusterLogs:
     """One cluster and what was read of it.
 
     parts are what fingerprints are made of; with leave_headers_out a record also matches without its headers. with_open: what
@@ -120,7 +120,7 @@ _Answer = t.TypeVar("_Answer")
 
 
 def settle(
-    cases: t.Mapping[_Key, Case], source: Side, destination: Side, policy: Policy, say: Say = silent
+    cases: t.Mapping[_Key, Case], source: ClusterLogs, destination: ClusterLogs, policy: Policy, say: Say = silent
 ) -> dict[_Key, Decision]:
     """Decide all cases by the rule, reading round by round for all of them together. The sides' logs must be known."""
 
@@ -132,8 +132,8 @@ def settle(
 
 def answer_all(
     cases: t.Mapping[_Key, Case],
-    source: Side,
-    destination: Side,
+    source: ClusterLogs,
+    destination: ClusterLogs,
     policy: Policy,
     rule: t.Callable[[_Key, Question], _Answer | Need],
     say: Say = silent,

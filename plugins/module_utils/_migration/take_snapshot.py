@@ -31,7 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
 _IDLE_STATES = ("", "Empty", "Dead")
 
 
-class Taken(t.NamedTuple):
+class TakenSnapshot(t.NamedTuple):
     """A snapshot and what the user should know of it; each list is sorted.
 
     left_out_groups, left_out_topics: matched by a pattern, and by an exclude pattern too.
@@ -91,7 +91,7 @@ def take(
     surely: bool = True,
     on_blocked: str = "fail",
     idle_wait: float = 0,
-) -> Taken:
+) -> TakenSnapshot:
     """Read the selected groups' commits.
 
     :param on_active_group: fail, skip_group or warn, for groups that have members, or whose commits move.
@@ -158,7 +158,7 @@ def take(
             if partition.topic in selected_topics.names
         ),
     )
-    return Taken(snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped)
+    return TakenSnapshot(snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped)
 
 
 def check_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:

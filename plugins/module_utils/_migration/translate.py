@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settl
     PAUSE,
     SAY_WAITING_EVERY,
     Case,
-    Side,
+    ClusterLogs,
     settle,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_cluster
@@ -45,7 +45,7 @@ if t.TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Options:
+class TranslateOptions:
     """The options of kafka_offset_translate; wait_for_replication in seconds, spark_limit in records.
 
     mirror: how MirrorMaker 2 calls its topics, for strategy mirror_maker.
@@ -60,16 +60,16 @@ class Options:
     spark_limit: int = 1_000_000_000
     mirror: ReplicationPolicy | None = None
 
-    def of_merged(self) -> repartitioned.Wanted:
+    def of_merged(self) -> repartitioned.TopicOptions:
         """What of them is about repartitioned topics."""
-        return repartitioned.Wanted(self.policy, self.on_uncommitted, self.match_on, self.wait_for_replication)
+        return repartitioned.TopicOptions(self.policy, self.on_uncommitted, self.match_on, self.wait_for_replication)
 
-    def sides(self, source: Connection, destination: Connection) -> tuple[Side, Side]:
+    def sides(self, source: Connection, destination: Connection) -> tuple[ClusterLogs, ClusterLogs]:
         """Both clusters, to be read with what match_on says; by default everything, headers only where they match."""
         if not self.match_on:
-            return Side(source, with_open=True), Side(destination)
+            return ClusterLogs(source, with_open=True), ClusterLogs(destination)
         parts = tuple(part for part in self.match_on if part != "timestamp")
-        return Side(source, parts, False, with_open=True), Side(destination, parts, False)
+        return ClusterLogs(source, parts, False, with_open=True), ClusterLogs(destination, parts, False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def translate(
     source: Connection,
     destination: Connection,
     mapping: Mapping,
-    options: Options,
+    options: TranslateOptions,
     previous: Plan | None = None,
     receipt: Receipt | None = None,
     say: Say = silent,
@@ -172,9 +172,9 @@ def _no_copies(wanted: t.Sequence[Draft], destination: Connection) -> NotFound:
 
 def _by_records(
     searched: t.Mapping[tuple[str, TopicPartition], Draft],
-    here: Side,
-    there: Side,
-    options: Options,
+    here: ClusterLogs,
+    there: ClusterLogs,
+    options: TranslateOptions,
     index: MirrorIndex | None,
     spark: t.Callable[[], SparkSession],
     say: Say,

@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import Counted, decide_counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Case, Side, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Case, ClusterLogs, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
@@ -31,7 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import count_job, tail_job
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
     Extent,
-    Pair,
+    LogPair,
     layout_of,
     read_contents,
 )
@@ -46,8 +46,8 @@ _Key = t.TypeVar("_Key")
 def settle_wide(
     cases: t.Mapping[_Key, Case],
     decisions: t.Mapping[_Key, Decision],
-    source: Side,
-    destination: Side,
+    source: ClusterLogs,
+    destination: ClusterLogs,
     policy: Policy,
     options: SparkOptions,
     limit: int,
@@ -82,13 +82,13 @@ def _is_open(decision: Decision, policy: Policy) -> bool:
     return decision.reason is Reason.SEARCH_BUDGET_SPENT
 
 
-def _pair(case: Case, source: Side, destination: Side, offset: int | None) -> Pair:
+def _pair(case: Case, source: ClusterLogs, destination: ClusterLogs, offset: int | None) -> LogPair:
     """What is read of both logs: all of them, or what is not consumed and what follows an offset for it."""
     here, there = source.logs[case.source].facts, destination.logs[case.destination].facts
     begin, copies_begin = here.log_start, there.log_start
     if offset is not None:
         begin, copies_begin = max(case.committed, begin), offset
-    return Pair(
+    return LogPair(
         (Extent(case.source, begin, max(here.end, begin), max(here.high_watermark, begin)),),
         (Extent(case.destination, copies_begin, there.end),),
     )
@@ -107,8 +107,8 @@ class _Wide:
     """Both clusters as they were looked at, and the session that reads them."""
 
     spark: SparkSession
-    source: Side
-    destination: Side
+    source: ClusterLogs
+    destination: ClusterLogs
     policy: Policy
     limit: int
     say: Say
@@ -132,7 +132,7 @@ class _Wide:
         """The offsets that what follows them proves right: just what is unconsumed, but for what is still to come."""
         keys, pairs = self._by_pair(cases, {key: decisions[key].offset for key in cases})
         asked = [
-            tail_job.Asked(number, cases[key].committed, decisions[key].offset or 0)
+            tail_job.TailQuestion(number, cases[key].committed, decisions[key].offset or 0)
             for number, its in enumerate(keys)
             for key in its
         ]
@@ -172,7 +172,7 @@ class _Wide:
         """What counting says, for all groups of a partition at once."""
         keys, pairs = self._by_pair(cases, dict.fromkeys(cases))
         standings = [
-            count_job.Standing(number, (committed,))
+            count_job.GroupPosition(number, (committed,))
             for number, its in enumerate(keys)
             for committed in sorted({cases[key].committed for key in its})
         ]
@@ -188,13 +188,13 @@ class _Wide:
         number_of = {key: number for number, its in enumerate(keys) for key in its}
 
         def rule(key: _Key, question: Question) -> Decision | Need:
-            return decide_counted(question, found[count_job.Standing(number_of[key], (question.committed,))])
+            return decide_counted(question, found[count_job.GroupPosition(number_of[key], (question.committed,))])
 
         return answer_all(cases, self.source, self.destination, self.policy, rule)
 
     def _by_pair(
         self, cases: t.Mapping[_Key, Case], offsets: t.Mapping[_Key, int | None]
-    ) -> tuple[list[list[_Key]], list[Pair]]:
+    ) -> tuple[list[list[_Key]], list[LogPair]]:
         """The cases of each pair of partitions, and what is read for all of them together."""
         keys: dict[tuple[TopicPartition, TopicPartition], list[_Key]] = collections.defaultdict(list)
         for key, case in cases.items():
@@ -203,10 +203,10 @@ class _Wide:
         for its in keys.values():
             each = [_pair(cases[key], self.source, self.destination, offsets[key]) for key in its]
             # The ends are the same for all of them, and the lowest beginning is the first.
-            pairs.append(Pair(min(pair.sources for pair in each), min(pair.destinations for pair in each)))
+            pairs.append(LogPair(min(pair.sources for pair in each), min(pair.destinations for pair in each)))
         return list(keys.values()), pairs
 
-    def _read(self, pairs: t.Sequence[Pair], layout: Layout) -> contextlib.AbstractContextManager[DataFrame]:
+    def _read(self, pairs: t.Sequence[LogPair], layout: Layout) -> contextlib.AbstractContextManager[DataFrame]:
         size = sum(pair.size for pair in pairs)
         self.say(f"comparing up to {counted(size, 'record')} of {counted(len(pairs), 'partition')} with Spark")
         here, there = self.source.connection, self.destination.connection
@@ -223,7 +223,7 @@ def _certified(decision: Decision, tail: Tail) -> Decision:
     )
 
 
-def _evidence(result: count_job.Counted) -> Counted:
+def _evidence(result: count_job.GroupCount) -> Counted:
     before, after = (
         None if copy is None else Anchor(copy.source_offset, copy.destination_offset, copy.fingerprint)
         for copy in (result.last_consumed[0], result.first_wanted[0])

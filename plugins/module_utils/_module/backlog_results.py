@@ -10,7 +10,7 @@ import itertools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import Outcome
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import CopyOutcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.removal import Removal
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import r
 _GROUPS = 3  # that a line names
 
 
-def result(outcome: Outcome) -> dict[str, t.Any]:
+def result(outcome: CopyOutcome) -> dict[str, t.Any]:
     """The members of a module's result, the same of a run and of its prediction but for what only the copy can tell."""
     backlog = outcome.backlog
     rows = [results.plan_row(entry) for entry in outcome.entries]
@@ -67,7 +67,7 @@ def _row(each: RangeSummary) -> dict[str, t.Any]:
     }
 
 
-def _summary(outcome: Outcome) -> list[str]:
+def _summary(outcome: CopyOutcome) -> list[str]:
     """A table: a line a partition, the sums of each topic, and what is done with the topics."""
     width = max([len("topic"), *(len(each.range.source.topic) for each in outcome.ranges)])
     is_done = outcome.backlog.is_done

@@ -30,7 +30,7 @@ _TAKEN = 2000  # messages at a time
 _NEARLY_0 = 1
 
 
-class Standing(t.NamedTuple):
+class CopiedSoFar(t.NamedTuple):
     """How far a copy has come. other: the first destination offset whose record is not the one that comes next at the source."""
 
     progress: Progress
@@ -60,7 +60,7 @@ def rebuilt(
             yield standing.progress
 
 
-class Reader(t.NamedTuple):
+class ClusterReader(t.NamedTuple):
     """A consumer of one cluster."""
 
     connection: Connection
@@ -68,20 +68,20 @@ class Reader(t.NamedTuple):
 
 
 @contextlib.contextmanager
-def open_readers(source: Connection, destination: Connection) -> t.Iterator[tuple[Reader, Reader]]:
+def open_readers(source: Connection, destination: Connection) -> t.Iterator[tuple[ClusterReader, ClusterReader]]:
     """A reader of each cluster."""
     here = open_consumer(source, _READ)
     try:
         there = open_consumer(destination, _READ)
         try:
-            yield Reader(source, here), Reader(destination, there)
+            yield ClusterReader(source, here), ClusterReader(destination, there)
         finally:
             there.consumer.close()
     finally:
         here.consumer.close()
 
 
-def compared(here: Reader, there: Reader, each: BacklogRange, end: int) -> Standing:
+def compared(here: ClusterReader, there: ClusterReader, each: BacklogRange, end: int) -> CopiedSoFar:
     """Hold what stands at the destination from the begin of a range to `end` against the source's records, one by one."""
     progress = Progress(each.start)
     due = list(each.boundaries)
@@ -90,17 +90,17 @@ def compared(here: Reader, there: Reader, each: BacklogRange, end: int) -> Stand
     for copy in copies:
         original = next(originals, None)
         if original is None or _content(original, written=True) != _content(copy):
-            return Standing(progress, copy.offset())
+            return CopiedSoFar(progress, copy.offset())
         while due and due[0] <= original.offset():
             progress.places[due.pop(0)] = copy.offset()
         progress.position, progress.next = original.offset() + 1, copy.offset() + 1
         progress.records += 1
         progress.bytes += len(original.key() or b"") + len(original.value() or b"")
         progress.without_timestamp += _timestamp(original) == 0
-    return Standing(progress, None)
+    return CopiedSoFar(progress, None)
 
 
-def differences(here: Reader, there: Reader, each: BacklogRange, start: int, end: int) -> list[str]:
+def differences(here: ClusterReader, there: ClusterReader, each: BacklogRange, start: int, end: int) -> list[str]:
     """What of a range's records is not at the destination once and in order, from the copy's begin to `end`; as sentences.
 
     start: where the source's log begins now. Records that others have written between are left out of account.
@@ -133,7 +133,7 @@ def differences(here: Reader, there: Reader, each: BacklogRange, start: int, end
     return found
 
 
-def _records(reader: Reader, where: TopicPartition, start: int, end: int) -> t.Iterator[t.Any]:
+def _records(reader: ClusterReader, where: TopicPartition, start: int, end: int) -> t.Iterator[t.Any]:
     """All records of a partition at offsets [start, end), in order."""
     connection, (consumer, partitions, complaints) = reader
     refusals.check_existence(connection, [where], partitions)

@@ -22,7 +22,7 @@ _TAKEN = 2000  # messages at a time
 _AT_A_TIME = 512  # partitions: a client holds what it has fetched ahead of each
 
 
-class Counted(t.NamedTuple):
+class RecordCount(t.NamedTuple):
     """The records of a range. last: the offset of the last one, None where there is none."""
 
     records: int = 0
@@ -31,12 +31,12 @@ class Counted(t.NamedTuple):
 
 def count_records(
     connection: Connection, ranges: t.Mapping[TopicPartition, tuple[int, int]]
-) -> dict[TopicPartition, Counted]:
+) -> dict[TopicPartition, RecordCount]:
     """What a read_committed consumer sees at offsets [start, end) of each partition; end is the last stable offset at most.
 
     Raises NotFound, NotAuthorized, ConnectionFailed or BrokerError.
     """
-    found = dict.fromkeys(ranges, Counted())
+    found = dict.fromkeys(ranges, RecordCount())
     waiting = [(where, start, end) for where, (start, end) in ranges.items() if start < end]
     if not waiting:
         return found
@@ -54,7 +54,7 @@ def _count(
     connection: Connection,
     opened: Opened,
     wanted: t.Sequence[tuple[TopicPartition, int, int]],
-    found: dict[TopicPartition, Counted],
+    found: dict[TopicPartition, RecordCount],
 ) -> None:
     left = {where: end for where, _start, end in wanted}
     positions = {where: start for where, start, _end in wanted}
@@ -72,7 +72,7 @@ def _count(
             else:
                 positions[where] = message.offset() + 1
                 if message.offset() < end:
-                    found[where] = Counted(found[where].records + 1, message.offset())
+                    found[where] = RecordCount(found[where].records + 1, message.offset())
                 is_over = message.offset() >= end - 1
             if is_over:
                 del left[where]

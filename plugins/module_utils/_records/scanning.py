@@ -67,7 +67,7 @@ class Piece(t.NamedTuple):
     end: int
 
 
-class Run(t.NamedTuple):
+class RecordRun(t.NamedTuple):
     """Records that came one after the other: of which piece, how many of it came before, how many these are."""
 
     piece: Piece
@@ -83,7 +83,7 @@ class Rows(t.NamedTuple):
     is the fingerprint without the headers.
     """
 
-    runs: list[Run]
+    runs: list[RecordRun]
     offsets: list[int]
     timestamps: list[int]
     fingerprints: list[bytes]
@@ -243,7 +243,7 @@ def _close(rows: Rows, task: _Task, kind: int | None, begin: int) -> None:
     length = len(rows.offsets) - begin
     if length:
         task.position = max(task.position, rows.offsets[-1] + 1)
-        rows.runs.append(Run(task.piece, task.rank, length, kind == TIMESTAMP_LOG_APPEND_TIME))
+        rows.runs.append(RecordRun(task.piece, task.rank, length, kind == TIMESTAMP_LOG_APPEND_TIME))
         task.rank += length
         if kind == TIMESTAMP_NOT_AVAILABLE:
             rows.timestamps[begin:] = [NO_TIMESTAMP] * length

@@ -45,7 +45,7 @@ class Extent(t.NamedTuple):
     open_end: int | None = None
 
 
-class Pair(t.NamedTuple):
+class LogPair(t.NamedTuple):
     """Source partitions, and the destination partitions that their copies are in."""
 
     sources: tuple[Extent, ...]
@@ -57,7 +57,7 @@ class Pair(t.NamedTuple):
         return sum((each.open_end or each.end) - each.start for each in (*self.sources, *self.destinations))
 
 
-def layout_of(pairs: t.Sequence[Pair], *, timestamps: bool) -> Layout:
+def layout_of(pairs: t.Sequence[LogPair], *, timestamps: bool) -> Layout:
     """The axes of pairs, whose partitions are numbered in the order given. timestamps: whether times are compared at all."""
     return Layout(
         Axis(tuple(its.start for pair in pairs for its in pair.sources)),
@@ -72,7 +72,7 @@ def read_contents(
     spark: SparkSession,
     source: Connection,
     destination: Connection,
-    pairs: t.Sequence[Pair],
+    pairs: t.Sequence[LogPair],
     layout: Layout,
     parts: t.Collection[str] = PARTS,
 ) -> DataFrame:

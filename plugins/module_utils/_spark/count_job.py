@@ -17,7 +17,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_tallying as worker
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import Slots, Standing, cuts
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import GroupPosition, Slots, cuts
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, functions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_tallying import Limits, Loose
@@ -25,7 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_ta
 if t.TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Copy", "Counted", "Lag", "Standing", "count_wide"]
+__all__ = ["Copy", "GroupCount", "GroupPosition", "Lag", "count_wide"]
 
 
 class Copy(t.NamedTuple):
@@ -51,7 +51,7 @@ class Lag(t.NamedTuple):
     records: int
 
 
-class Counted(t.NamedTuple):
+class GroupCount(t.NamedTuple):
     """For one standing. answers, and the copies at their last_consumed and first_wanted: for each destination partition.
 
     An answer's last_at_source and next_at_source are those of the only source partition; None where there are several.
@@ -91,12 +91,12 @@ _Sums = t.Mapping[tuple[int, int], Sum]  # by kind and slot
 def count_wide(
     contents: DataFrame,
     layout: Layout,
-    standings: t.Sequence[Standing],
+    standings: t.Sequence[GroupPosition],
     ends: t.Sequence[int],
     *,
     without_headers: bool = True,
     stable: t.Sequence[int] | None = None,
-) -> list[Counted]:
+) -> list[GroupCount]:
     """Where groups belong on the pairs of a frame of contents, which has to be kept: it is read twice.
 
     ends: the end of each destination log. without_headers: compare without headers where that leaves fewer records of a pair
@@ -273,14 +273,14 @@ class _Follow:
         return self._lowest[key][bisect.bisect_left(self._slots.cuts, commit) - intervals.start]
 
 
-def counted(sums: t.Sequence[Sum], first: FirstPass) -> list[Counted]:
+def counted(sums: t.Sequence[Sum], first: FirstPass) -> list[GroupCount]:
     """The answers, from the sums of the second pass."""
     slots = first.slots
     paired = _Paired(_merged(sums, True), first)
     return [_counted(number, paired, first) for number in range(len(slots.standings))]
 
 
-def _counted(standing: int, paired: _Paired, first: FirstPass) -> Counted:
+def _counted(standing: int, paired: _Paired, first: FirstPass) -> GroupCount:
     slots = first.slots
     pair = slots.standings[standing].pair
     its = first.of_pair(pair)
@@ -316,7 +316,7 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> Counted:
         more = its.surplus(standing, position)
         surplus.append(None if more is None else _destination_offset(more[0], slots))
     timestamps = slots.layout.timestamps and not its.sum(worker.CHANGED, pair)
-    return Counted(
+    return GroupCount(
         Matching(timestamps, first.limits.headers[pair]),
         tuple(answers),
         tuple(befores),

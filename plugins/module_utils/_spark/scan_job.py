@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.scannin
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import Wanted, read
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import ReadOptions, read
 
 if t.TYPE_CHECKING:
     import pyarrow
@@ -50,7 +50,7 @@ def scan(
     read_committed consumer sees. Nothing is read before an action, and everything anew with each: see kept().
     An action fails as a whole with the errors of _records.scanning.scan(); open_session() gives them their shape.
     """
-    wanted = Wanted(tuple(parts), committed, tuple(columns))
+    wanted = ReadOptions(tuple(parts), committed, tuple(columns))
     return _scan(spark, connection, ranges, wanted, iter, wanted.schema)
 
 
@@ -69,14 +69,14 @@ def scan_into(
 
     step: gets all batches of a task, and should hold nothing large, see apart(); schema: what it makes of them.
     """
-    return _scan(spark, connection, ranges, Wanted(tuple(parts), committed, tuple(columns)), step, schema)
+    return _scan(spark, connection, ranges, ReadOptions(tuple(parts), committed, tuple(columns)), step, schema)
 
 
 def _scan(
     spark: SparkSession,
     connection: Connection,
     ranges: t.Sequence[Range],
-    wanted: Wanted,
+    wanted: ReadOptions,
     step: t.Callable[[t.Iterable[pyarrow.RecordBatch]], t.Iterator[pyarrow.RecordBatch]],
     schema: str,
 ) -> DataFrame:

@@ -15,7 +15,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Column
 
 
-class Standing(t.NamedTuple):
+class GroupPosition(t.NamedTuple):
     """Where a group stands: the number of a pair, and for each source partition of it, in order, the first unconsumed offset."""
 
     pair: int
@@ -31,7 +31,9 @@ class Slots:
     partition the place from which on open transactions hide records that may still be aborted.
     """
 
-    def __init__(self, layout: Layout, standings: t.Sequence[Standing], stable: t.Sequence[int] | None = None) -> None:
+    def __init__(
+        self, layout: Layout, standings: t.Sequence[GroupPosition], stable: t.Sequence[int] | None = None
+    ) -> None:
         """stable: the last stable offset of each source partition; by default nothing is hidden."""
         self.layout, self.standings = layout, standings
         numbers = range(len(layout.source_pairs))

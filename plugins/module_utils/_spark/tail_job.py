@@ -28,7 +28,7 @@ if t.TYPE_CHECKING:
 _SCHEMA = "headers boolean, asked int, unconsumed bigint, missing bigint, oldest bigint, others bigint"
 
 
-class Asked(t.NamedTuple):
+class TailQuestion(t.NamedTuple):
     """A pair of one source and one destination partition, by its number; where a group has committed; an offset for it."""
 
     pair: int
@@ -51,7 +51,7 @@ class Tail(t.NamedTuple):
 
 
 def count_tails(
-    contents: DataFrame, layout: Layout, asked: t.Sequence[Asked], *, without_headers: bool = True
+    contents: DataFrame, layout: Layout, asked: t.Sequence[TailQuestion], *, without_headers: bool = True
 ) -> list[Tail]:
     """The tails that follow offsets; the frame holds at least the source from each committed offset, the destination from each
     offset on. without_headers: compare without headers where more is known to be unconsumed so.
@@ -92,7 +92,7 @@ def folded(rows: t.Iterable[tuple[t.Any, ...]], asked: int) -> list[Tail]:
 
 
 def _tails(
-    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, asked: t.Sequence[Asked], without_headers: bool
+    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, asked: t.Sequence[TailQuestion], without_headers: bool
 ) -> t.Iterator[pyarrow.RecordBatch]:
     """What a task's records say of each, as far as they say anything."""
     import numpy as np
@@ -116,7 +116,7 @@ def _tails(
 
 
 def tails(
-    records: Records, layout: Layout, asked: t.Sequence[Asked], headers: Flags
+    records: Records, layout: Layout, asked: t.Sequence[TailQuestion], headers: Flags
 ) -> t.Iterator[tuple[int, int, int, int | None, int]]:
     """asked, unconsumed, missing, oldest and others, where these records say something of them."""
     import numpy as np

@@ -10,13 +10,13 @@ import collections
 import json
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Pair, Windows
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import SingleContent, Windows
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, CountedRecord
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import (
     NUMBERS,
     Counts,
-    Progress,
     Spot,
+    ToolProgress,
     furthest,
     total,
 )
@@ -31,7 +31,7 @@ if t.TYPE_CHECKING:
 _SCHEMA = "answer string"
 
 
-class Asked(t.NamedTuple):
+class PairClaims(t.NamedTuple):
     """What is counted in the contents of one pair of the layout.
 
     headers: whether they are compared; timestamps: the same. windows: of each claim, by its number. progress: of all contents.
@@ -41,16 +41,16 @@ class Asked(t.NamedTuple):
     headers: bool
     timestamps: bool
     windows: t.Mapping[int, Windows]
-    progress: Progress
+    progress: ToolProgress
     sample: int | None = None
 
 
-class Answer(t.NamedTuple):
+class PairCounts(t.NamedTuple):
     """Of one pair: counts by the number of the claim, the progress of the copies, and some contents that occur once."""
 
     counts: dict[int, Counts]
-    progress: Progress
-    pairs: list[Pair]
+    progress: ToolProgress
+    pairs: list[SingleContent]
 
 
 class Places(t.NamedTuple):
@@ -60,7 +60,7 @@ class Places(t.NamedTuple):
     destination: tuple[int, ...]
 
 
-def count(frame: DataFrame, layout: Layout, places: Places, asked: t.Mapping[int, Asked]) -> dict[int, Answer]:
+def count(frame: DataFrame, layout: Layout, places: Places, asked: t.Mapping[int, PairClaims]) -> dict[int, PairCounts]:
     """The answer for each pair that is asked about, by its number. frame: as contents.read_contents() makes it, kept."""
 
     def of_task(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
@@ -73,24 +73,24 @@ def count(frame: DataFrame, layout: Layout, places: Places, asked: t.Mapping[int
 
 
 def answers(
-    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, places: Places, asked: t.Mapping[int, Asked]
+    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, places: Places, asked: t.Mapping[int, PairClaims]
 ) -> list[str]:
     """What one task has to say: a text for each pair."""
     contents = _contents(batches, layout, places, asked)
     return [json.dumps((pair, *_answer(its, asked[pair]))) for pair, its in contents]
 
 
-def summed(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, Answer]:
+def summed(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, PairCounts]:
     """What all tasks together say of each pair that was asked about."""
     counts: dict[tuple[int, int], list[Counts]] = collections.defaultdict(list)
-    found = {pair: Answer({}, Progress({}, {}), []) for pair in asked}
+    found = {pair: PairCounts({}, ToolProgress({}, {}), []) for pair in asked}
     for text in texts:
         pair, claims, progress, pairs = json.loads(text)
         for number, *values in claims:
             counts[pair, number].append(Counts(*values[:NUMBERS], *map(_spot, values[NUMBERS:])))
-        further = Progress(*(dict(its) for its in progress))
+        further = ToolProgress(*(dict(its) for its in progress))
         found[pair] = found[pair]._replace(progress=furthest([found[pair].progress, further]))
-        found[pair].pairs.extend(Pair(*each) for each in pairs)
+        found[pair].pairs.extend(SingleContent(*each) for each in pairs)
     for (pair, number), its in counts.items():
         found[pair].counts[number] = total(its)
     return found
@@ -100,7 +100,7 @@ def _spot(value: t.Any) -> Spot | None:
     return value and Spot(*(side and (side[0], side[1]) for side in value))
 
 
-def _answer(contents: Contents, asked: Asked) -> tuple[list[t.Any], list[t.Any], list[Pair]]:
+def _answer(contents: Contents, asked: PairClaims) -> tuple[list[t.Any], list[t.Any], list[SingleContent]]:
     counts = ((number, contents.counts(windows, asked.progress)) for number, windows in asked.windows.items())
     return (
         [(number, *its) for number, its in counts if any(its)],
@@ -110,7 +110,7 @@ def _answer(contents: Contents, asked: Asked) -> tuple[list[t.Any], list[t.Any],
 
 
 def _contents(
-    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, places: Places, asked: t.Mapping[int, Asked]
+    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, places: Places, asked: t.Mapping[int, PairClaims]
 ) -> t.Iterator[tuple[int, Contents]]:
     """The contents of a task, by pair."""
     import numpy as np
@@ -133,21 +133,22 @@ def _contents(
         first = groups.starts[mine[single[mine]]]
         here, there = groups.order[first], groups.order[first + 1]
         pairs = map(
-            Pair, *(column.tolist() for column in (positions[here], offsets[here], positions[there], offsets[there]))
+            SingleContent,
+            *(column.tolist() for column in (positions[here], offsets[here], positions[there], offsets[there])),
         )
         compared = times if its.timestamps else np.zeros_like(times)
         stamped = records.stamped | (not its.timestamps)
 
         def sides(
             content: int, compared: worker_packing.Column = compared, stamped: worker_packing.Flags = stamped
-        ) -> tuple[list[Record], list[Record]]:
+        ) -> tuple[list[CountedRecord], list[CountedRecord]]:
             here, there = groups.rows(content)
-            source = map(Record, *(column[here].tolist() for column in (positions, offsets, compared)))
+            source = map(CountedRecord, *(column[here].tolist() for column in (positions, offsets, compared)))
             its_times = [
                 None if own else time
                 for own, time in zip(stamped[there].tolist(), compared[there].tolist(), strict=True)
             ]
-            return list(source), list(map(Record, positions[there].tolist(), offsets[there].tolist(), its_times))
+            return list(source), list(map(CountedRecord, positions[there].tolist(), offsets[there].tolist(), its_times))
 
         yield pair, Contents((sides(content) for content in mine[~single[mine]].tolist()), pairs)
 

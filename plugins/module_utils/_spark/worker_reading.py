@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Rows, Run, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, RecordRun, Rows, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed
 
 if t.TYPE_CHECKING:
@@ -32,7 +32,7 @@ TYPES = {
 }
 
 
-class Wanted(t.NamedTuple):
+class ReadOptions(t.NamedTuple):
     """How records are read, and which columns are told of them."""
 
     parts: tuple[str, ...]
@@ -45,7 +45,7 @@ class Wanted(t.NamedTuple):
         return ", ".join(f"{column} {TYPES[column]}" for column in self.columns)
 
 
-def read(connection: Connection, pieces: t.Sequence[Piece], wanted: Wanted) -> t.Iterator[pyarrow.RecordBatch]:
+def read(connection: Connection, pieces: t.Sequence[Piece], wanted: ReadOptions) -> t.Iterator[pyarrow.RecordBatch]:
     """All records of the pieces, a batch for every handful of messages."""
     collects = gc.isenabled()
     gc.disable()  # a twentieth of the time goes into looking for cycles among messages, and they have none
@@ -59,7 +59,7 @@ def read(connection: Connection, pieces: t.Sequence[Piece], wanted: Wanted) -> t
             gc.enable()
 
 
-def _batch(rows: Rows, wanted: Wanted) -> pyarrow.RecordBatch:
+def _batch(rows: Rows, wanted: ReadOptions) -> pyarrow.RecordBatch:
     """The columns with exactly the types of the schema, which Spark insists on, and as few objects as can be."""
     import pyarrow as pa
 
@@ -81,7 +81,7 @@ def _stamped(rows: Rows) -> pyarrow.Array:
     return _repeated(rows, lambda run: run.log_append_time).cast(pa.bool_())
 
 
-def _repeated(rows: Rows, value: t.Callable[[Run], int]) -> pyarrow.Array:
+def _repeated(rows: Rows, value: t.Callable[[RecordRun], int]) -> pyarrow.Array:
     """A column of 32 bits with a run's value for each of its records."""
     import pyarrow as pa
 

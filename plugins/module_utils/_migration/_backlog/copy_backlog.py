@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_steps import Save
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -43,7 +43,7 @@ class Earlier(t.NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Outcome:
+class CopyOutcome:
     """What was, or in check mode would be, done.
 
     before: the copy as an earlier run has left it. plan: None while records are still to be copied; entries then have no
@@ -64,11 +64,11 @@ def run(
     source: Connection,
     destination: Connection,
     mapping: Mapping,
-    options: Options,
+    options: CopyOptions,
     earlier: Earlier,
     save: Save | None,
     say: Say,
-) -> Outcome:
+) -> CopyOutcome:
     """Plan the copy, or go on with the plan of an earlier run; carry it out; restore topics that all groups are past.
 
     Topics that were restored are held back again where a group has all that was copied ahead of it, as after a rollback.
@@ -112,7 +112,7 @@ def run(
         backlog = restored
     will_copy = save is None and not backlog.is_done
     ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)
-    return Outcome(
+    return CopyOutcome(
         before,
         backlog,
         ranges,

@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     read_progress,
     watched,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import Options
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
     BacklogRange,
@@ -49,7 +49,7 @@ def carry_out(
     backlog: Backlog,
     source: Connection,
     destination: Connection,
-    options: Options,
+    options: CopyOptions,
     save: Save,
     say: Say,
     fresh: bool,
@@ -139,7 +139,7 @@ def _jobs(
     backlog: Backlog,
     source: Connection,
     largest: t.Mapping[str, int],
-    options: Options,
+    options: CopyOptions,
     run: Run,
     retention: float,
     parallel: int,

@@ -48,7 +48,7 @@ _NOT_CARRIED = frozenset({
 })  # fmt: skip
 
 
-class Pair(t.NamedTuple):
+class TopicPair(t.NamedTuple):
     """A topic of the source and what it is called at the destination; copies: whether there is anything to copy."""
 
     source: str
@@ -65,7 +65,7 @@ class Prepared(t.NamedTuple):
     made: frozenset[str]
 
 
-def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[Pair]) -> list[BacklogTopic]:
+def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[TopicPair]) -> list[BacklogTopic]:
     """What has to be made, and what held back. Raises Refused for topics that cannot take these records as they are."""
     here, there = [pair.source for pair in pairs], [pair.destination for pair in pairs]
     counts, known = topics.partition_counts(source, here), topics.partition_counts(destination, there)
@@ -197,7 +197,9 @@ def lines(planned: t.Iterable[BacklogTopic]) -> list[str]:
     return said
 
 
-def _existing(destination: Connection, pair: Pair, source: TopicConfigs, there: TopicConfigs) -> dict[str, Suspended]:
+def _existing(
+    destination: Connection, pair: TopicPair, source: TopicConfigs, there: TopicConfigs
+) -> dict[str, Suspended]:
     """The settings of a topic that is there by which it would lose or change records."""
     if _is_compacted(there) and not _is_compacted(source):
         raise Refused(
@@ -213,7 +215,7 @@ def _existing(destination: Connection, pair: Pair, source: TopicConfigs, there: 
     return {name: each for name, each in held.items() if there.effective.get(name) != each.during} | _limits(there)
 
 
-def _missing(pair: Pair, partitions: int, replication_factor: int, own: t.Mapping[str, str]) -> BacklogTopic:
+def _missing(pair: TopicPair, partitions: int, replication_factor: int, own: t.Mapping[str, str]) -> BacklogTopic:
     """A topic that is made like the source's."""
     configs = {name: value for name, value in own.items() if name not in _NOT_CARRIED}
     if int(configs.get(_REPLICAS, 1)) > replication_factor:  # nothing could be written

@@ -68,14 +68,14 @@ def entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: str) ->
     )
 
 
-class Standing(t.NamedTuple):
+class CopiedTopics(t.NamedTuple):
     """Topics of the destination. past: every group has consumed all that was copied. ahead: some group has all of it ahead."""
 
     past: set[str]
     ahead: set[str]
 
 
-def standing_of_groups(backlog: Backlog, planned: t.Sequence[PlanEntry], destination: Connection) -> Standing:
+def standing_of_groups(backlog: Backlog, planned: t.Sequence[PlanEntry], destination: Connection) -> CopiedTopics:
     """Where the groups stand now, before or after what was copied."""
     commits = commits_of(groups.read_groups(destination, sorted({entry.group for entry in planned})))
     ends = {each.destination: each.place(each.end) for each in backlog.ranges}
@@ -87,7 +87,7 @@ def standing_of_groups(backlog: Backlog, planned: t.Sequence[PlanEntry], destina
                 waiting.add(entry.partition.topic)
             if entry.offset < ends[entry.partition] and (committed is None or committed.offset < entry.offset):
                 ahead.add(entry.partition.topic)
-    return Standing({topic.name for topic in backlog.topics} - waiting, ahead)
+    return CopiedTopics({topic.name for topic in backlog.topics} - waiting, ahead)
 
 
 def committed_within(

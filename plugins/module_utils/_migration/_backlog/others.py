@@ -15,7 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import Counted, count_records
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount, count_records
 
 _KEEP = "run without remove_topics, which keeps the topics; or delete them yourself"
 
@@ -60,7 +60,7 @@ def check_records(backlog: Backlog, names: t.Collection[str], destination: Conne
     copied = _copied(backlog, destination)
     for where in every:
         its = bounds[where]
-        wrote = copied.get(where, Counted())
+        wrote = copied.get(where, RecordCount())
         if wrote is None:
             if its.log_start < its.high_watermark:
                 raise _foreign(destination, where, "the progress of the copy is gone, and the log holds records")
@@ -70,28 +70,28 @@ def check_records(backlog: Backlog, names: t.Collection[str], destination: Conne
             raise _foreign(destination, where, f"a transaction is open from offset {its.end} on")
     found = count_records(destination, {where: (its.log_start, its.end) for where, its in bounds.items()})
     for where in every:
-        wrote = copied.get(where, Counted()) or Counted()
+        wrote = copied.get(where, RecordCount()) or RecordCount()
         if found[where] != wrote:
             raise _foreign(
                 destination, where, f"this copy has written {_told(wrote)}, and the log holds {_told(found[where])}"
             )
 
 
-def _copied(backlog: Backlog, destination: Connection) -> dict[TopicPartition, Counted | None]:
+def _copied(backlog: Backlog, destination: Connection) -> dict[TopicPartition, RecordCount | None]:
     """What this copy has written of each partition, by destination partition; None where nobody knows."""
     progress = read_progress(backlog, destination, stable=False)
-    found: dict[TopicPartition, Counted | None] = {}
+    found: dict[TopicPartition, RecordCount | None] = {}
     for each in backlog.ranges:
         known = progress.get(each.source)
         done = each.done or (known.done() if known else None)
         if done is not None:
-            found[each.destination] = Counted(done.records, None if done.next is None else done.next - 1)
+            found[each.destination] = RecordCount(done.records, None if done.next is None else done.next - 1)
         elif each.copies:
             found[each.destination] = None
     return found
 
 
-def _told(its: Counted) -> str:
+def _told(its: RecordCount) -> str:
     return f"{its.records} records" + (f", the last one at offset {its.last}" if its.last is not None else "")
 
 

@@ -19,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     unconsumed,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.destination_topics import (
-    Pair,
+    TopicPair,
     plan_topics,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
@@ -34,7 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Options:
+class CopyOptions:
     """The options of kafka_backlog_copy. idle_wait: seconds. bytes_per_second: None for no limit."""
 
     on_uncommitted: str = "ignore"
@@ -57,7 +57,7 @@ def entries_of(snapshot: Snapshot, mapping: Mapping, source: Connection) -> list
 
 
 def plan(
-    snapshot: Snapshot, wanted: t.Sequence[Draft], source: Connection, destination: Connection, options: Options
+    snapshot: Snapshot, wanted: t.Sequence[Draft], source: Connection, destination: Connection, options: CopyOptions
 ) -> Backlog:
     """Decide what is copied, from where to where, and fix the ends. wanted: see entries_of().
 
@@ -75,7 +75,7 @@ def plan(
     bounds = unconsumed.quiet_bounds(source, {draft.source_partition for draft in wanted}, wait)
     found = unconsumed.open_ranges(wanted, bounds, source, options.on_uncommitted)
     pairs = [
-        Pair(here, there, any(each.start < each.end for each in found if each.source.topic == here))
+        TopicPair(here, there, any(each.start < each.end for each in found if each.source.topic == here))
         for here, there in sorted(names.items())
     ]
     made = plan_topics(source, destination, pairs)
@@ -106,7 +106,7 @@ def check_known(
     wanted: t.Sequence[Draft],
     source: Connection,
     destination: Connection,
-    options: Options,
+    options: CopyOptions,
 ) -> list[str]:
     """Raise Refused where an earlier copy cannot go on with what there is now. -> what the user should know."""
     source_id, destination_id = _clusters(snapshot, source, destination)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import Earlier, Outcome
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import (
+    CopyOutcome,
+    Earlier,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_steps import Save
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -20,7 +23,7 @@ def is_enough(earlier: Earlier) -> bool:
     return earlier.backlog is not None and earlier.backlog.is_done and earlier.plan is not None
 
 
-def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Outcome:
+def restore(earlier: Earlier, destination: Connection, save: Save | None) -> CopyOutcome:
     """Give back what is still suspended; is_enough() holds. Asks nobody but the destination. save: as of run().
 
     A topic that is gone, or that was made anew, is left alone and named.
@@ -41,7 +44,7 @@ def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Out
     if save is not None and restored != backlog:
         save(restored)
     suspended = [topic.name for topic in restored.topics if topic.suspended and not topic.restored]
-    return Outcome(
+    return CopyOutcome(
         backlog,
         restored,
         [RangeSummary(each, (), 0, 0, None, None) for each in backlog.ranges],

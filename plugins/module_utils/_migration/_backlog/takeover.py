@@ -35,7 +35,7 @@ _EMPTY = Bounds(0, 0, 0)
 _OTHER_COPY = "let that copy end and its groups consume, or give it up and delete that group; then run again"
 
 
-class Taken(t.NamedTuple):
+class Takeover(t.NamedTuple):
     """What has become of taking a copy over. backlog: with the begins that hold. lost: ranges without progress, and where
     their logs end; where there are any, nothing is claimed yet."""
 
@@ -55,7 +55,7 @@ def take(
     fresh: bool,
     made: t.Collection[str] = (),
     rebuilt: t.Mapping[TopicPartition, tuple[int, Progress]] | None = None,
-) -> Taken:
+) -> Takeover:
     """Claim the copy for this run: every other run of it is fenced, and ends.
 
     fresh: this run has planned it, so that whatever a log has grown by meanwhile others have written, after whom it begins.
@@ -85,14 +85,14 @@ def take(
     try:
         claim(destination, backlog.name, names, backlog.ranges, run, decide)
     except _Lost:
-        return Taken(backlog, found["lost"])
+        return Takeover(backlog, found["lost"])
     try:
         check_others(backlog, destination)
     except Refused:
         if found["first"]:  # so that two that have seen each other do not stand in each other's way for ever
             commits.delete_groups(destination, names)
         raise
-    return Taken(found["backlog"], {})
+    return Takeover(found["backlog"], {})
 
 
 def check(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int]:

@@ -55,7 +55,7 @@ class Handover:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Outcome:
+class HandoverOutcome:
     """before, after: what is stored of every partition concerned, None for nothing. written: how many were changed.
 
     misplaced: the keys that were removed, by the partition of the topic. notes: what the user should know.
@@ -97,7 +97,7 @@ def receipt_of(store: Store, destination: Connection, known: ConnectReceipt | No
     return known
 
 
-def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save | None) -> Outcome:
+def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save | None) -> HandoverOutcome:
     """Store Replicator's positions for the new connector and read them back. Raises Refused before anything is written.
 
     receipt: that of receipt_of(). save: writes the receipt, before the first write and after the last; None predicts only.
@@ -125,7 +125,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     after = _after(task.on_rewind, offsets, found.offsets, receipt)
     changes = {where: offset for where, offset in after.items() if before[where] != offset}
     _check(task, changes)
-    done = Outcome(before, {**after}, len(changes), found.misplaced, tuple(notes))
+    done = HandoverOutcome(before, {**after}, len(changes), found.misplaced, tuple(notes))
     if save is not None and (changes or found.misplaced):
         earlier = receipt.by_partition()
         prepared = receipt.merged(
@@ -137,7 +137,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     return done
 
 
-def take_back(store: Store, receipt: ConnectReceipt, save: Save | None) -> Outcome:
+def take_back(store: Store, receipt: ConnectReceipt, save: Save | None) -> HandoverOutcome:
     """Store what was there before the hand-over, nothing included."""
     store.check()
     found = store.read()
@@ -159,7 +159,7 @@ def take_back(store: Store, receipt: ConnectReceipt, save: Save | None) -> Outco
     if save is not None and changes:
         cleared = receipt.merged(entry._replace(written=None) for entry in receipt.entries)
         _write(cleared, changes, store, (), save)
-    return Outcome(before, after, len(changes))
+    return HandoverOutcome(before, after, len(changes))
 
 
 def _write(

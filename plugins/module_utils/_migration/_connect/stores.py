@@ -18,7 +18,7 @@ _IDLE = ("Empty", "Dead", "")
 Changes: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"
 
 
-class Found(t.NamedTuple):
+class StoredOffsets(t.NamedTuple):
     """What a connector has stored, by the source's partition.
 
     misplaced: keys of its that mislead it, by the partition of the topic: stored where Connect does not look for them, in other
@@ -44,7 +44,7 @@ class Store(t.Protocol):
     def check(self) -> None:
         """Raise where the offsets must not be changed now: something runs, or is not as it should be."""
 
-    def read(self) -> Found:
+    def read(self) -> StoredOffsets:
         """What is stored now."""
 
     def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:

@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import NewTopic, create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import (
     Changes,
-    Found,
+    StoredOffsets,
     check_stopped,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import (
@@ -55,10 +55,10 @@ class TopicStore:
         why = "a worker of Connect does not start unless it is compact"
         check_policy(self.connection, self.topic, why, "or correct the topic's name")
 
-    def read(self) -> Found:
+    def read(self) -> StoredOffsets:
         """Connect reads what was aborted too, unless it copies exactly once: both views must agree."""
         if not self._is_there():
-            return Found({}, notes=self._doubts())
+            return StoredOffsets({}, notes=self._doubts())
         found, of_committed = self._read(committed=False), self._read(committed=True)
         if found != of_committed:
             raise Refused(
@@ -107,7 +107,7 @@ class TopicStore:
             return None
         return partition if (its.connector, alias) == (self.connector, self.source_alias) else None
 
-    def _read(self, committed: bool) -> Found:
+    def _read(self, committed: bool) -> StoredOffsets:
         count = topics.partition_counts(self.connection, [self.topic])[self.topic]
         offsets: dict[TopicPartition, int] = {}
         misplaced = []
@@ -129,4 +129,4 @@ class TopicStore:
                 continue
             if offset is not None:
                 offsets[partition] = offset
-        return Found(offsets, tuple(sorted(misplaced)))
+        return StoredOffsets(offsets, tuple(sorted(misplaced)))

@@ -11,7 +11,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import connect_rest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Changes, Found
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Changes, StoredOffsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -44,7 +44,7 @@ class RestStore:
         connect_rest.wait_until_stopped(self.rest, self.connector)
         self._check_policy(connect_rest.read_config(self.rest, self.connector))
 
-    def read(self) -> Found:
+    def read(self) -> StoredOffsets:
         """What the worker tells of this source's partitions."""
         offsets: dict[TopicPartition, int] = {}
         for partition, offset in connect_rest.read_offsets(self.rest, self.connector):
@@ -56,7 +56,7 @@ class RestStore:
             last = None if offset is None else offset.get("offset")
             if alias == self.source_alias and isinstance(last, int) and last >= 0:
                 offsets[where] = last
-        return Found(offsets)
+        return StoredOffsets(offsets)
 
     def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
         """Connect writes the keys itself, so none is misplaced."""

@@ -13,7 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import MATCHINGS, Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import Case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import ClaimCase
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import same, text
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -38,7 +38,7 @@ class Claims(t.NamedTuple):
 
     source_id: str
     destination_id: str
-    cases: list[Case]
+    cases: list[ClaimCase]
     without_records: int
     problems: list[Problem]
     warnings: list[str]
@@ -137,7 +137,7 @@ def of_commits(
     destination_counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
     names = sorted({draft.group for draft in wanted})
     commits = commits_of(groups.read_groups(destination, names)) if names else {}
-    cases: list[Case] = []
+    cases: list[ClaimCase] = []
     problems: list[Problem] = []
     for group, its, partitions in _together(wanted, mapping, destination_counts):
         is_merged = len(its) > 1 or partitions != [its[0].partition]
@@ -158,7 +158,7 @@ def of_commits(
                 tuple((partition, commits[group, partition].offset) for partition in partitions),
                 None,
             )
-            cases.append(Case(claim, *(_compared(match_on) if match_on else (PARTS, MATCHINGS))))
+            cases.append(ClaimCase(claim, *(_compared(match_on) if match_on else (PARTS, MATCHINGS))))
     return Claims(taken.snapshot.cluster_id or "", topics.cluster_id(destination), cases, 0, problems, taken.warnings())
 
 
@@ -179,7 +179,7 @@ def _together(
         yield group, its, [TopicPartition(topic, number) for number in range(counts[topic])]
 
 
-def _case(entries: list[PlanEntry], usual: Compared) -> Case:
+def _case(entries: list[PlanEntry], usual: Compared) -> ClaimCase:
     first = entries[0]
     matched_by = next((entry.evidence.matched_by for entry in entries if entry.evidence.matched_by), ())
     repeats = [0 if entry.verdict is Verdict.EXACT else entry.repeats for entry in entries]
@@ -189,7 +189,7 @@ def _case(entries: list[PlanEntry], usual: Compared) -> Case:
         tuple((entry.partition, entry.offset or 0) for entry in entries),
         None if None in repeats else sum(each or 0 for each in repeats),
     )
-    return Case(claim, *(_compared(matched_by) if matched_by else usual))
+    return ClaimCase(claim, *(_compared(matched_by) if matched_by else usual))
 
 
 def _usual(entries: t.Iterable[PlanEntry]) -> Compared:

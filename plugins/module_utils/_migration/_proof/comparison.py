@@ -15,13 +15,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.contex
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.partition_units import (
-    Counted,
+    ClaimCounts,
     InProcess,
-    Reader,
-    Unit,
+    PartitionUnit,
+    UnitReader,
     on_spark,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, repeating, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -38,7 +38,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session i
 FEW = 500_000
 
 
-class Case(t.NamedTuple):
+class ClaimCase(t.NamedTuple):
     """A claim, and how its records may be compared. parts: what of a record the fingerprints cover.
 
     hows: the first one counts, unless another one leaves fewer records without an equal one.
@@ -50,7 +50,7 @@ class Case(t.NamedTuple):
 
 
 def findings(
-    cases: t.Sequence[Case],
+    cases: t.Sequence[ClaimCase],
     source: Connection,
     destination: Connection,
     limit: int | None,
@@ -62,11 +62,11 @@ def findings(
     limit: so many offsets on both sides of each offset are read, on both clusters; None for whole logs. Spark is started
     where there is much to read. Raises as open_session() and scan() do.
     """
-    here, there = Side(source), Side(destination)
+    here, there = ClusterLogs(source), ClusterLogs(destination)
     # The destination's end first: what it has must be there at the source.
     there.learn({partition for case in cases for partition, _offset in case.claim.destination})
     here.learn({partition for case in cases for partition, _offset in case.claim.source})
-    found: dict[int, tuple[Counted, Matching]] = {}
+    found: dict[int, tuple[ClaimCounts, Matching]] = {}
     with repeating(say) as tell, session_on_demand(spark, tell) as session:
         for parts in sorted({case.parts for case in cases}):
             numbers = [number for number, case in enumerate(cases) if case.parts == parts]
@@ -76,7 +76,7 @@ def findings(
                 if size:
                     partitions = {partition for unit in units for partition in unit.destinations}
                     tell(f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}")
-                reader: Reader
+                reader: UnitReader
                 if size <= FEW:
                     reader = InProcess(source, destination, units, parts)
                 else:
@@ -85,20 +85,24 @@ def findings(
     return [_finding(case, *found[number], here, there) for number, case in enumerate(cases)]
 
 
-def _units(cases: t.Sequence[Case], numbers: t.Sequence[int], here: Side, there: Side, limit: int | None) -> list[Unit]:
+def _units(
+    cases: t.Sequence[ClaimCase], numbers: t.Sequence[int], here: ClusterLogs, there: ClusterLogs, limit: int | None
+) -> list[PartitionUnit]:
     """Cases about the same partitions, compared in the same way, are counted together."""
-    units: dict[t.Any, Unit] = {}
+    units: dict[t.Any, PartitionUnit] = {}
     for number in numbers:
         claim = cases[number].claim
         sources = tuple(partition for partition, _offset in claim.source)
         destinations = tuple(partition for partition, _offset in claim.destination)
         stable = tuple(here.logs[partition].facts.end for partition in sources)
         key = sources, destinations, cases[number].hows
-        units.setdefault(key, Unit(sources, destinations, stable)).windows[number] = _windows(claim, here, there, limit)
+        units.setdefault(key, PartitionUnit(sources, destinations, stable)).windows[number] = _windows(
+            claim, here, there, limit
+        )
     return list(units.values())
 
 
-def _windows(claim: Claim, here: Side, there: Side, limit: int | None) -> Windows:
+def _windows(claim: Claim, here: ClusterLogs, there: ClusterLogs, limit: int | None) -> Windows:
     """At the source up to the high watermark: what an open transaction holds is not consumed, and may be copied."""
     # What comes again stands between the offset and the copies of what is unconsumed.
     reach = None if limit is None else limit + min(claim.repeats or 0, limit)
@@ -108,17 +112,17 @@ def _windows(claim: Claim, here: Side, there: Side, limit: int | None) -> Window
     )
 
 
-def _window(side: Side, position: Position, reach: int | None, *, hidden: bool) -> t.Any:
+def _window(side: ClusterLogs, position: Position, reach: int | None, *, hidden: bool) -> t.Any:
     partition, offset = position
     facts = side.logs[partition].facts
     return window(offset, facts.log_start, facts.high_watermark if hidden else facts.end, reach)
 
 
 def _counted(
-    cases: t.Sequence[Case], units: t.Sequence[Unit], reader: Reader, say: Say
-) -> dict[int, tuple[Counted, Matching]]:
+    cases: t.Sequence[ClaimCase], units: t.Sequence[PartitionUnit], reader: UnitReader, say: Say
+) -> dict[int, tuple[ClaimCounts, Matching]]:
     """For each case what is counted, by the way of comparing that leaves fewest records without an equal one."""
-    found: dict[int, tuple[Counted, Matching]] = {}
+    found: dict[int, tuple[ClaimCounts, Matching]] = {}
     hows = [cases[next(iter(unit.windows))].hows for unit in units]
     for turn in range(max(map(len, hows), default=0)):
         wanted: dict[Matching, list[int]] = {}
@@ -139,7 +143,7 @@ def _unequal(counts: Counts) -> int:
     return counts.absent + counts.to_come + counts.destination_only
 
 
-def _finding(case: Case, its: Counted, how: Matching, here: Side, there: Side) -> Finding:
+def _finding(case: ClaimCase, its: ClaimCounts, how: Matching, here: ClusterLogs, there: ClusterLogs) -> Finding:
     claim = case.claim
     partitions: list[TopicPartition] = [partition for partition, _offset in claim.destination]
     stamped = all(there.logs[partition].facts.log_append_time for partition in partitions)

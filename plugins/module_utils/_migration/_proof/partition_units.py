@@ -18,8 +18,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts, Progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, CountedRecord
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts, ToolProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record as Seen
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -35,7 +35,7 @@ _SAMPLE = 512
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Unit:
+class PartitionUnit:
     """Source partitions and the destination partitions of their copies, with the windows of all claims about them.
 
     windows: by the number of the claim. stable: for each source partition the last stable offset.
@@ -73,17 +73,17 @@ class Unit:
         return here + sum(each.end - each.start for _place, each in self.destination_extents)
 
 
-class Counted(t.NamedTuple):
+class ClaimCounts(t.NamedTuple):
     """The counts of a claim, and the windows that they are of."""
 
     counts: Counts
     windows: Windows
 
 
-class Reader(t.Protocol):
+class UnitReader(t.Protocol):
     """Counts contents of units: read at once, and counted in any way."""
 
-    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, Counted]:
+    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, ClaimCounts]:
         """For the units with these numbers, by claim."""
 
 
@@ -99,7 +99,7 @@ class InProcess:
     """Reads with a client and counts in this process: for so few records that Spark would only have started."""
 
     def __init__(
-        self, source: Connection, destination: Connection, units: t.Sequence[Unit], parts: tuple[str, ...]
+        self, source: Connection, destination: Connection, units: t.Sequence[PartitionUnit], parts: tuple[str, ...]
     ) -> None:
         """Read everything. Raises as scan() does."""
         self._units = units
@@ -113,7 +113,7 @@ class InProcess:
             self._source[partition] = self._source.get(partition, []) + records
         self._copies = _read(destination, copies, parts, committed=True)
 
-    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, Counted]:
+    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, ClaimCounts]:
         """See Reader."""
         found = {}
         for number in numbers:
@@ -121,17 +121,17 @@ class InProcess:
             contents = self._contents(unit, how)
             for claim, windows in unit.windows.items():
                 windows = aligned(windows, contents.pairs)
-                found[claim] = Counted(contents.counts(windows, contents.progress), windows)
+                found[claim] = ClaimCounts(contents.counts(windows, contents.progress), windows)
         return found
 
-    def _contents(self, unit: Unit, how: Matching) -> Contents:
-        named: dict[bytes, tuple[list[Record], list[Record]]] = collections.defaultdict(lambda: ([], []))
+    def _contents(self, unit: PartitionUnit, how: Matching) -> Contents:
+        named: dict[bytes, tuple[list[CountedRecord], list[CountedRecord]]] = collections.defaultdict(lambda: ([], []))
         sides = ((unit.sources, self._source, False), (unit.destinations, self._copies, True))
         for side, (partitions, logs, stamped) in enumerate(sides):
             for place, partition in enumerate(partitions):
                 for record in logs.get(partition, ()):
                     name = record.digest if how.headers else record.bare
-                    named[name][side].append(Record(place, record.offset, _time(record, how, stamped)))
+                    named[name][side].append(CountedRecord(place, record.offset, _time(record, how, stamped)))
         return Contents(named.values())
 
 
@@ -170,13 +170,13 @@ def on_spark(
     spark: SparkSession,
     source: Connection,
     destination: Connection,
-    units: t.Sequence[Unit],
+    units: t.Sequence[PartitionUnit],
     parts: tuple[str, ...],
     reach: int | None,
-) -> t.Iterator[Reader]:
+) -> t.Iterator[UnitReader]:
     """Reads and counts on Spark. reach: how far the windows go; None for whole logs. Raises what scan() does."""
     pairs = [
-        dealing.Pair(
+        dealing.LogPair(
             tuple(extent for _place, extent in unit.source_extents),
             tuple(extent for _place, extent in unit.destination_extents),
         )
@@ -192,16 +192,16 @@ def on_spark(
         def count(
             of: t.Mapping[int, t.Mapping[int, Windows]],
             how: Matching,
-            known: t.Mapping[int, verify_job.Answer],
+            known: t.Mapping[int, verify_job.PairCounts],
             sample: bool,
-        ) -> dict[int, verify_job.Answer]:
+        ) -> dict[int, verify_job.PairCounts]:
             step = max(1, (reach or 0) // _SAMPLE) if sample else None
             asked = {
-                number: verify_job.Asked(
+                number: verify_job.PairClaims(
                     how.headers,
                     how.timestamp,
                     windows,
-                    known[number].progress if number in known else Progress({}, {}),
+                    known[number].progress if number in known else ToolProgress({}, {}),
                     step,
                 )
                 for number, windows in of.items()
@@ -213,10 +213,10 @@ def on_spark(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _OnSpark:
-    units: t.Sequence[Unit]
-    ask: t.Callable[..., dict[int, verify_job.Answer]]
+    units: t.Sequence[PartitionUnit]
+    ask: t.Callable[..., dict[int, verify_job.PairCounts]]
 
-    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, Counted]:
+    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, ClaimCounts]:
         """See Reader. What cannot be said before all tasks have told where logs end is asked in a second step."""
         whole: dict[int, dict[int, Windows]] = {}
         cut: dict[int, dict[int, Windows]] = {}
@@ -235,7 +235,7 @@ class _OnSpark:
             again[number] = {claim: aligned(its, answers[number].pairs) for claim, its in windows.items()}
         later = self.ask(again, how, answers, False)
         return {
-            claim: Counted(
+            claim: ClaimCounts(
                 (later.get(number) or answers[number]).counts.get(claim, Counts()), again.get(number, windows)[claim]
             )
             for number, windows in {**whole, **cut}.items()
@@ -243,6 +243,6 @@ class _OnSpark:
         }
 
 
-def _lags(windows: Windows, progress: Progress) -> bool:
+def _lags(windows: Windows, progress: ToolProgress) -> bool:
     """May consumed records be still to come?"""
     return any(window.at > progress.reached.get(place, window.at) + 1 for place, window in enumerate(windows.source))

@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proo
     entry_problem,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import findings
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
@@ -152,9 +152,9 @@ def _finding(entry: PlanEntry, problems: t.Iterable[Problem]) -> Finding:
     )
 
 
-def _sides(source: Connection, destination: Connection, matched_by: tuple[str, ...]) -> tuple[Side, Side]:
+def _sides(source: Connection, destination: Connection, matched_by: tuple[str, ...]) -> tuple[ClusterLogs, ClusterLogs]:
     parts = tuple(part for part in matched_by if part != "timestamp")
-    return Side(source, parts, False), Side(destination, parts, False)
+    return ClusterLogs(source, parts, False), ClusterLogs(destination, parts, False)
 
 
 def _anchors(entry: PlanEntry) -> list[Copied]:
@@ -165,7 +165,7 @@ def _source_partition(entry: PlanEntry, anchor: Copied) -> TopicPartition:
     return anchor.partition or entry.source[0].partition
 
 
-def _read(side: Side, wanted: set[tuple[TopicPartition, int]]) -> None:
+def _read(side: ClusterLogs, wanted: set[tuple[TopicPartition, int]]) -> None:
     if not wanted:
         return
     side.learn({partition for partition, _offset in wanted})
@@ -177,7 +177,7 @@ def _read(side: Side, wanted: set[tuple[TopicPartition, int]]) -> None:
     side.read(spans)
 
 
-def _record_problems(entry: PlanEntry, here: Side, there: Side) -> t.Iterator[Problem]:
+def _record_problems(entry: PlanEntry, here: ClusterLogs, there: ClusterLogs) -> t.Iterator[Problem]:
     if entry.offset is None:
         return
     before, after = entry.evidence.before, entry.evidence.after
@@ -200,6 +200,6 @@ def _record_problems(entry: PlanEntry, here: Side, there: Side) -> t.Iterator[Pr
                 yield entry_problem(entry, ProblemKind.RECORD_DIFFERS, why)
 
 
-def _record(side: Side, partition: TopicPartition, offset: int) -> Record | None:
+def _record(side: ClusterLogs, partition: TopicPartition, offset: int) -> Record | None:
     found = side.logs[partition].between(offset, offset + 1)
     return found[0] if found else None

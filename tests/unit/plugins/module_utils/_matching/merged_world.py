@@ -29,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_counts import found_in, missing
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import HOUR, NOON, Written
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 
@@ -213,7 +213,7 @@ def answers(worlds: t.Sequence[World]) -> list[list[list[Decision]]]:
     return result
 
 
-def _decided(its: World, group: int, counts: Counted) -> list[Decision]:
+def _decided(its: World, group: int, counts: GroupCount) -> list[Decision]:
     positions = its.positions(group)
     sources = Sources(positions, missing(positions, counts))
     return [

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, LogFacts, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
-    Found,
     Missing,
+    PartitionCount,
     Position,
     Sources,
     decide_merged,
@@ -56,14 +56,14 @@ def found(
     surplus: int | None = None,
     unknown: int | None = None,
     young: int | None = None,
-) -> Found:
+) -> PartitionCount:
     """What counting and reading say: the first unconsumed copy, the last consumed one before it, and the rest."""
     offset = 0 if last is None else last + 1
     answer = Answer(offset, repeats, equal, False, True, last, first, recopied, None, None)
-    return Found(answer, between, unknown, surplus, young)
+    return PartitionCount(answer, between, unknown, surplus, young)
 
 
-def decided(found: Found, *positions: Position, missing: Missing | None = None, **policy: t.Any) -> Decision:
+def decided(found: PartitionCount, *positions: Position, missing: Missing | None = None, **policy: t.Any) -> Decision:
     return decide_merged(Sources(positions or (position(20),), missing), found, THERE, Policy(**policy))
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Windows, aligned, window
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, CountedRecord
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import (
     NUMBERS,
     Counts,
@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums i
     furthest,
     total,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record as Seen
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import CountedRecord as Seen
 
 Log: t.TypeAlias = "list[tuple[int, str, int | None]]"  # offset, content, time; None: stamped
 
@@ -39,12 +39,14 @@ def log(text: str) -> Log:
     return records
 
 
-def contents_of(sources: t.Sequence[Log], copies: t.Sequence[Log]) -> list[tuple[list[Record], list[Record]]]:
-    found: dict[str, tuple[list[Record], list[Record]]] = collections.defaultdict(lambda: ([], []))
+def contents_of(
+    sources: t.Sequence[Log], copies: t.Sequence[Log]
+) -> list[tuple[list[CountedRecord], list[CountedRecord]]]:
+    found: dict[str, tuple[list[CountedRecord], list[CountedRecord]]] = collections.defaultdict(lambda: ([], []))
     for side, logs in enumerate((sources, copies)):
         for place, records in enumerate(logs):
             for offset, content, time in records:
-                found[content][side].append(Record(place, offset, time))
+                found[content][side].append(CountedRecord(place, offset, time))
     return list(found.values())
 
 

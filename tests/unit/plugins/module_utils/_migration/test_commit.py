@@ -14,7 +14,11 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.commit import Options, commit, roll_back
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.commit import (
+    CommitOptions,
+    commit,
+    roll_back,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
@@ -41,7 +45,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:9092"]}, "destination cluster")
-NOW = Options(idle_wait=0)
+NOW = CommitOptions(idle_wait=0)
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
 

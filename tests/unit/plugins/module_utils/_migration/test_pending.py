@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import conflicts, pending
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.commit import Options
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.commit import CommitOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 CLOUD = Connection("cloud", ("d:1",))
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
-NOW = Options(idle_wait=0)
+NOW = CommitOptions(idle_wait=0)
 AT_50 = CommittedOffset(50)
 
 

@@ -16,12 +16,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counti
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import repartitioned as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.repartitioned import Wanted
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.repartitioned import TopicOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Copy, Counted, Lag
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Copy, GroupCount, Lag
 
 EU, US = [TopicPartition("eu", 0), TopicPartition("eu", 1)], [TopicPartition("us", 0)]
 ALL = [TopicPartition("all", number) for number in range(3)]
@@ -70,7 +70,7 @@ class Spark:
         self.sessions = 0
         self.asked: list[list[list[int]]] = []
         self.read: list[list[int]] = []
-        self.answers: list[Counted] = [told()]
+        self.answers: list[GroupCount] = [told()]
 
     def session(self) -> Spark:
         self.sessions += 1
@@ -78,7 +78,7 @@ class Spark:
 
     @contextlib.contextmanager
     def counting(self, _spark: Spark, its: t.Any, here: Side, there: Side, *_more: t.Any) -> t.Iterator[t.Any]:
-        def count(below: t.Sequence[tuple[int, ...]]) -> list[Counted]:
+        def count(below: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
             self.read += [
                 [there.logs[at].facts.end for at in its.targets],
                 [here.logs[at].facts.end for at in its.sources],
@@ -89,10 +89,12 @@ class Spark:
         yield count
 
 
-def told(*lags: Lag, before: Copy | None = None, after: Copy | None = None, unknown: int | None = None) -> Counted:
+def told(*lags: Lag, before: Copy | None = None, after: Copy | None = None, unknown: int | None = None) -> GroupCount:
     """The same of each of three partitions: the group belongs at 8, after the last consumed copy and before the first other."""
     answer = Answer(8, 0, 0, False, not lags, 7, 8, False, None, None)
-    return Counted(Matching(True, False), (answer,) * 3, (before,) * 3, (after,) * 3, lags, (None,) * 3, (unknown,) * 3)
+    return GroupCount(
+        Matching(True, False), (answer,) * 3, (before,) * 3, (after,) * 3, lags, (None,) * 3, (unknown,) * 3
+    )
 
 
 @pytest.fixture
@@ -117,14 +119,16 @@ def entries(
     destinations: t.Mapping[str, int] | None = None,
     **wanted: t.Any,
 ) -> list[PlanEntry]:
-    options = Wanted(Policy(), "ignore", (), 0)
+    options = TopicOptions(Policy(), "ignore", (), 0)
     found = use_case.entries(
         drafts,
         SOURCES if sources is None else sources,
         DESTINATIONS if destinations is None else destinations,
         here or Side([*EU, *US], 50),  # type: ignore[arg-type]
         there or Side(ALL, 100),  # type: ignore[arg-type]
-        Wanted(**{field: wanted.get(field, getattr(options, field)) for field in Wanted.__dataclass_fields__}),
+        TopicOptions(
+            **{field: wanted.get(field, getattr(options, field)) for field in TopicOptions.__dataclass_fields__}
+        ),
         spark.session,  # type: ignore[arg-type]
     )
     assert list(found) == [each.key for each in found.values()]

@@ -19,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.mirror_index import MirrorIndex
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.translate import (
-    Options,
+    TranslateOptions,
     Translation,
     translate,
 )
@@ -37,7 +37,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 ONPREM = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
 ORDERS = TopicPartition("orders", 0)
-IDENTICAL = Options(strategy="identical")
+IDENTICAL = TranslateOptions(strategy="identical")
 
 
 def snapshot(offset: int, cluster_id: str | None = "source cluster-id") -> Snapshot:
@@ -205,7 +205,7 @@ def test_inside_one_cluster_nothing_is_migrated_onto_itself(world):
 
 
 def test_a_plan_by_records_says_what_match_on_has_compared(world):
-    options = Options(match_on=("key", "timestamp"))
+    options = TranslateOptions(match_on=("key", "timestamp"))
     entry = translate(snapshot(7), ONPREM, CLOUD, Mapping(), options).plan.entries[0]
     assert (entry.verdict, entry.offset, entry.evidence.matched_by) == (Verdict.EXACT, 7, ("key", "timestamp"))
 
@@ -230,7 +230,7 @@ def test_a_topic_that_may_not_be_described_is_no_missing_topic(world):
 def mirrored(world, monkeypatch):
     """Plans again with what MirrorMaker 2 has noted: nothing. Each time the records are read anew."""
     monkeypatch.setattr(use_case, "read_index", lambda *_flow: MirrorIndex({}, {}))
-    options = Options(strategy="mirror_maker", mirror=ReplicationPolicy("src", "dst", "identity"))
+    options = TranslateOptions(strategy="mirror_maker", mirror=ReplicationPolicy("src", "dst", "identity"))
 
     def plan_again(previous: Plan | None = None, taken: Snapshot | None = None, **more: t.Any) -> Translation:
         wanted = dataclasses.replace(options, **more)

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing, worker_tallying
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, Pair, layout_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, LogPair, layout_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import (
-    Counted,
     FirstPass,
-    Standing,
+    GroupCount,
+    GroupPosition,
     Sum,
     counted,
 )
@@ -39,12 +39,12 @@ def layout(worlds: t.Sequence[World], timestamps: bool) -> worker_packing.Layout
     def extents(count: int) -> tuple[Extent, ...]:
         return tuple(Extent(TopicPartition("t", number), 0, 0) for number in range(count))
 
-    pairs = [Pair(extents(len(world.sources)), extents(len(world.copies))) for world in worlds]
+    pairs = [LogPair(extents(len(world.sources)), extents(len(world.copies))) for world in worlds]
     return layout_of(pairs, timestamps=timestamps)
 
 
-def standings(worlds: t.Sequence[World]) -> list[Standing]:
-    return [Standing(number, commits) for number, world in enumerate(worlds) for commits in world.committed]
+def standings(worlds: t.Sequence[World]) -> list[GroupPosition]:
+    return [GroupPosition(number, commits) for number, world in enumerate(worlds) for commits in world.committed]
 
 
 def rows(logs: t.Iterable[t.Sequence[Record]]) -> list[tuple[t.Any, ...]]:
@@ -69,7 +69,7 @@ def count_directly(
     buckets: int,
     without_headers: bool,
     stable: t.Sequence[int] | None = None,
-) -> list[Counted]:
+) -> list[GroupCount]:
     """What Spark would do, with the workers' functions called one after the other."""
     its = layout(worlds, timestamps)
     slots = Slots(its, standings(worlds), stable)

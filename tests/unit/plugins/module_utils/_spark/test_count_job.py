@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import buckets_for, dealt, packed
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Counted, Lag, count_wide
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount, Lag, count_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import (
     SCANNED,
@@ -67,7 +67,7 @@ def times_are_kept(world: World, name: t.Callable[[Record], bytes]) -> bool:
     )
 
 
-def check(world: World, found: t.Sequence[Counted], timestamps: bool) -> None:
+def check(world: World, found: t.Sequence[GroupCount], timestamps: bool) -> None:
     """Against the definition; and that what is told as evidence are equal records on the right sides."""
     its = found[0]
 

@@ -13,10 +13,10 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, Rows, Run
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, RecordRun, Rows
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES, Wanted, _batch
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES, ReadOptions, _batch
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"})
 RANGES = [Range(TopicPartition("orders", number), 0, 10**6) for number in range(8)]
@@ -34,10 +34,10 @@ def test_a_batch_is_what_the_schema_says(spark, columns):
     digests = [bytes([number]) * 16 for number in range(5)]
     bares = [bytes([number + 100]) * 16 for number in range(5)]
     rows = Rows(
-        [Run(one, 7, 2, False), Run(two, 0, 2, True), Run(one, 9, 1, False)],
+        [RecordRun(one, 7, 2, False), RecordRun(two, 0, 2, True), RecordRun(one, 9, 1, False)],
         [7, 8, 0, 2, 2**40], [1, -1, 3, 4, 2**41], digests, bares,
     )  # fmt: skip
-    wanted = Wanted(("key",), True, columns)
+    wanted = ReadOptions(("key",), True, columns)
     batch = _batch(rows, wanted)
     every = {
         "range": [3, 3, 4, 4, 3],

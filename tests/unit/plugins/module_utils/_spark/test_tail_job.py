@@ -16,12 +16,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import tail_job as worker
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
     Extent,
-    Pair,
+    LogPair,
     dealt,
     layout_of,
     packed,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Asked, Tail
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail, TailQuestion
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import SCANNED, chunks, rows
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.test_count_job import log
@@ -29,16 +29,16 @@ from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spar
 
 def layout(pairs: int, timestamps: bool = True) -> Layout:
     extents = (Extent(TopicPartition("t", 0), 0, 0),)
-    return layout_of([Pair(extents, extents)] * pairs, timestamps=timestamps)
+    return layout_of([LogPair(extents, extents)] * pairs, timestamps=timestamps)
 
 
 def tail(source: str, copies: str, committed: int, offset: int) -> Tail:
     """Each letter is a record with its place in the alphabet as its time, at every second offset."""
     logs = [log([(letter, ord(letter.lower()) - ord("a")) for letter in text]) for text in (source, copies)]
-    return tails([logs], [Asked(0, committed, offset)])[0]
+    return tails([logs], [TailQuestion(0, committed, offset)])[0]
 
 
-def tails(pairs: list, asked: list[Asked], timestamps: bool = True) -> list[Tail]:
+def tails(pairs: list, asked: list[TailQuestion], timestamps: bool = True) -> list[Tail]:
     its = layout(len(pairs), timestamps)
     tasks = chunks(its, [source for source, _copies in pairs], [copies for _source, copies in pairs], 4)
     made = [
@@ -70,10 +70,10 @@ def test_where_copies_of_a_content_are_missing_those_that_are_there_may_be_consu
 
 
 def test_times_count_unless_the_broker_has_stamped_them() -> None:
-    source, offset = log([("a", 1), ("b", 2)]), Asked(0, 2, 0)
+    source, offset = log([("a", 1), ("b", 2)]), TailQuestion(0, 2, 0)
     for time, timestamps, others in ((2, True, 0), (9, True, 1), (9, False, 0), (None, True, 0)):
         assert tails([(source, log([("b", time)]))], [offset], timestamps)[0].others == others
-    assert tails([(log([("b", 1), ("b", 2)]), log([("b", 1), ("b", None)]))], [Asked(0, 0, 0)])[0].others > 0
+    assert tails([(log([("b", 1), ("b", 2)]), log([("b", 1), ("b", None)]))], [TailQuestion(0, 0, 0)])[0].others > 0
 
 
 times = st.sampled_from([0, 0, 1])
@@ -86,7 +86,7 @@ asked_of = st.lists(st.tuples(st.integers(0, 26), st.integers(0, 26)), min_size=
 @given(st.lists(st.tuples(logs, copied, asked_of), min_size=1, max_size=3), st.booleans())
 def test_nothing_is_certain_that_is_not_so_by_hand(pairs: list, timestamps: bool) -> None:
     """Without others, each content follows as often as it is unconsumed, or not at all; and nothing else does."""
-    asked = [Asked(number, *each) for number, (_source, _copies, its) in enumerate(pairs) for each in its]
+    asked = [TailQuestion(number, *each) for number, (_source, _copies, its) in enumerate(pairs) for each in its]
     found = tails([its[:2] for its in pairs], asked, timestamps)
     for (pair, committed, offset), its_tail in zip(asked, found, strict=True):
         source, copies, _its = pairs[pair]
@@ -108,5 +108,7 @@ def test_on_spark(spark) -> None:
         packed(spark.createDataFrame(rows([each, each]), SCANNED), its, bool(of_destination), 4)
         for of_destination, each in enumerate(sides)
     ]
-    found = worker.count_tails(dealt(frames[0].union(frames[1]), 4), its, [Asked(0, 4, 6), Asked(1, 4, 4)])
+    found = worker.count_tails(
+        dealt(frames[0].union(frames[1]), 4), its, [TailQuestion(0, 4, 6), TailQuestion(1, 4, 4)]
+    )
     assert found == [Tail(True, 6, 1, 0, 0), Tail(True, 6, 1, 0, 1)]

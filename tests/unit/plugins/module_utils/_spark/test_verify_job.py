@@ -14,12 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Windows, aligned, window
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import NUMBERS, Progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, CountedRecord
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import NUMBERS, ToolProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, Pair, layout_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.verify_job import Asked, Places, answers, summed
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, LogPair, layout_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.verify_job import (
+    PairClaims,
+    Places,
+    answers,
+    summed,
+)
 
 Log: t.TypeAlias = "list[tuple[int, str, int | None]]"  # offset, content, time; None: stamped
 END = 40
@@ -49,11 +54,11 @@ def tasks_of(
 
 
 def whole(world: tuple[Log, Log], timestamps: bool) -> Contents:
-    found: dict[str, tuple[list[Record], list[Record]]] = collections.defaultdict(lambda: ([], []))
+    found: dict[str, tuple[list[CountedRecord], list[CountedRecord]]] = collections.defaultdict(lambda: ([], []))
     for side, records in enumerate(world):
         for offset, name, time in records:
             compared = time if timestamps else (None if side else 0)
-            found[name][side].append(Record(0, offset, compared))
+            found[name][side].append(CountedRecord(0, offset, compared))
     return Contents(found.values())
 
 
@@ -81,7 +86,7 @@ def test_tasks_together_count_what_one_process_counts(
     reach: int | None,
 ) -> None:
     extent = Extent(TopicPartition("t", 0), 0, 0)
-    layout = layout_of([Pair((extent,), (extent,)) for _world in worlds], timestamps=True)
+    layout = layout_of([LogPair((extent,), (extent,)) for _world in worlds], timestamps=True)
     places = Places((0,) * len(worlds), (0,) * len(worlds))
     tasks = tasks_of(worlds, layout, buckets)
     windows = {
@@ -89,13 +94,13 @@ def test_tasks_together_count_what_one_process_counts(
         for number, (committed, offset) in enumerate(positions)
     }
 
-    def count(asked: dict[int, Asked]) -> t.Any:
+    def count(asked: dict[int, PairClaims]) -> t.Any:
         return summed((text for task in tasks for text in answers(task, layout, places, asked)), asked)
 
-    nothing = Progress({}, {})
-    first = count({pair: Asked(True, timestamps, {}, nothing, 1) for pair in range(len(worlds))})
+    nothing = ToolProgress({}, {})
+    first = count({pair: PairClaims(True, timestamps, {}, nothing, 1) for pair in range(len(worlds))})
     cut = {pair: {key: aligned(its, first[pair].pairs) for key, its in windows.items()} for pair in first}
-    found = count({pair: Asked(True, timestamps, cut[pair], first[pair].progress) for pair in first})
+    found = count({pair: PairClaims(True, timestamps, cut[pair], first[pair].progress) for pair in first})
     for pair, world in enumerate(worlds):
         contents = whole(world, timestamps)
         assert first[pair].progress == contents.progress

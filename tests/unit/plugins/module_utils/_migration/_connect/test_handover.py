@@ -21,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
     Offsets,
     Replicator,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Changes, Found
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Changes, StoredOffsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import ConnectReceipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
@@ -47,8 +47,8 @@ class Stored:
     def check(self) -> None:
         pass
 
-    def read(self) -> Found:
-        return Found(dict(self.offsets), self.misplaced)
+    def read(self) -> StoredOffsets:
+        return StoredOffsets(dict(self.offsets), self.misplaced)
 
     def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
         if self.breaks:
@@ -75,7 +75,7 @@ class Run:
     def save(self, receipt: ConnectReceipt) -> None:
         self.receipt, self.saved = receipt, self.saved + 1
 
-    def hand_over(self, check: bool = False, **options: t.Any) -> handover.Outcome:
+    def hand_over(self, check: bool = False, **options: t.Any) -> handover.HandoverOutcome:
         task = Handover(
             SOURCE,
             DESTINATION,
@@ -86,7 +86,7 @@ class Run:
         )
         return hand_over(task, self.store, self.receipt, None if check else self.save)
 
-    def take_back(self) -> handover.Outcome:
+    def take_back(self) -> handover.HandoverOutcome:
         return take_back(self.store, self.receipt, self.save)
 
 

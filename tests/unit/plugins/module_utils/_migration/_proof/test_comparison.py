@@ -23,13 +23,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import comparison, partition_units
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import Case, findings
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.comparison import ClaimCase, findings
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Rows, Run
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import RecordRun, Rows
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.logs import scenario
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import Scenario
 
@@ -67,14 +67,16 @@ class Clusters:
             self.reads.update((connection.name, offset) for offset in range(piece.start, piece.end))
             records = cluster.records if committed else cluster.hidden
             its = [each for each in records if piece.start <= each.offset < piece.end]
-            runs = [Run(piece, at, 1, each.log_append_time) for at, each in enumerate(its)]
+            runs = [RecordRun(piece, at, 1, each.log_append_time) for at, each in enumerate(its)]
             yield Rows(runs, *([each[column] for each in its] for column in range(4)))
 
     def findings(self, *claims: tuple[int, int, int | None], limit: int | None = None) -> list[Finding]:
         """claims: offsets at the source and the destination, and how many repeats the plan says."""
-        cases = [Case(Claim("g", ((AT, c),), ((AT, d),), repeats), PARTS, MATCHINGS[:1]) for c, d, repeats in claims]
+        cases = [
+            ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), PARTS, MATCHINGS[:1]) for c, d, repeats in claims
+        ]
         with (
-            mock.patch.object(comparison, "Side", self.side),
+            mock.patch.object(comparison, "ClusterLogs", self.side),
             mock.patch.object(partition_units, "scan", self.scan),
         ):
             return findings(cases, SOURCE, DESTINATION, limit, SparkOptions(java_home="/nowhere"))
