@@ -197,7 +197,7 @@ def allowed(
         return False
     raise refused(
         key,
-        f"the group has the committed offset {text(found)}; the plan would move it {direction} to {text(target)}",
+        f"the group has the committed offset {text(found)}; this would move it {direction} to {text(target)}",
         cluster,
         remedy=f"set {option} to {'rewind' if rewind else 'advance'} to allow it, or to keep to leave such {unit} alone",
     )
