@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Whether anybody but a copy has used the topics that it has made: written records to them, or committed offsets."""
+"""Whether anybody but a copy uses its topics: has written records to those that it has made, or has committed offsets."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_state import read_progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import PREFIX, all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount, count_records
 
@@ -27,17 +28,7 @@ def check_commits(backlog: Backlog, names: t.Collection[str], destination: Conne
     """
     if not names:
         return
-    somewhere = [TopicPartition(min(names), 0)]
-    if storage.log_sizes(destination, somewhere) is None:
-        raise NotAuthorized(
-            "needs ACL CLUSTER DESCRIBE",
-            cluster=str(destination),
-            why="without it brokers list only some of the groups, and others may have committed offsets of these topics",
-            remedy=f"grant it to the user of this cluster; or {_KEEP}",
-        )
-    ours = set(all_groups(backlog))
-    others = [each.group for each in groups.list_groups(destination) if each.group not in ours]
-    for name, reading in sorted(groups.read_groups(destination, others, stable=False).items()):
+    for name, reading in _other_groups(backlog, names, destination, f"or {_KEEP}"):
         where = min((each for each in reading.offsets if each.topic in names), default=None)
         if where is not None:
             raise Refused(
@@ -47,6 +38,57 @@ def check_commits(backlog: Backlog, names: t.Collection[str], destination: Conne
                 remedy=f"roll back what was committed, or delete the group's offsets; or {_KEEP}",
                 **where._asdict(),
             )
+
+
+def check_waiting(backlog: Backlog, names: t.Collection[str], destination: Connection) -> None:
+    """Raise Refused where a group has yet to consume what was copied to one of these topics, as far as commits tell.
+
+    For where no plan names the groups. Where the progress is gone, everything up to the end of the log may be copied.
+    Raises NotAuthorized where the user may not see every group.
+    """
+    begins = {each.destination: each.begin for each in backlog.ranges if each.destination.topic in names}
+    if not begins:
+        return
+    copied = _copied(backlog, destination)
+    bounds = positions.partition_bounds(
+        destination, [each for each in begins if copied.get(each, RecordCount()) is None]
+    )
+    ends = {}
+    for where, begin in begins.items():
+        wrote = copied.get(where, RecordCount())
+        last = bounds[where].high_watermark - 1 if wrote is None else wrote.last
+        ends[where] = begin if last is None else last + 1
+    for name, reading in _other_groups(backlog, names, destination, "or name the plan of the finished copy (plan)"):
+        if name.startswith(PREFIX):  # another copy's progress, whose offsets are the source's
+            continue
+        for where in sorted(begins.keys() & reading.offsets.keys()):
+            committed = reading.offsets[where].offset
+            if begins[where] <= committed < ends[where]:
+                raise Refused(
+                    f"the group has committed offset {committed}, and has yet to consume records that were copied",
+                    cluster=str(destination),
+                    group=name,
+                    why="with its settings the topic gets the retention back by which brokers may delete them",
+                    remedy="let the group consume them, or roll it back, or delete its offsets of the topic",
+                    **where._asdict(),
+                )
+
+
+def _other_groups(
+    backlog: Backlog, names: t.Collection[str], destination: Connection, instead: str
+) -> list[tuple[str, GroupReading]]:
+    """Every group but the copy's, by name. names: of topics, one at least. instead: what else can be done without the right."""
+    somewhere = [TopicPartition(min(names), 0)]
+    if storage.log_sizes(destination, somewhere) is None:
+        raise NotAuthorized(
+            "needs ACL CLUSTER DESCRIBE",
+            cluster=str(destination),
+            why="without it brokers list only some of the groups, and others may have committed offsets of these topics",
+            remedy=f"grant it to the user of this cluster; {instead}",
+        )
+    ours = set(all_groups(backlog))
+    found = [each.group for each in groups.list_groups(destination) if each.group not in ours]
+    return sorted(groups.read_groups(destination, found, stable=False).items())
 
 
 def check_records(backlog: Backlog, names: t.Collection[str], destination: Connection, fenced: bool) -> None:

@@ -148,8 +148,11 @@ def _check_consumers(
     backlog: Backlog, plan: Plan | None, destination: Connection, staying: t.Iterable[BacklogTopic]
 ) -> None:
     """Raise Refused where a group still consumes what was copied: the settings that come back may delete it."""
-    suspended = {topic.name for topic in staying if topic.suspended and not topic.restored}
-    if plan is None or not backlog.is_done or not suspended:
+    suspended = destination_topics.changes_back(destination, staying)
+    if not suspended:
+        return
+    if plan is None or not backlog.is_done:  # the copy may have been finished from another directory
+        others.check_waiting(backlog, suspended, destination)
         return
     for entry, committed in committed_within(backlog, plan.entries, destination):
         if entry.partition.topic in suspended:

@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a removal looks at before it deletes or restores anything, and in which order."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import others, removal
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
+    Backlog,
+    BacklogRange,
+    BacklogTopic,
+    Suspended,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    all_groups,
+    commits_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    GroupListing,
+    GroupReading,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
+WHERE = TopicPartition("orders", 0)
+HELD = BacklogTopic("orders", "orders", None, {"retention.ms": Suspended("600000", "-1")}, topic_id="first")
+RANGE = BacklogRange(WHERE, 40, 60, WHERE, 100)
+BACKLOG = Backlog("streamshift-copy-0123456789abcdef", "here", "there", "digest", (HELD,), (RANGE,))
+
+
+class Cluster:
+    """The destination: what it tells a removal, and what is done to it, in order."""
+
+    def __init__(self, monkeypatch):
+        self.done = []
+        self.offsets = {}  # by group
+        self.ids = {"orders": "first"}
+        self.sizes = {WHERE: 1}
+        self.back = {"orders": {"retention.ms": "600000"}}
+        self.bounds = Bounds(0, 120, 120)
+        self.holds(Progress(60, 20, next=120, end=60))
+        patch = monkeypatch.setattr
+        patch(removal.topics, "cluster_id", lambda _connection: "there")
+        patch(removal.topics, "topic_ids", lambda _connection, names: {n: self.ids[n] for n in names if n in self.ids})
+        patch(removal.permissions, "missing_acls", lambda *_args, **_needs: [])
+        patch(removal.running, "check_idle", lambda *_args: None)
+        patch(removal, "fence", lambda *_args: self.done.append("fence"))
+        patch(removal.destination_topics, "changes_back", lambda _connection, topics: self.back)
+        patch(removal.destination_topics, "give_back", lambda _connection, changes: self.done.append(changes))
+        patch(removal.deletion, "delete_topics", lambda _connection, topics: self.done.append(topics))
+        patch(removal.commits, "delete_groups", lambda _connection, names: self.done.append(names) or {})
+        patch(others.groups, "list_groups", lambda *_args, **_how: self.listed())
+        patch(others.groups, "read_groups", lambda _connection, names, stable=True: self.readings(names))
+        patch(others.storage, "log_sizes", lambda _connection, _partitions: self.sizes)
+        patch(others.positions, "partition_bounds", lambda _connection, its: dict.fromkeys(its, self.bounds))
+
+    def holds(self, progress):
+        """What the copy's progress group says; None for nothing."""
+        (group,) = all_groups(BACKLOG)
+        commits = commits_of([RANGE], {WHERE: progress}, 1)[0] if progress else ()
+        self.offsets[group] = dict(commits)
+
+    def commits(self, group, offset, where=WHERE):
+        self.offsets[group] = {where: CommittedOffset(offset, "")}
+
+    def listed(self):
+        return [GroupListing(name, "Empty", "classic", "consumer") for name in self.offsets]
+
+    def readings(self, names):
+        its = {name: self.offsets.get(name, {}) for name in names}
+        return {name: GroupReading(name, True, "Empty", "classic", "", each) for name, each in its.items()}
+
+    def remove(self, backlog=BACKLOG, plan=None, remove_topics=False):
+        return removal.remove(backlog, plan, NOWHERE, remove_topics, 0, False, silent)
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    return Cluster(monkeypatch)
+
+
+class TestGroupsWithoutAPlan:
+    """A copy file of a directory that was left behind knows neither the plan nor that the copy has been finished elsewhere."""
+
+    @pytest.mark.parametrize("offset", [100, 119])
+    def test_one_among_the_copied_records_keeps_the_settings(self, cluster, offset):
+        cluster.commits("billing", offset)
+        with pytest.raises(Refused, match=f"group billing.*committed offset {offset}.*yet to consume"):
+            cluster.remove()
+        assert cluster.done == []
+
+    @pytest.mark.parametrize("offset", [99, 120])
+    def test_one_before_or_after_them_does_not(self, cluster, offset):
+        cluster.commits("billing", offset)
+        assert cluster.remove().settings == ("orders",)
+
+    def test_where_the_progress_is_gone_everything_up_to_the_end_may_be_copied(self, cluster):
+        cluster.holds(None)
+        cluster.bounds = Bounds(0, 130, 130)
+        cluster.commits("billing", 129)
+        with pytest.raises(Refused, match="group billing"):
+            cluster.remove()
+        cluster.commits("billing", 130)
+        assert cluster.remove().settings == ("orders",)
+
+    def test_progress_of_other_copies_is_no_group_that_consumes(self, cluster):
+        cluster.commits("streamshift-copy-fedcba9876543210-progress-1", 110)
+        assert cluster.remove().settings == ("orders",)
+
+    def test_settings_that_are_no_longer_the_copys_need_no_group(self, cluster):
+        """Finished and restored from another directory."""
+        cluster.back = {}
+        cluster.commits("billing", 110)
+        assert cluster.remove().settings == ()
+
+    def test_who_may_not_see_every_group_is_told(self, cluster):
+        cluster.sizes = None
+        with pytest.raises(NotAuthorized, match="needs ACL CLUSTER DESCRIBE"):
+            cluster.remove()
+        assert cluster.done == []
