@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import typing as t
+import uuid
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
@@ -28,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 POLICY_SECONDS = 10.0
 GONE_SECONDS = 30.0
-_NAMED_BY_NAME = 5  # the last version of DeleteTopics whose requests name topics
+_BY_ID = 6  # the first version of DeleteTopics that takes the ids of topics, which every broker has that gives them
 
 
 def delete_records(connection: Connection, before: t.Mapping[TopicPartition, int]) -> None:
@@ -69,26 +70,31 @@ def _request(connection: Connection, where: TopicPartition, before: int) -> Dele
     )
 
 
-def delete_topics(connection: Connection, names: t.Collection[str]) -> None:
+def delete_topics(connection: Connection, ids: t.Mapping[str, str]) -> None:
     """Delete these topics; one that is not there is what was wanted. Returns when no broker that is up shows them any more.
 
+    ids: of the topics, by name, as topic_ids() tells. A topic of the same name that was made anew has another id, and stays.
     Raises NotAuthorized naming the topics without ACL TOPIC DELETE, or BrokerError.
     """
-    wanted = sorted(set(names))
-    unknown = errors.UnknownTopicOrPartitionError.errno
+    wanted = sorted(ids)
+    names = {uuid.UUID(its): name for name, its in ids.items()}
+    unknown = (errors.UnknownTopicIdError.errno, errors.UnknownTopicOrPartitionError.errno)
 
     def delete(client: KafkaAdminClient) -> None:
         controller = metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
+        topic_of = DeleteTopicsRequest.DeleteTopicState
         request = DeleteTopicsRequest(
-            topic_names=wanted, timeout_ms=int(connection.request_timeout * 1000), max_version=_NAMED_BY_NAME
+            topics=[topic_of(name=None, topic_id=its) for its in names],
+            timeout_ms=int(connection.request_timeout * 1000),
+            min_version=_BY_ID,
         )
         (answer,) = exchange(client, [(request, controller)])
-        codes = {row.name: row.error_code for row in answer.responses if row.error_code != unknown}
+        codes = {names[row.topic_id]: row.error_code for row in answer.responses if row.error_code not in unknown}
         raise_for_topics(connection, codes, "DELETE")
 
     def is_shown(client: KafkaAdminClient) -> bool:
         found = [metadata(client, wanted, node=node) for node in broker_ids(client)]
-        return any(topic.error_code != unknown for answer in found for topic in answer.topics)
+        return any(topic.topic_id in names for answer in found for topic in answer.topics)
 
     if not wanted:
         return

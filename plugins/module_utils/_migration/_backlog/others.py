@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, storage, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_state import read_progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -96,12 +97,9 @@ def check_records(backlog: Backlog, names: t.Collection[str], destination: Conne
 
     fenced: nobody copies any more, and no transaction of the copy is open; else records in open transactions are not looked at.
     """
-    counts = topics.partition_counts(destination, names)
-    every = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
-    bounds = positions.partition_bounds(destination, every)
+    bounds = _bounds(destination, names)
     copied = _copied(backlog, destination)
-    for where in every:
-        its = bounds[where]
+    for where, its in bounds.items():
         wrote = copied.get(where, RecordCount())
         if wrote is None:
             if its.log_start < its.high_watermark:
@@ -111,12 +109,23 @@ def check_records(backlog: Backlog, names: t.Collection[str], destination: Conne
         elif fenced and its.end < its.high_watermark:
             raise _foreign(destination, where, f"a transaction is open from offset {its.end} on")
     found = count_records(destination, {where: (its.log_start, its.end) for where, its in bounds.items()})
-    for where in every:
+    for where in bounds:
         wrote = copied.get(where, RecordCount()) or RecordCount()
         if found[where] != wrote:
             raise _foreign(
                 destination, where, f"this copy has written {_told(wrote)}, and the log holds {_told(found[where])}"
             )
+    after = _bounds(destination, names) if fenced else bounds  # transactions that time out move the bounds, too
+    for where in sorted(bounds.keys() | after.keys()):
+        if after.get(where) != bounds.get(where):
+            raise _foreign(destination, where, "the log has changed while it was read")
+
+
+def _bounds(destination: Connection, names: t.Collection[str]) -> dict[TopicPartition, Bounds]:
+    """Of every partition that these topics have now."""
+    counts = topics.partition_counts(destination, names)
+    every = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
+    return positions.partition_bounds(destination, every)
 
 
 def _copied(backlog: Backlog, destination: Connection) -> dict[TopicPartition, RecordCount | None]:

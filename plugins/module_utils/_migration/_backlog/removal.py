@@ -74,11 +74,20 @@ def remove(
     if deleted:
         say(f"looking whether others have written to {counted(len(deleted), 'topic')}")
         others.check_records(backlog, deleted, destination, fenced=not predict)
+        # What was right before may have taken hours to read.
+        if _still_ours(backlog, destination)[0] != here:
+            raise Refused(
+                "topics were deleted or created while records were read",
+                cluster=str(destination),
+                remedy="run again",
+            )
+        _check_consumers(backlog, plan, destination, staying)
+        others.check_commits(backlog, deleted, destination)
     settings = destination_topics.changes_back(destination, staying)
     left = tuple(name for name, its in groups.read_groups(destination, names, stable=False).items() if its.exists)
     if not predict:
         destination_topics.give_back(destination, settings)
-        deletion.delete_topics(destination, deleted)
+        deletion.delete_topics(destination, {topic.name: topic.topic_id for topic in made if topic.topic_id})
         _delete_groups(destination, names)
     return Removal(left, tuple(sorted(settings)), tuple(sorted(deleted)), warnings)
 

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
@@ -14,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     Backlog,
     BacklogRange,
     BacklogTopic,
+    Created,
     Suspended,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -30,6 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
 WHERE = TopicPartition("orders", 0)
@@ -128,3 +132,61 @@ class TestGroupsWithoutAPlan:
         with pytest.raises(NotAuthorized, match="needs ACL CLUSTER DESCRIBE"):
             cluster.remove()
         assert cluster.done == []
+
+
+MADE = BacklogTopic("orders", "orders", Created(1, 1, {}), HELD.suspended, topic_id="first")
+MAKING = dataclasses.replace(BACKLOG, topics=(MADE,), ranges=(dataclasses.replace(RANGE, begin=0),))
+
+
+class TestWhileTheRecordsAreRead:
+    """Reading them may take hours, in which others go on."""
+
+    @pytest.fixture
+    def during(self, cluster, monkeypatch):
+        """Have something happen while the records are counted."""
+        cluster.holds(Progress(60, 20, next=20, end=60))
+        cluster.bounds = Bounds(0, 20, 20)
+        monkeypatch.setattr(others.topics, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1))
+
+        def during(what):
+            def count(_connection, ranges):
+                what()
+                return dict.fromkeys(ranges, RecordCount(20, 19))
+
+            monkeypatch.setattr(others, "count_records", count)
+
+        return during
+
+    def test_nothing_happens(self, cluster, during):
+        during(lambda: None)
+        assert cluster.remove(MAKING, remove_topics=True).topics == ("orders",)
+        assert cluster.done[-2:] == [{"orders": "first"}, all_groups(BACKLOG)]
+
+    def test_a_producer_begins(self, cluster, during):
+        during(lambda: setattr(cluster, "bounds", Bounds(0, 21, 21)))
+        with pytest.raises(Refused, match="topic orders, partition 0.*the log has changed while it was read"):
+            cluster.remove(MAKING, remove_topics=True)
+        assert cluster.done == ["fence"]
+
+    def test_a_group_commits(self, cluster, during):
+        during(lambda: cluster.commits("billing", 3))
+        with pytest.raises(Refused, match="group billing.*committed offset 3"):
+            cluster.remove(MAKING, remove_topics=True)
+        assert cluster.done == ["fence"]
+
+    def test_the_topic_is_made_anew(self, cluster, during):
+        during(lambda: cluster.ids.update(orders="second"))
+        with pytest.raises(Refused, match="topics were deleted or created while records were read"):
+            cluster.remove(MAKING, remove_topics=True)
+        assert cluster.done == ["fence"]
+
+    def test_a_group_comes_to_a_topic_that_stays(self, cluster, during):
+        both = dataclasses.replace(MAKING, topics=(MADE, dataclasses.replace(HELD, name="kept", topic_id="kept")))
+        where = TopicPartition("kept", 0)
+        both = dataclasses.replace(both, ranges=(*both.ranges, BacklogRange(where, 0, 9, where, 0)))
+        cluster.ids["kept"] = "kept"
+        cluster.back = {"kept": {"retention.ms": "600000"}}
+        during(lambda: cluster.commits("billing", 3, where))
+        with pytest.raises(Refused, match="group billing, topic kept.*yet to consume"):
+            cluster.remove(both, remove_topics=True)
+        assert cluster.done == ["fence"]

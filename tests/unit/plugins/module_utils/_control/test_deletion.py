@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A topic is deleted by its id, so that one that was made anew under its name meanwhile is not."""
+
+from __future__ import annotations
+
+import types
+import uuid
+
+import pytest
+from kafka import errors
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import deletion
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+
+NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
+FIRST, SECOND = uuid.uuid4(), uuid.uuid4()
+
+
+@pytest.fixture
+def delete(monkeypatch):
+    def delete(code, shown):
+        sent = []
+
+        def exchange(_client, requests):
+            sent.extend(request for request, _node in requests)
+            row = types.SimpleNamespace(name=None, topic_id=FIRST, error_code=code)
+            return [types.SimpleNamespace(responses=[row])]
+
+        def metadata(_client, names, node=None):
+            rows = [types.SimpleNamespace(name=name, topic_id=shown, error_code=0) for name in names]
+            return types.SimpleNamespace(controller_id=1, topics=rows)
+
+        monkeypatch.setattr(deletion, "attempt", lambda _connection, operation: operation(None))
+        monkeypatch.setattr(deletion, "broker_ids", lambda _client: [1])
+        monkeypatch.setattr(deletion, "metadata", metadata)
+        monkeypatch.setattr(deletion, "exchange", exchange)
+        deletion.delete_topics(NOWHERE, {"orders": str(FIRST)})
+        return sent
+
+    return delete
+
+
+@pytest.mark.parametrize("code", [0, errors.UnknownTopicIdError.errno])
+def test_another_topic_of_the_name_stays_and_is_not_waited_for(delete, code):
+    (request,) = delete(code, SECOND)
+    assert [(each.name, each.topic_id) for each in request.topics] == [(None, FIRST)]
+
+
+def test_a_refusal_names_the_topic(delete):
+    with pytest.raises(NotAuthorized, match="needs ACL TOPIC DELETE on orders"):
+        delete(errors.TopicAuthorizationFailedError.errno, FIRST)
