@@ -104,7 +104,8 @@ def run(
         if not options.restore_retention:  # after a rollback
             backlog = copy_steps.hold_again(backlog, destination, stands.ahead, save)
         names = everything if options.restore_retention else stands.past
-        restored = copy_steps.restore_topics(backlog, destination, names, predict=save is None)
+        restored, kept = copy_steps.restore_topics(backlog, destination, names, predict=save is None)
+        warnings += kept
         if save is not None and restored != backlog:
             save(restored)
         if save is not None and stands.past == everything:

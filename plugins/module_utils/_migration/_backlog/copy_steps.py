@@ -108,12 +108,22 @@ def remove_progress(backlog: Backlog, destination: Connection) -> list[str]:
     return [f"{group}: {why}" for group, why in sorted(failed.items())]
 
 
-def restore_topics(backlog: Backlog, destination: Connection, names: t.Collection[str], predict: bool) -> Backlog:
-    """Give these topics back what was held back. predict: only tell what would be."""
+def restore_topics(
+    backlog: Backlog, destination: Connection, names: t.Collection[str], predict: bool
+) -> tuple[Backlog, list[str]]:
+    """Give these topics back what was held back. predict: only tell what would be. -> also what is left as it is, and why."""
     held = [topic for topic in backlog.topics if topic.name in names and topic.suspended and not topic.restored]
+    shared = takeover.other_copies(backlog, destination) if held else {}
+    warnings = [
+        f"The topic {topic.name} keeps its suspended settings, because another copy, whose progress is in {shared[topic.name]}, "
+        "has written to it. Run this copy again when that copy's groups have consumed its records and it has been run again."
+        for topic in held
+        if topic.name in shared
+    ]
+    held = [topic for topic in held if topic.name not in shared]
     if not predict:
         destination_topics.restore(destination, held)
-    return _marked(backlog, held, restored=True)
+    return _marked(backlog, held, restored=True), warnings
 
 
 def hold_again(backlog: Backlog, destination: Connection, names: t.Collection[str], save: Save | None) -> Backlog:

@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     destination_topics,
     others,
     running,
+    takeover,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import committed_within
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogTopic
@@ -160,6 +161,16 @@ def _check_consumers(
     suspended = destination_topics.changes_back(destination, staying)
     if not suspended:
         return
+    shared = takeover.other_copies(backlog, destination)
+    for name in sorted(suspended.keys() & shared.keys()):
+        raise Refused(
+            "another copy has written to the topic, and its groups may have yet to consume",
+            cluster=str(destination),
+            group=shared[name],
+            topic=name,
+            why="with its settings the topic gets the retention back by which brokers may delete their records",
+            remedy="run that copy again when its groups have consumed, or give it up first",
+        )
     if plan is None or not backlog.is_done:  # the copy may have been finished from another directory
         others.check_waiting(backlog, suspended, destination)
         return

@@ -26,7 +26,7 @@ def is_enough(earlier: Earlier) -> bool:
 def restore(earlier: Earlier, destination: Connection, save: Save | None) -> CopyOutcome:
     """Give back what is still suspended; is_enough() holds. Asks nobody but the destination. save: as of run().
 
-    A topic that is gone, or that was made anew, is left alone and named.
+    A topic that is gone, that was made anew, or that another copy has written to is left alone and named.
     """
     backlog, plan = earlier.backlog, earlier.plan
     if backlog is None or plan is None:
@@ -40,10 +40,10 @@ def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Cop
         )
     ids = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
     ours = {topic.name for topic in backlog.topics if topic.name in ids and topic.topic_id in (None, ids[topic.name])}
-    restored = copy_steps.restore_topics(backlog, destination, ours, predict=save is None)
+    restored, kept = copy_steps.restore_topics(backlog, destination, ours, predict=save is None)
     if save is not None and restored != backlog:
         save(restored)
-    suspended = [topic.name for topic in restored.topics if topic.suspended and not topic.restored]
+    left = [topic.name for topic in backlog.topics if topic.suspended and not topic.restored and topic.name not in ours]
     return CopyOutcome(
         backlog,
         restored,
@@ -51,8 +51,9 @@ def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Cop
         list(plan.entries),
         plan,
         restored != backlog,
-        [
+        kept
+        + [
             f"The topic {name} is gone, or was deleted and created again: its settings are left alone."
-            for name in sorted(suspended)
+            for name in sorted(left)
         ],
     )

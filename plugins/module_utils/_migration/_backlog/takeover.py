@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     read,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claims, Kept, claim
 
@@ -107,9 +108,7 @@ def check(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int
 def check_others(backlog: Backlog, destination: Connection) -> None:
     """Raise Refused where another copy has begun to write one of the partitions, and has not ended."""
     wanted = {each.destination for each in backlog.ranges}
-    names = [each.group for each in groups.list_groups(destination, surely=False)]
-    others = [name for name in names if is_first_group(name) and name not in all_groups(backlog)]
-    for name, reading in sorted(groups.read_groups(destination, others, stable=False).items()):
+    for name, reading in _other_copies(backlog, destination):
         for where in sorted(wanted & set(reading.offsets)):
             try:
                 progress = read(0, [reading.offsets[where]])
@@ -123,6 +122,28 @@ def check_others(backlog: Backlog, destination: Connection) -> None:
                     remedy=_OTHER_COPY,
                     **where._asdict(),
                 )
+
+
+def other_copies(backlog: Backlog, destination: Connection) -> dict[str, str]:
+    """The topics that another copy writes to, too, with its progress group.
+
+    That copy has found their settings suspended, so that it has noted nothing to restore. Its progress is there until each of
+    its groups has consumed what it has copied.
+    """
+    ours = {topic.name for topic in backlog.topics}
+    return {
+        where.topic: name
+        for name, reading in _other_copies(backlog, destination)
+        for where in reading.offsets
+        if where.topic in ours
+    }
+
+
+def _other_copies(backlog: Backlog, destination: Connection) -> list[tuple[str, GroupReading]]:
+    """The first progress group of every other copy to this cluster, by name."""
+    names = [each.group for each in groups.list_groups(destination, surely=False)]
+    others = [name for name in names if is_first_group(name) and name not in all_groups(backlog)]
+    return sorted(groups.read_groups(destination, others, stable=False).items())
 
 
 def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[TopicPartition, int]) -> Refused:

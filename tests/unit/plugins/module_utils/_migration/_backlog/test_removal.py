@@ -190,3 +190,13 @@ class TestWhileTheRecordsAreRead:
         with pytest.raises(Refused, match="group billing, topic kept.*yet to consume"):
             cluster.remove(both, remove_topics=True)
         assert cluster.done == ["fence"]
+
+
+def test_settings_stay_suspended_under_another_copy(cluster):
+    """That one has found them suspended, and its groups have yet to consume."""
+    cluster.commits("streamshift-copy-fedcba9876543210-progress-0", 9)
+    with pytest.raises(Refused, match="group streamshift-copy-fedcba9876543210-progress-0, topic orders.*another copy"):
+        cluster.remove()
+    assert cluster.done == []
+    cluster.back = {}
+    assert cluster.remove().settings == ()

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Settings that are suspended come back once, to whom they belong, and never under records that are still needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
+    copy_steps,
+    destination_topics,
+    takeover,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
+    Backlog,
+    BacklogRange,
+    BacklogTopic,
+    Suspended,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    GroupListing,
+    GroupReading,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
+OTHER = "streamshift-copy-fedcba9876543210-progress-0"
+
+
+def a_topic(name):
+    return BacklogTopic(name, name, None, {"retention.ms": Suspended("600000", "-1")})
+
+
+def a_range(name):
+    return BacklogRange(TopicPartition(name, 0), 0, 9, TopicPartition(name, 0), 0)
+
+
+BACKLOG = Backlog(
+    "streamshift-copy-0123456789abcdef",
+    "here",
+    "there",
+    "digest",
+    (a_topic("orders"), a_topic("bills")),
+    (a_range("orders"), a_range("bills")),
+)
+
+
+class Cluster:
+    """The destination's topics with their own settings, and its groups."""
+
+    def __init__(self, monkeypatch):
+        self.own = {"orders": {"retention.ms": "-1"}, "bills": {"retention.ms": "-1"}}
+        self.offsets = {"streamshift-copy-0123456789abcdef-progress-0": "orders"}  # topics by group
+        self.fails = False
+        patch = monkeypatch.setattr
+        patch(destination_topics, "topic_configs", lambda _connection, names: {it: self.configs(it) for it in names})
+        patch(destination_topics, "alter_topic_configs", self.alter)
+        patch(
+            takeover.groups, "list_groups", lambda *_args, **_how: [GroupListing(it, "", "", "") for it in self.offsets]
+        )
+        patch(takeover.groups, "read_groups", lambda _connection, names, stable: {it: self.reading(it) for it in names})
+
+    def configs(self, name):
+        return TopicConfigs({"retention.ms": "604800000", "max.message.bytes": "1000"} | self.own[name], self.own[name])
+
+    def alter(self, _connection, changes):
+        if self.fails:
+            raise ZeroDivisionError
+        for name, its in changes.items():
+            own = self.own[name] | its
+            self.own[name] = {key: value for key, value in own.items() if value is not None}
+
+    def reading(self, group):
+        offsets = {TopicPartition(self.offsets[group], 0): CommittedOffset(9, "9 9 9 0 0 9 r 1 1 host|")}
+        return GroupReading(group, True, "Empty", "classic", "", offsets)
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    return Cluster(monkeypatch)
+
+
+def restored(backlog):
+    return {topic.name: topic.restored for topic in backlog.topics}
+
+
+class TestAnotherCopyIntoTheTopic:
+    """It has found retention suspended, and notes nothing of that."""
+
+    @pytest.mark.parametrize("predict", [False, True])
+    def test_its_groups_keep_the_settings_of_the_first(self, cluster, predict):
+        cluster.offsets[OTHER] = "orders"
+        after, (warning,) = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, predict)
+        assert restored(after) == {"orders": False, "bills": True}
+        assert cluster.own["orders"] == {"retention.ms": "-1"}
+        assert warning.startswith("The topic orders keeps its suspended settings, because another copy")
+        assert OTHER in warning
+
+    def test_when_it_has_ended_they_come_back(self, cluster):
+        after, warnings = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, False)
+        assert restored(after) == {"orders": True, "bills": True} and warnings == []
+        assert cluster.own["orders"] == {"retention.ms": "600000"}
