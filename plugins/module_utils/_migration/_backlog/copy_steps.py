@@ -131,8 +131,8 @@ def hold_again(backlog: Backlog, destination: Connection, names: t.Collection[st
     restored = [topic for topic in backlog.topics if topic.name in names and topic.restored]
     marked = _marked(backlog, restored, restored=False)
     if save is not None and restored:
-        save(marked)
         destination_topics.hold(destination, restored)
+        save(marked)
     return marked
 
 

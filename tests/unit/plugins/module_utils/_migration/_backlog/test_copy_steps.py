@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
@@ -105,3 +107,27 @@ class TestAnotherCopyIntoTheTopic:
         after, warnings = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, False)
         assert restored(after) == {"orders": True, "bills": True} and warnings == []
         assert cluster.own["orders"] == {"retention.ms": "600000"}
+
+
+class TestHeldAgain:
+    """After a rollback groups need again what was copied."""
+
+    RESTORED = dataclasses.replace(
+        BACKLOG, topics=tuple(dataclasses.replace(each, restored=True) for each in BACKLOG.topics)
+    )
+
+    @pytest.fixture(autouse=True)
+    def given_back(self, cluster):
+        cluster.own = {name: {"retention.ms": "600000"} for name in cluster.own}
+
+    def test_nothing_is_noted_as_held_before_it_is(self, cluster):
+        """Else the next run would set groups under the real retention."""
+        saved = []
+        cluster.fails = True
+        with pytest.raises(ZeroDivisionError):
+            copy_steps.hold_again(self.RESTORED, NOWHERE, {"orders"}, saved.append)
+        assert saved in ([], [self.RESTORED])
+        cluster.fails = False
+        held = copy_steps.hold_again(self.RESTORED, NOWHERE, {"orders"}, saved.append)
+        assert restored(held) == {"orders": False, "bills": True} and saved[-1] == held
+        assert cluster.own == {"orders": {"retention.ms": "-1"}, "bills": {"retention.ms": "600000"}}
