@@ -122,16 +122,21 @@ def restore_topics(
     ]
     held = [topic for topic in held if topic.name not in shared]
     if not predict:
-        destination_topics.restore(destination, held)
+        destination_topics.give_back(destination, destination_topics.changes_back(destination, held))
     return _marked(backlog, held, restored=True), warnings
 
 
 def hold_again(backlog: Backlog, destination: Connection, names: t.Collection[str], save: Save | None) -> Backlog:
     """Hold back again what was restored of these topics. save: as of carry_out(); None only tells what would be."""
     restored = [topic for topic in backlog.topics if topic.name in names and topic.restored]
-    marked = _marked(backlog, restored, restored=False)
-    if save is not None and restored:
-        destination_topics.hold(destination, restored)
+    if not restored:
+        return backlog
+    noted = {topic.name: topic for topic in destination_topics.noted_again(destination, restored)}
+    backlog = dataclasses.replace(backlog, topics=tuple(noted.get(topic.name, topic) for topic in backlog.topics))
+    marked = _marked(backlog, noted.values(), restored=False)
+    if save is not None:
+        save(backlog)
+        destination_topics.hold(destination, noted.values())
         save(marked)
     return marked
 

@@ -124,7 +124,8 @@ def prepare(
             )
     made = create_topics(destination, _to_create([topic for topic in planned if topic.name not in known]))
     configs = topic_configs(destination, names)
-    noted = tuple(_with_limits(topic, configs[topic.name]) for topic in planned)
+    limited = [_with_limits(topic, configs[topic.name]) for topic in planned]
+    noted = tuple(_noted_again(topic, configs[topic.name]) if topic.name in known else topic for topic in limited)
     if noted != tuple(planned):
         save(noted)
     changes = {
@@ -142,16 +143,16 @@ def prepare(
     return Prepared(noted, largest, frozenset(made))
 
 
+def noted_again(destination: Connection, held: t.Sequence[BacklogTopic]) -> list[BacklogTopic]:
+    """The topics with what is to be restored later, where somebody has changed settings since that was noted."""
+    configs = topic_configs(destination, [topic.name for topic in held])
+    return [_noted_again(topic, configs[topic.name]) for topic in held]
+
+
 def hold(destination: Connection, topics: t.Iterable[BacklogTopic]) -> None:
     """Set what is held back."""
     during = {topic.name: {name: each.during for name, each in topic.suspended.items()} for topic in topics}
     alter_topic_configs(destination, during)
-
-
-def restore(destination: Connection, held: t.Iterable[BacklogTopic]) -> None:
-    """Give topics the settings back that were held back."""
-    before = {topic.name: {name: each.before for name, each in topic.suspended.items()} for topic in held}
-    alter_topic_configs(destination, before)
 
 
 def changes_back(destination: Connection, held: t.Iterable[BacklogTopic]) -> dict[str, dict[str, str | None]]:
@@ -233,6 +234,16 @@ def _with_limits(topic: BacklogTopic, there: TopicConfigs) -> BacklogTopic:
     if topic.created is None or not topic.suspended:
         return topic
     return dataclasses.replace(topic, suspended=_limits(there) | topic.suspended)
+
+
+def _noted_again(topic: BacklogTopic, there: TopicConfigs) -> BacklogTopic:
+    """A setting that is not what the copy has set is somebody's."""
+    own = {name: there.own.get(name) for name in topic.suspended}
+    suspended = {
+        name: held if own[name] == held.during else Suspended(own[name], held.during)
+        for name, held in topic.suspended.items()
+    }
+    return dataclasses.replace(topic, suspended=suspended)
 
 
 def _limits(there: TopicConfigs) -> dict[str, Suspended]:

@@ -131,3 +131,35 @@ class TestHeldAgain:
         held = copy_steps.hold_again(self.RESTORED, NOWHERE, {"orders"}, saved.append)
         assert restored(held) == {"orders": False, "bills": True} and saved[-1] == held
         assert cluster.own == {"orders": {"retention.ms": "-1"}, "bills": {"retention.ms": "600000"}}
+
+    def test_what_somebody_has_set_since_comes_back(self, cluster):
+        cluster.own["orders"] = {"retention.ms": "777"}
+        saved = []
+        predicted = copy_steps.hold_again(self.RESTORED, NOWHERE, {"orders"}, None)
+        assert cluster.own["orders"] == {"retention.ms": "777"}
+        held = copy_steps.hold_again(self.RESTORED, NOWHERE, {"orders"}, saved.append)
+        assert held == predicted and cluster.own["orders"] == {"retention.ms": "-1"}
+        noted = [each.topics[0].suspended["retention.ms"].before for each in saved]
+        assert noted == ["777", "777"]  # first before anything is changed
+        copy_steps.restore_topics(held, NOWHERE, {"orders"}, False)
+        assert cluster.own["orders"] == {"retention.ms": "777"}
+
+
+def test_a_setting_that_somebody_has_changed_is_not_restored(cluster):
+    cluster.own["orders"] = {"retention.ms": "777"}
+    after, _warnings = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, False)
+    assert restored(after) == {"orders": True, "bills": True}
+    assert cluster.own == {"orders": {"retention.ms": "777"}, "bills": {"retention.ms": "600000"}}
+
+
+def test_a_copy_that_goes_on_notes_what_somebody_has_set_before_it_suspends_that_again(cluster, monkeypatch):
+    cluster.own["orders"] = {"retention.ms": "777"}
+    monkeypatch.setattr(
+        destination_topics.topics, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1)
+    )
+    monkeypatch.setattr(destination_topics, "create_topics", lambda _connection, wanted: {})
+    saved = []
+    prepared = destination_topics.prepare(NOWHERE, BACKLOG.topics, saved.append)
+    assert cluster.own["orders"] == {"retention.ms": "-1"}
+    assert [topic.suspended["retention.ms"].before for topic in prepared.topics] == ["777", "600000"]
+    assert saved == [prepared.topics]
