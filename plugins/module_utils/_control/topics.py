@@ -94,17 +94,21 @@ def partition_counts(connection: Connection, names: t.Collection[str]) -> dict[s
 def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str | None]:
     """The id that each topic was given when it was made; None where brokers give none. Those that do not exist are left out.
 
-    Source: https://cwiki.apache.org/confluence/display/KAFKA/KIP-516%3A+Topic+Identifiers (Metadata version 10 and later).
+    Raises NotAuthorized naming the topics without ACL TOPIC DESCRIBE, of which nobody knows whether they exist. Source: https://cwiki.apache.org/confluence/display/KAFKA/KIP-516%3A+Topic+Identifiers (Metadata version 10 and later).
     """
 
     def read(client: KafkaAdminClient) -> dict[str, str | None]:
         found: dict[str, str | None] = {}
+        denied = {}
         for topic in metadata(client, sorted(set(names))).topics:
             error = errors.for_code(topic.error_code)
             raise_if_retriable(_unless_unknown(error))
-            if error is errors.NoError:
+            if error is errors.TopicAuthorizationFailedError:
+                denied[topic.name] = topic.error_code
+            elif error is errors.NoError:
                 its = getattr(topic, "topic_id", None)
                 found[topic.name] = str(its) if its is not None and its.int else None
+        raise_for_topics(connection, denied, "DESCRIBE")
         return found
 
     return attempt(connection, read) if names else {}

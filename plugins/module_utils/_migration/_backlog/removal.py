@@ -104,13 +104,14 @@ def _check_cluster(backlog: Backlog, destination: Connection) -> None:
 
 
 def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[BacklogTopic], list[str]]:
-    """The topics that are still those that the copy has written to, and a word on each of the others that is there."""
+    """The topics that are still those that the copy has written to, and a word on each of the others."""
     found = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
     here, warnings = [], []
     for topic in backlog.topics:
         if topic.name not in found:
-            continue
-        if topic.topic_id not in (None, found[topic.name]):
+            if topic.created is None or topic.topic_id is not None:  # else it was never made
+                warnings.append(f"The topic {topic.name} does not exist any more.")
+        elif topic.topic_id not in (None, found[topic.name]):
             warnings.append(f"The topic {topic.name} was deleted and created again, and is left alone.")
         else:
             here.append(topic)

@@ -200,3 +200,14 @@ def test_settings_stay_suspended_under_another_copy(cluster):
     assert cluster.done == []
     cluster.back = {}
     assert cluster.remove().settings == ()
+
+
+def test_a_topic_that_is_gone_is_named(cluster):
+    cluster.ids, cluster.back = {}, {}
+    assert cluster.remove().warnings == ["The topic orders does not exist any more."]
+
+
+def test_a_topic_that_was_never_made_is_not(cluster):
+    cluster.ids, cluster.back = {}, {}
+    planned = dataclasses.replace(MADE, topic_id=None)
+    assert cluster.remove(dataclasses.replace(MAKING, topics=(planned,))).warnings == []

@@ -1,0 +1,45 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A topic that may not be seen is not one that does not exist."""
+
+from __future__ import annotations
+
+import types
+import uuid
+
+import pytest
+from kafka import errors
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+
+NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
+ID = uuid.uuid4()
+NO_ID = uuid.UUID(int=0)
+
+
+@pytest.fixture
+def ids(monkeypatch):
+    def ids(codes):
+        rows = [
+            types.SimpleNamespace(name=name, topic_id=NO_ID if code else ID, error_code=code)
+            for name, code in codes.items()
+        ]
+        monkeypatch.setattr(topics, "metadata", lambda _client, names: types.SimpleNamespace(topics=rows))
+        monkeypatch.setattr(topics, "attempt", lambda _connection, operation: operation(None))
+        return topics.topic_ids(NOWHERE, list(codes))
+
+    return ids
+
+
+def test_ids_of_the_topics_that_are_there(ids):
+    assert ids({"gone": errors.UnknownTopicOrPartitionError.errno, "orders": 0}) == {"orders": str(ID)}
+
+
+def test_every_topic_that_may_not_be_seen_is_named(ids):
+    denied = errors.TopicAuthorizationFailedError.errno
+    with pytest.raises(NotAuthorized, match="needs ACL TOPIC DESCRIBE on bills, orders"):
+        ids({"orders": denied, "bills": denied, "seen": 0})
