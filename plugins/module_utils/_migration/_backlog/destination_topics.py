@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
     create_topics,
     topic_configs,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import identity
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Created, Suspended
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
@@ -124,8 +125,15 @@ def prepare(
             )
     made = create_topics(destination, _to_create([topic for topic in planned if topic.name not in known]))
     configs = topic_configs(destination, names)
+    for topic in identity.not_made(destination, [topic for topic in planned if topic.name not in made]):
+        raise Refused(
+            "this copy was to create the topic, and somebody else has created the topic with other partitions or settings",
+            cluster=str(destination),
+            topic=topic.name,
+            remedy="delete it and run again; or give the copy up, and plan again in another directory",
+        )
     limited = [_with_limits(topic, configs[topic.name]) for topic in planned]
-    noted = tuple(_noted_again(topic, configs[topic.name]) if topic.name in known else topic for topic in limited)
+    noted = tuple(topic if topic.name in made else _noted_again(topic, configs[topic.name]) for topic in limited)
     if noted != tuple(planned):
         save(noted)
     changes = {

@@ -14,6 +14,7 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
@@ -62,6 +63,21 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
             _check_id(source, name, origins[name], its)
 
 
+def not_made(destination: Connection, there: t.Sequence[BacklogTopic]) -> list[BacklogTopic]:
+    """Those of these topics, which are there, that the copy was to make and that are other ones, as far as that can be known.
+
+    A run may be killed between making a topic and noting its id. Its topic then has the partitions and settings that were planned.
+    """
+    planned = [topic for topic in there if topic.created is not None and topic.topic_id is None]
+    ids = topics.topic_ids(destination, [topic.name for topic in planned])
+    unknown = [
+        topic for topic in planned if ids.get(topic.name) is not None
+    ]  # None: before 2.8, where no id is ever noted
+    counts = topics.partition_counts(destination, [topic.name for topic in unknown])
+    configs = topic_configs(destination, [topic.name for topic in unknown])
+    return [topic for topic in unknown if not _is_as_planned(topic, counts[topic.name], configs[topic.name].own)]
+
+
 def check_log(
     connection: Connection, each: BacklogRange, next_: int | None, bounds: Bounds, keeps: bool = True
 ) -> None:
@@ -100,6 +116,15 @@ def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection
     for each in written:
         done = each.done and each.done.next
         check_log(destination, each, done, bounds[each.destination], keeps=each.destination.topic not in free)
+
+
+def _is_as_planned(topic: BacklogTopic, partitions: int, own: t.Mapping[str, str]) -> bool:
+    if topic.created is None:
+        return False
+    limits = {
+        name: held.during for name, held in topic.suspended.items() if name in own
+    }  # which are set after it is made
+    return partitions == topic.created.partitions and own == topic.created.configs | limits
 
 
 def _check_id(connection: Connection, topic: str, expected: str | None, found: str | None) -> None:

@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
     destination_topics,
+    identity,
     others,
     running,
     takeover,
@@ -115,7 +116,9 @@ def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[Backlog
             warnings.append(f"The topic {topic.name} was deleted and created again, and is left alone.")
         else:
             here.append(topic)
-    return here, warnings
+    others_made = identity.not_made(destination, here)
+    warnings += [f"The topic {topic.name} was created by somebody else, and is left alone." for topic in others_made]
+    return [topic for topic in here if topic not in others_made], warnings
 
 
 def _made(here: t.Iterable[BacklogTopic], destination: Connection) -> list[BacklogTopic]:

@@ -10,6 +10,7 @@ import dataclasses
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import others, removal
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
@@ -211,3 +212,35 @@ def test_a_topic_that_was_never_made_is_not(cluster):
     cluster.ids, cluster.back = {}, {}
     planned = dataclasses.replace(MADE, topic_id=None)
     assert cluster.remove(dataclasses.replace(MAKING, topics=(planned,))).warnings == []
+
+
+class TestATopicThatTheCopyWasToMake:
+    """The run was killed, or refused, before it knew the topic's id."""
+
+    PLANNED = dataclasses.replace(
+        MAKING, topics=(dataclasses.replace(MADE, topic_id=None, created=Created(1, 1, {"retention.ms": "-1"})),)
+    )
+
+    @pytest.fixture
+    def there(self, monkeypatch):
+        def there(partitions, **own):
+            configs = TopicConfigs({}, {name.replace("_", "."): value for name, value in own.items()})
+            patch = monkeypatch.setattr
+            patch(removal.identity, "topic_configs", lambda _connection, names: dict.fromkeys(names, configs))
+            patch(removal.topics, "partition_counts", lambda _connection, names: dict.fromkeys(names, partitions))
+
+        return there
+
+    @pytest.mark.parametrize("partitions, retention", [(2, "-1"), (1, "777")])
+    def test_one_of_somebody_else_is_left_alone(self, cluster, there, partitions, retention):
+        there(partitions, retention_ms=retention)
+        cluster.back = {}
+        removed = cluster.remove(self.PLANNED, remove_topics=True)
+        assert removed.warnings == ["The topic orders was created by somebody else, and is left alone."]
+        assert removed.topics == ()
+
+    def test_one_like_it_may_be_its_own(self, cluster, there):
+        there(1, retention_ms="-1")
+        assert cluster.remove(self.PLANNED).settings == ("orders",)
+        with pytest.raises(Refused, match="nobody knows whether it is that one"):
+            cluster.remove(self.PLANNED, remove_topics=True)
