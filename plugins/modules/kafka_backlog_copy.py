@@ -435,7 +435,8 @@ def _absent(module: Module) -> dict[str, t.Any]:
     path, destination = params["copy"], options.connection(params, "destination")
     if not os.path.exists(path):
         return {"changed": False, **backlog_results.removal_result(None, removal.Removal((), (), (), []))}
-    files.check_writable(path)
+    for name in filter(None, (path, params["plan"])):
+        files.check_writable(name)
     with files.locked(path):
         known = file.from_json(files.read_required(path, "copy", "kafka_backlog_copy"), path)
         planned = files.read(params["plan"]) if params["plan"] else None

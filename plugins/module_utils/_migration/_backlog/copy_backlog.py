@@ -75,8 +75,10 @@ def run(
 
     save: writes the copy file; None predicts only.
     """
-    wanted = planning.entries_of(snapshot, mapping, source)
     before, warnings = earlier.backlog, []
+    if before is not None and earlier.plan is not None:
+        identity.check_plan(before, earlier.plan, destination)
+    wanted = planning.entries_of(snapshot, mapping, source)
     if before is None:
         backlog = planning.plan(snapshot, wanted, source, destination, options)
         if save is not None:

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import ANEW
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 
 
 def with_ids(
@@ -76,6 +77,18 @@ def not_made(destination: Connection, there: t.Sequence[BacklogTopic]) -> list[B
     counts = topics.partition_counts(destination, [topic.name for topic in unknown])
     configs = topic_configs(destination, [topic.name for topic in unknown])
     return [topic for topic in unknown if not _is_as_planned(topic, counts[topic.name], configs[topic.name].own)]
+
+
+def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
+    """Raise Refused for the plan of another copy, before it is overwritten, deleted or relied on."""
+    ours = (backlog.source_id, backlog.destination_id, backlog.snapshot)
+    if (plan.source_id, plan.destination_id, plan.snapshot) != ours:
+        raise Refused(
+            f"the plan is not the one of this copy: it was made from snapshot {plan.snapshot} for clusters {plan.source_id} and "
+            f"{plan.destination_id}, and the copy from {backlog.snapshot} for {backlog.source_id} and {backlog.destination_id}",
+            cluster=str(connection),
+            remedy="correct the path of the copy file (copy), or of the plan file (plan)",
+        )
 
 
 def check_log(

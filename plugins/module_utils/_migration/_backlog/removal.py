@@ -63,6 +63,8 @@ def remove(
     topics of which somebody else needs, or has written, something. What is fenced by then stays fenced.
     """
     _check_cluster(backlog, destination)
+    if plan is not None:
+        identity.check_plan(backlog, plan, destination)
     here, warnings = _still_ours(backlog, destination)
     made = _made(here, destination) if remove_topics else []
     staying = [topic for topic in here if topic not in made]

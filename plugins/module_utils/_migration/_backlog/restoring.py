@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps, identity
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import (
     CopyOutcome,
     Earlier,
@@ -31,6 +31,7 @@ def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Cop
     backlog, plan = earlier.backlog, earlier.plan
     if backlog is None or plan is None:
         raise ValueError("not everything is copied and planned")
+    identity.check_plan(backlog, plan, destination)
     found = topics.cluster_id(destination)
     if found != backlog.destination_id:
         raise Refused(

@@ -12,7 +12,13 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import others, removal
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
+    copy_backlog,
+    others,
+    removal,
+    restoring,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import Earlier
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
     BacklogRange,
@@ -32,6 +38,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupListing,
     GroupReading,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount
@@ -244,3 +251,23 @@ class TestATopicThatTheCopyWasToMake:
         assert cluster.remove(self.PLANNED).settings == ("orders",)
         with pytest.raises(Refused, match="nobody knows whether it is that one"):
             cluster.remove(self.PLANNED, remove_topics=True)
+
+
+class TestThePlanOfAnotherCopy:
+    """Such as copy: a/copy.json with plan: b/plan.json, which would be overwritten or deleted."""
+
+    @pytest.mark.parametrize("ids", [("other", "there", "digest"), ("here", "other", "digest"), ("here", "there", "x")])
+    def test_is_refused_before_anything_is_written(self, cluster, ids):
+        earlier = Earlier(BACKLOG, Plan(*ids, ()), None)
+        for use_case in (
+            lambda: cluster.remove(plan=earlier.plan),
+            lambda: restoring.restore(earlier, NOWHERE, None),
+            lambda: copy_backlog.run(None, None, NOWHERE, None, None, earlier, None, silent),
+        ):
+            with pytest.raises(Refused, match="the plan is not the one of this copy"):
+                use_case()
+        assert cluster.done == []
+
+    def test_its_own_is_not(self, cluster):
+        done = dataclasses.replace(BACKLOG, ranges=(dataclasses.replace(RANGE, done=Progress(60).done()),))
+        assert cluster.remove(done, Plan("here", "there", "digest", ())).settings == ("orders",)
