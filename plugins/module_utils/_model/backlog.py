@@ -11,12 +11,14 @@ what the brokers keep.
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 KIND = "copy"
+_NAME = r"streamshift-copy-[0-9a-f]{16}"  # see planning._name()
 
 
 class Done(t.NamedTuple):
@@ -138,7 +140,7 @@ def from_json(text: str, path: str) -> Backlog:
         path,
         {name: head.get(name) for name in names},
         lambda it: Backlog(
-            documents.text_of(it["name"]),
+            _copy_name(it["name"]),
             documents.text_of(it["source"]["cluster_id"]),
             documents.text_of(it["destination"]["cluster_id"]),
             documents.text_of(it["snapshot"]),
@@ -146,6 +148,14 @@ def from_json(text: str, path: str) -> Backlog:
             documents.parse_entries(KIND, path, rows, _range),
         ),
     )
+
+
+def _copy_name(value: t.Any) -> str:
+    """Groups are deleted whose names begin with it, so that it must be one that a copy gives itself."""
+    name = documents.text_of(value)
+    if not re.fullmatch(_NAME, name):
+        raise ValueError(f"name {name!r} is not the name of a copy")
+    return name
 
 
 def _topic_row(topic: BacklogTopic) -> documents.Json:

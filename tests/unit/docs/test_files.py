@@ -135,7 +135,7 @@ documents = {
     ),
     "copy": st.builds(
         Backlog,
-        texts,
+        st.from_regex(r"streamshift-copy-[0-9a-f]{16}", fullmatch=True),
         texts,
         texts,
         st.just(Snapshot(None, (), ()).digest()),

@@ -27,7 +27,7 @@ HERE, THERE = TopicPartition("orders", 0), TopicPartition("new", 0)
 DONE = Done(40, 900, 140, 1, 2, {10: 100, 30: 120})
 RANGE = BacklogRange(HERE, 10, 60, THERE, 100, (10, 30, 59), DONE)
 BACKLOG = Backlog(
-    "streamshift-copy-1",
+    "streamshift-copy-0123456789abcdef",
     "here",
     "there",
     "digest",
@@ -63,6 +63,14 @@ def test_a_range_that_cannot_be_is_refused(change):
     document = json.loads(to_json(BACKLOG))
     document["entries"][0] |= change
     with pytest.raises(InvalidFile, match="copy.json"):
+        from_json(json.dumps(document), "copy.json")
+
+
+@pytest.mark.parametrize("name", ["billing", "streamshift-copy-", f"streamshift-copy-{16 * 'G'}", f"x-{BACKLOG.name}"])
+def test_a_name_that_no_copy_has_is_refused(name):
+    """The groups whose names begin with it are deleted in the end."""
+    document = json.loads(to_json(BACKLOG)) | {"name": name}
+    with pytest.raises(InvalidFile, match="copy.json.*name"):
         from_json(json.dumps(document), "copy.json")
 
 
