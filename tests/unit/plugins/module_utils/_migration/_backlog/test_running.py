@@ -65,11 +65,17 @@ def check(monkeypatch):
 def test_on_this_machine_by_its_process(check):
     with pytest.raises(Locked, match=f"a run of this copy is under way: process {os.getpid()} on host {HERE}"):
         check(Run("r", HERE, os.getpid(), int(time.time())), 5)
-    assert check(Run("r", HERE, 2**22 + 1, int(time.time())), 5) == []
+    assert check(Run("r", HERE, 2**22 + 1, int(time.time())), 5, 5) == [3.0]
+
+
+def test_a_process_that_cannot_be_seen_from_here_is_known_by_what_it_commits(check):
+    """As in another container of this name, without /proc, or of another user where that is hidden."""
+    with pytest.raises(Locked, match=f"a run of this copy is under way: process {2**22 + 1}"):
+        check(Run("r", HERE, 2**22 + 1, int(time.time())), 5, 6)
 
 
 def test_another_process_with_its_number_is_not_taken_for_it(check):
-    assert check(Run("r", HERE, os.getpid(), int(started(os.getpid())) - 60), 5) == []
+    assert check(Run("r", HERE, os.getpid(), int(started(os.getpid())) - 60), 5, 5) == [3.0]
 
 
 def test_on_another_machine_by_what_it_commits(check):
