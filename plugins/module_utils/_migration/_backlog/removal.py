@@ -90,6 +90,8 @@ def remove(
     settings = destination_topics.changes_back(destination, staying)
     left = tuple(name for name, its in groups.read_groups(destination, names, stable=False).items() if its.exists)
     if not predict:
+        if deleted:  # a run may have begun meanwhile
+            fence(destination, transactional_ids(backlog))
         destination_topics.give_back(destination, settings)
         deletion.delete_topics(destination, {topic.name: topic.topic_id for topic in made if topic.topic_id})
         _delete_groups(destination, names)

@@ -271,3 +271,10 @@ class TestThePlanOfAnotherCopy:
     def test_its_own_is_not(self, cluster):
         done = dataclasses.replace(BACKLOG, ranges=(dataclasses.replace(RANGE, done=Progress(60).done()),))
         assert cluster.remove(done, Plan("here", "there", "digest", ())).settings == ("orders",)
+
+
+def test_a_run_that_begins_while_records_are_read_is_fenced_too(cluster, monkeypatch):
+    monkeypatch.setattr(removal.others, "check_records", lambda *_args, **_how: cluster.done.append("read"))
+    cluster.back = {}
+    cluster.remove(MAKING, remove_topics=True)
+    assert cluster.done == ["fence", "read", "fence", {}, {"orders": "first"}, all_groups(BACKLOG)]
