@@ -12,6 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
+    DEADLINE_SECONDS,
     attempt,
     error_name,
     exchange,
@@ -57,11 +58,14 @@ _EXPLAINED = {
 }
 
 
-def commit_offsets(connection: Connection, wanted: t.Mapping[str, Commits]) -> dict[str, Errors]:
+def commit_offsets(
+    connection: Connection, wanted: t.Mapping[str, Commits], deadline: float = DEADLINE_SECONDS
+) -> dict[str, Errors]:
     """Commit for many groups at once; every group is in the answer, with the partitions that were not stored.
 
     Metadata is written character for character, a leader epoch of None as none. The broker refuses a group that has
     members as a whole: is_busy() tells. What one group is refused does not touch the others.
+    deadline: seconds after which no further try begins.
     Raises InvalidInput, before anything is sent, for what a broker would store although it makes no sense.
     """
     for group, commits in wanted.items():
@@ -76,7 +80,9 @@ def commit_offsets(connection: Connection, wanted: t.Mapping[str, Commits]) -> d
             codes[group].update(_codes(batch, answer))
         return codes
 
-    return _until_settled({group: list(commits) for group, commits in wanted.items()}, "READ", connection, send)
+    return _until_settled(
+        {group: list(commits) for group, commits in wanted.items()}, "READ", connection, send, deadline
+    )
 
 
 def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[TopicPartition]]) -> dict[str, Errors]:
@@ -153,6 +159,7 @@ def _until_settled(
     operation: str,
     connection: Connection,
     send: t.Callable[[KafkaAdminClient, t.Sequence[str]], dict[str, Codes]],
+    deadline: float = DEADLINE_SECONDS,
 ) -> dict[str, Errors]:
     """Send for the groups that are left until none of their errors is one that passes by itself, or time is up."""
     settled: dict[str, Errors] = {group: {} for group, partitions in wanted.items() if not partitions}
@@ -174,7 +181,7 @@ def _until_settled(
             raise errors.CoordinatorNotAvailableError(f"for {', '.join(passing)}")
 
     try:
-        attempt(connection, once)
+        attempt(connection, once, deadline)
     except (BrokerError, ConnectionFailed) as exc:
         if not sent:
             raise

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups
@@ -25,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 
 # The part of the retention after which progress is committed again.
 RENEWED = 0.25
+_PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before each try
 _DAY = 86_400.0
 _ASSUMED_RATE = 20e6  # bytes a second, where no limit is set: less than one task copies
 
@@ -71,21 +73,23 @@ def renewed(backlog: Backlog, destination: Connection, retention: float, run: Ru
 
 
 def _renew(backlog: Backlog, destination: Connection, run: Run) -> None:
+    """Nothing fences this commit, so that what is committed is read again before every try: another run may have claimed it."""
     names = all_groups(backlog)
-    readings = groups.read_groups(destination, names, stable=False)
     ranges = {each.destination: each for each in backlog.ranges}
-    ended = {
-        where
-        for where, commit in readings[names[0]].offsets.items()
-        if where in ranges and _is_copied(ranges[where], commit, run)
-    }
-    commits.commit_offsets(
-        destination,
-        {
+    for pause in _PAUSES:
+        time.sleep(pause)
+        readings = groups.read_groups(destination, names, stable=False)
+        ended = {
+            where
+            for where, commit in readings[names[0]].offsets.items()
+            if where in ranges and _is_copied(ranges[where], commit, run)
+        }
+        wanted = {
             name: {where: commit for where, commit in reading.offsets.items() if where in ended}
             for name, reading in readings.items()
-        },
-    )
+        }
+        if not any(commits.commit_offsets(destination, wanted, deadline=0).values()):
+            return
 
 
 def _is_copied(each: BacklogRange, commit: CommittedOffset, run: Run) -> bool:

@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     host_name,
     is_first_group,
     read,
+    run_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
@@ -90,7 +91,8 @@ def take(
     try:
         check_others(backlog, destination)
     except Refused:
-        if found["first"]:  # so that two that have seen each other do not stand in each other's way for ever
+        # So that two that have seen each other do not stand in each other's way for ever.
+        if found["first"] and _is_still_claimed(destination, names[0], run):
             commits.delete_groups(destination, names)
         raise
     return Takeover(found["backlog"], {})
@@ -161,6 +163,12 @@ def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[Top
         "these topics, remove copy.json and start again; or copy to other topics (topic_map) from another directory",
         **where._asdict(),
     )
+
+
+def _is_still_claimed(destination: Connection, group: str, run: Run) -> bool:
+    """Does the first progress group name this run only? Another one may have claimed partitions since."""
+    named = map(run_of, groups.read_groups(destination, [group])[group].offsets.values())
+    return all(its is not None and its.id == run.id for its in named)
 
 
 class _Lost(Exception):

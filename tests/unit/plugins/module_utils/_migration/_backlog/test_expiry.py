@@ -81,7 +81,14 @@ class Brokers:
         self.offsets[self.names[0]][DAMAGED.destination] = CommittedOffset(100, "of nobody")
         self.committed, self.failures = [], 0
         monkeypatch.setattr(expiry.groups, "read_groups", self.read)
-        monkeypatch.setattr(expiry.commits, "commit_offsets", lambda _connection, wanted: self.committed.append(wanted))
+        self.during = dict  # what happens while a commit is tried, and which errors that has
+        monkeypatch.setattr(expiry.commits, "commit_offsets", self.commit)
+        monkeypatch.setattr(expiry.time, "sleep", lambda _seconds: None)
+
+    def commit(self, _connection, wanted, deadline):
+        assert deadline == 0, "what was read is old by the second try"
+        self.committed.append(wanted)
+        return self.during()
 
     def read(self, _connection, names, stable=True):
         assert not stable, "workers have transactions open"
@@ -142,6 +149,20 @@ class TestRenewed:
         brokers.failures = 2
         hours(3)
         assert len(brokers.committed) == 1
+
+    def test_what_another_run_has_taken_over_since_is_not_tried_again(self, brokers, hours):
+        where, (first, second) = COPIED.destination, brokers.names
+
+        def taken_over():
+            progress = {where: Progress(100, 100, places=dict.fromkeys(COPIED.boundaries, 7), end=100, run=OTHER)}
+            for name, commits in zip(brokers.names, commits_of([COPIED], progress, 2), strict=True):
+                brokers.offsets[name] |= dict(commits)
+            brokers.during = dict
+            return {first: {where: "NOT_COORDINATOR"}, second: {}}
+
+        brokers.during = taken_over
+        hours(1)
+        assert [where in commits[first] for commits in brokers.committed] == [True, False]
 
 
 class TestHeld:

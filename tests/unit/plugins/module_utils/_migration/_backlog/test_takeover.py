@@ -12,7 +12,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import takeover
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, Run
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    Run,
+    all_groups,
+    commits_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
@@ -62,3 +69,38 @@ def test_progress_is_held_against_the_log_also_of_a_topic_that_was_made_again(ta
     take, asked = take
     take({MADE.destination: Progress(9, next=7, end=9)}, fresh=True, made={"made-to", "there-to"})
     assert asked == [MADE.destination]
+
+
+class TestAnotherCopyAgainstIt:
+    @pytest.fixture
+    def refused(self, monkeypatch):
+        """Claim everything, find another copy, and by then have the progress name these runs. -> the groups that are deleted."""
+
+        def refused(*runs):
+            progress = {MADE.destination: Progress(5, run=runs[0]), THERE.destination: Progress(5, run=runs[1])}
+            names = all_groups(BACKLOG)
+            held = dict(commits_of(BACKLOG.ranges, progress, 1)[0])
+            readings = {name: GroupReading(name, True, "Empty", "classic", "", held) for name in names}
+            deleted = []
+
+            def others(*_args):
+                raise Refused("another copy")
+
+            monkeypatch.setattr(takeover.groups, "read_groups", lambda *_args, **_how: readings)
+            monkeypatch.setattr(
+                takeover.commits, "delete_groups", lambda _connection, names: deleted.extend(names) or {}
+            )
+            monkeypatch.setattr(takeover, "check_others", others)
+            with pytest.raises(Refused):
+                takeover.take(BACKLOG, NOWHERE, RUN, fresh=True, made={"made-to", "there-to"})
+            return deleted
+
+        return refused
+
+    def test_it_takes_back_what_it_has_claimed(self, take, refused):
+        take[0]({}, fresh=True)
+        assert refused(RUN, RUN) == all_groups(BACKLOG)
+
+    def test_but_not_what_another_run_of_it_has_claimed_since(self, take, refused):
+        take[0]({}, fresh=True)
+        assert refused(RUN, RUN._replace(id="newer")) == []
