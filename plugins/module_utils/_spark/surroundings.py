@@ -39,8 +39,9 @@ def work_folder(directory: str | None, say: Say = silent) -> t.Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory))
     except OSError as exc:
         raise _unfit(directory or tempfile.gettempdir(), exc.strerror) from exc
-    with open(folder / _LOCK, "w") as lock:
+    with open(folder / f".{_LOCK}", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # goes with the process, however it ends
+        os.rename(lock.name, folder / _LOCK)  # so that nobody finds it before it is held
         before = tempfile.tempdir
         try:
             _remove_abandoned(folder, say)

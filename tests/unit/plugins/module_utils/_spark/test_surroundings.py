@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import surroundings
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import (
     deadline,
     environment,
@@ -48,6 +50,21 @@ def test_a_folder_without_a_lock_goes_unless_it_was_just_made(tmp_path):
     os.utime(old, (time.time() - 3600,) * 2)
     with work_folder(str(tmp_path)):
         assert not old.exists() and new.exists()
+
+
+def test_nobody_sees_the_lock_before_it_is_held(tmp_path, monkeypatch):
+    """Another session would take the newborn one for dead, and remove its folder."""
+    seen, flock = [], fcntl.flock
+
+    def watched(file, operation):
+        seen.extend(tmp_path.glob("*/lock"))
+        flock(file, operation)
+
+    monkeypatch.setattr(surroundings.fcntl, "flock", watched)
+    with work_folder(str(tmp_path)) as folder:
+        assert seen == [] and [each.name for each in folder.iterdir()] == ["lock"]
+        with open(folder / "lock") as lock, pytest.raises(BlockingIOError):
+            flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_processes_of_dead_sessions_end_and_those_of_living_ones_go_on(tmp_path):
