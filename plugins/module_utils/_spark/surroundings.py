@@ -12,6 +12,7 @@ import importlib
 import os
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import threading
@@ -69,8 +70,8 @@ def _unfit(directory: str, why: str | None) -> InvalidInput:
 def _remove_abandoned(ours: Path, say: Say) -> None:
     for folder in ours.parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):  # somebody else's, or gone meanwhile
-            found = folder.stat()
-            if folder == ours or found.st_uid != os.getuid():
+            found = folder.lstat()  # a link may be anybody's, and lead anywhere
+            if folder == ours or found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
                 continue
             if not (folder / _LOCK).exists():  # killed before it made the lock, or after it removed that
                 if time.time() - found.st_mtime > _NEWBORN_SECONDS:

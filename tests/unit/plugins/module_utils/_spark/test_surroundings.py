@@ -67,6 +67,24 @@ def test_nobody_sees_the_lock_before_it_is_held(tmp_path, monkeypatch):
             flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def test_links_are_not_followed(tmp_path):
+    """Anybody may make one in a directory for temporary files, with the name of a session that works elsewhere."""
+    name = "streamshift-spark-living"
+    elsewhere = tmp_path / "elsewhere" / name
+    elsewhere.mkdir(parents=True)
+    os.utime(elsewhere, (time.time() - 3600,) * 2)
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    (ours / name).symlink_to(elsewhere)
+    mine = subprocess.Popen(["sleep", "60"], env={**os.environ, "SPARK_LOCAL_DIRS": str(elsewhere)})
+    try:
+        with work_folder(str(ours)):
+            assert mine.poll() is None and elsewhere.exists()
+    finally:
+        mine.kill()
+        mine.wait()
+
+
 def test_processes_of_dead_sessions_end_and_those_of_living_ones_go_on(tmp_path):
     """Java and Python of a killed driver would work for some seconds more, and make the folder anew."""
     dead = tmp_path / "streamshift-spark-killed"
