@@ -52,10 +52,14 @@ options:
         the copy has changed and nobody else has changed since, and then deletes the files O(copy) and O(plan). It
         contacts only the destination, so the source may be gone. Copied records stay in topics that are not deleted.
       - V(absent) fails before it changes anything if a run of the copy is in progress, and names the host and the
-        process. It detects a run on this machine by its process, and a run on another machine by progress that changes
-        within O(idle_wait). A run that it does not detect fails, and writes nothing more.
+        process. It detects a run on this machine by its process, and any other run by progress that changes within
+        O(idle_wait). A run that it does not detect fails, and writes nothing more. Do not start a run of the copy
+        meanwhile.
       - V(absent) also fails if a group of O(plan) has not consumed all copied records yet, because the restored
-        retention may delete them.
+        retention may delete them. Without the plan of a finished copy, it fails if any group has committed an offset
+        among the copied records, because the copy may have been finished with another copy file.
+      - V(absent) also fails if another copy has written to a topic whose settings it would restore, and the progress of
+        that copy still exists.
     type: str
     choices: [present, absent]
     default: present
@@ -64,7 +68,9 @@ options:
       - With O(state=absent), whether to delete the topics that the copy has created, together with their records.
       - The module fails before it changes anything, and names the topic, if another group has committed an offset on
         such a topic, or if the topic contains anything but the copied records. To check this, it reads all of these
-        records.
+        records. It fails, too, if the topic changes meanwhile.
+      - The module does not detect consumers that have not committed an offset yet, and jobs that keep their offsets
+        elsewhere, as Flink and Spark do. Stop these first.
       - The module never deletes topics that existed before the copy.
     type: bool
     default: false
@@ -82,7 +88,7 @@ options:
     required: true
   plan:
     description:
-      - Path of the plan file. The module writes it when everything is copied.
+      - Path of the plan file. The module writes it when everything is copied. It refuses the plan of another copy.
       - Required with O(state=present).
     type: path
   receipt:
@@ -142,6 +148,8 @@ options:
       - Restore the topics' suspended settings although groups have not consumed the backlog yet. The brokers may then
         delete records that groups have not consumed.
       - A run that finds that every group has consumed the backlog restores the settings without this option.
+      - A setting that somebody has changed since is not restored. If another copy has written to the topic, too, its
+        settings stay suspended, with a warning, until the progress of that copy is deleted. Then run this copy again.
       - If everything is copied and O(plan) exists, such a run contacts only the destination, does not read the snapshot
         and does nothing else. The source may have grown or be gone, and its groups may have expired.
     type: bool
@@ -153,9 +161,11 @@ notes:
     destination, the user needs TOPIC READ, WRITE, DESCRIBE_CONFIGS and ALTER_CONFIGS on the topics, TOPIC CREATE if
     topics are missing, and GROUP DESCRIBE on the groups. On the source, the user needs TOPIC READ and DESCRIBE_CONFIGS
     on the topics.
-  - O(state=absent) needs GROUP DELETE and TRANSACTIONAL_ID WRITE on this prefix, and DESCRIBE_CONFIGS and ALTER_CONFIGS
-    on the topics whose settings it restores. O(remove_topics) also needs TOPIC READ and DELETE on the topics that it
-    deletes, GROUP DESCRIBE on all groups, and CLUSTER DESCRIBE, because brokers do not list all groups without it.
+  - O(state=absent) needs GROUP DELETE and TRANSACTIONAL_ID WRITE on this prefix, TOPIC DESCRIBE on the topics, and
+    DESCRIBE_CONFIGS and ALTER_CONFIGS on those whose settings it restores. O(remove_topics) also needs TOPIC READ and
+    DELETE on the topics that it deletes. With O(remove_topics), or to restore settings without the plan of a finished
+    copy, it also needs GROUP DESCRIBE on all groups, and CLUSTER DESCRIBE, because brokers do not list all groups
+    without it.
   - C(compression.type) in O(destination.client_config) compresses the copied records. They are not compressed by
     default.
 seealso:

@@ -194,9 +194,10 @@ class TestGivenUp:
         entries = copy.backlog()["entries"]
         copy.commit()
         before = copy.state()
-        message = copy.remove(refuses)
         group = min(each["group"] for each in entries)
-        assert f"group {group}, topic {copy.to}, partition " in message and "has yet to consume" in message
+        for plan in ({}, {"plan": None}):
+            message = copy.remove(refuses, **plan)
+            assert f"group {group}, topic {copy.to}, partition " in message and "has yet to consume" in message
         assert copy.state() == before
         copy.backlog(restore_retention=True, source=GONE)
         assert copy.remove()["removed_groups"] == copy.names
@@ -247,9 +248,13 @@ def test_permissions_are_asked_for_before_anything_is_changed(source, secured, o
     copy.names = all_groups(copy.known())
     needed = [f"GROUP {operation} on streamshift-*" for operation in ("DESCRIBE", "DELETE")]
     needed += ["TRANSACTIONAL_ID WRITE on streamshift-*", f"TOPIC READ on {topic}", f"TOPIC DELETE on {topic}"]
-    grant(secured, needed[:-1], secured.ssl_principal)
+    configs = [f"TOPIC {operation} on {topic}" for operation in ("DESCRIBE_CONFIGS", "ALTER_CONFIGS")]
+    grant(secured, needed[:3] + configs, secured.ssl_principal)
     asked = {"destination": secured.ssl_connection, "remove_topics": True}
     try:
+        message = copy.remove(refuses, destination=secured.ssl_connection)
+        assert f"needs ACL TOPIC DESCRIBE on {topic}" in message
+        grant(secured, needed[3:-1], secured.ssl_principal)
         message = copy.remove(refuses, **asked)
         assert f"TOPIC DELETE on {topic}" in message and "GROUP" not in message
         revoke(secured, needed[:1] + needed[1:2], secured.ssl_principal)
@@ -260,5 +265,5 @@ def test_permissions_are_asked_for_before_anything_is_changed(source, secured, o
         assert "needs ACL CLUSTER DESCRIBE" in copy.remove(refuses, **asked)
         assert copy.progress() == copy.names and copy.copy_file.exists()
     finally:
-        revoke(secured, needed, secured.ssl_principal)
+        revoke(secured, needed + configs, secured.ssl_principal)
     assert copy.remove(remove_topics=True)["removed_topics"] == [topic]
