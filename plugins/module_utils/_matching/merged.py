@@ -183,17 +183,21 @@ def _placed(sources: Sources, found: PartitionCount, there: LogFacts, policy: Po
 
 
 def _counted(offset: int, answer: Answer) -> Decision:
-    if not answer.repeats:
+    repeats = answer.repeats + answer.to_come
+    if not repeats:
         again = Reason.RECOPIED if answer.recopied else None
         detail = "records were copied again; the group starts after the last consumed copy" if again else ""
         return Decision.exact(WholeLogs(skipped=0, repeated=0, arrived=True), offset, again, detail)
-    if answer.repeats == answer.equal:
+    if answer.to_come:
+        reason = Reason.REPARTITIONED
+        detail = f"{answer.to_come} consumed records are not at the destination, and may still come"
+    elif answer.repeats == answer.equal:
         reason = Reason.EQUAL_RECORDS
         detail = "equal records are before and after the committed offsets; their copies cannot be distinguished"
     else:
         reason = Reason.REPARTITIONED
         detail = "records of several source partitions are in another order at the destination: consumed ones follow the first unconsumed one"
-    return Decision(Verdict.SAFE, offset, reason, answer.repeats, detail)
+    return Decision(Verdict.SAFE, offset, reason, repeats, detail)
 
 
 def _lost(offset: int, answer: Answer) -> Decision:
@@ -201,7 +205,7 @@ def _lost(offset: int, answer: Answer) -> Decision:
         Verdict.SAFE,
         offset,
         Reason.SOURCE_LOST_RECORDS,
-        answer.repeats,
+        answer.repeats + answer.to_come,
         "the source has lost records, whose copies may be among those before the first unconsumed one",
     )
 
