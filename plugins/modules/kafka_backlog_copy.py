@@ -392,6 +392,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -471,7 +472,7 @@ def _absent(module: Module) -> dict[str, t.Any]:
 
 def _options(params: dict[str, t.Any]) -> CopyOptions:
     return CopyOptions(
-        params["on_uncommitted"],
+        OnUncommitted(params["on_uncommitted"]),
         params["append"],
         params["live"],
         params["idle_wait"],
@@ -496,7 +497,7 @@ def main() -> None:
             "copy": {"type": "path", "required": True},
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
-            "on_uncommitted": {"type": "str", "choices": ["ignore", "start", "end"], "default": "ignore"},
+            "on_uncommitted": {**options.choices(OnUncommitted), "default": "ignore"},
             "append": {"type": "bool", "default": False},
             "live": {"type": "bool", "default": False},
             "idle_wait": {"type": "float", "default": 5},

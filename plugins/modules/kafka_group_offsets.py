@@ -148,6 +148,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import take_snapshot as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot as file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -163,8 +164,8 @@ def take(module: Module) -> dict[str, t.Any]:
         taken = use_case.take(
             connection,
             selection,
-            params["on_active_group"],
-            on_blocked=params["on_blocked"],
+            OnActiveGroup(params["on_active_group"]),
+            on_blocked=OnBlocked(params["on_blocked"]),
             idle_wait=params["idle_wait"],
         )
         text = (file.to_csv if params["format"] == "csv" else file.to_json)(taken.snapshot)
@@ -199,8 +200,8 @@ def main() -> None:
             **options.selection_spec(),
             "snapshot": {"type": "path", "required": True},
             "format": {"type": "str", "choices": ["json", "csv"], "default": "json"},
-            "on_active_group": {"type": "str", "choices": ["warn", "skip_group", "fail"], "default": "warn"},
-            "on_blocked": {"type": "str", "choices": ["fail", "skip_group", "skip_partition"], "default": "fail"},
+            "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
+            "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
             "idle_wait": {"type": "float", "default": 0},
         },
         supports_check_mode=True,

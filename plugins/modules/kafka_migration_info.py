@@ -126,6 +126,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -148,10 +149,10 @@ def look(module: Module) -> dict[str, t.Any]:
         options.selection(params),
         options.mapping(params),
         params["commits"],
-        params["on_active_group"],
+        OnActiveGroup(params["on_active_group"]),
         params["copy"] is not None,
         written,
-        params["on_blocked"],
+        OnBlocked(params["on_blocked"]),
     )
     foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
     problems = dict.fromkeys([*damaged, *damaged_too, *damaged_as_well, *foreign, *lacking, *found.problems])
@@ -189,8 +190,8 @@ def main() -> None:
             "receipt": {"type": "path"},
             "copy": {"type": "path"},
             "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
-            "on_active_group": {"type": "str", "choices": ["warn", "skip_group", "fail"], "default": "warn"},
-            "on_blocked": {"type": "str", "choices": ["fail", "skip_group", "skip_partition"], "default": "fail"},
+            "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
+            "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
         },
         supports_check_mode=True,
     )

@@ -280,6 +280,12 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnAdvance,
+    OnBlocked,
+    OnRewind,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -296,9 +302,13 @@ def commit(module: Module) -> dict[str, t.Any]:
     cluster = options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None
     policies = use_case.CommitOptions(
-        **{key: params[key] for key in ("on_blocked", "on_rewind", "on_advance", "on_active_group", "idle_wait")},
-        on_active_source=params["on_active_source"],
-        on_missing_entry=params["on_missing_entry"],
+        OnBlocked(params["on_blocked"]),
+        OnRewind(params["on_rewind"]),
+        OnAdvance(params["on_advance"]),
+        OnActiveGroup(params["on_active_group"]),
+        OnActiveGroup(params["on_active_source"]),
+        params["on_missing_entry"],
+        params["idle_wait"],
     )
 
     def save(done: receipt.Receipt) -> None:
@@ -386,11 +396,14 @@ def main() -> None:
             "receipt": {"type": "path", "required": True},
             "everything": {"type": "bool", "default": False},
             "report": {"type": "path"},
-            "on_blocked": {"type": "str", "choices": ["fail", "skip_group", "skip_partition"], "default": "fail"},
-            "on_rewind": {"type": "str", "choices": ["fail", "keep", "rewind"], "default": "fail"},
-            "on_advance": {"type": "str", "choices": ["advance", "keep", "fail"], "default": "advance"},
-            "on_active_group": {"type": "str", "choices": ["fail", "skip_group"], "default": "fail"},
-            "on_active_source": {"type": "str", "choices": ["fail", "skip_group", "warn"], "default": "fail"},
+            "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
+            "on_rewind": {**options.choices(OnRewind), "default": "fail"},
+            "on_advance": {**options.choices(OnAdvance), "default": "advance"},
+            "on_active_group": {
+                **options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP),
+                "default": "fail",
+            },
+            "on_active_source": {**options.choices(OnActiveGroup), "default": "fail"},
             "idle_wait": {"type": "float", "default": 5},
         },
         required_if=[("state", "committed", ["plan"])],

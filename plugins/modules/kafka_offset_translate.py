@@ -338,6 +338,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnExpired,
+    OnNoAnchor,
+    OnUncommitted,
+    TailCheck,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -428,7 +434,7 @@ def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Tr
         options.replication_policy(params, "source_alias"),
         options.selection(params),
         options.mapping(params),
-        params["on_uncommitted"],
+        OnUncommitted(params["on_uncommitted"]),
         previous,
         _receipt(params["receipt"]),
     )
@@ -448,9 +454,9 @@ def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
 def _options(params: dict[str, t.Any]) -> use_case.TranslateOptions:
     match_on = tuple(params["match_on"] or ())
     policy = Policy(
-        on_expired=params["on_expired"],
-        on_no_anchor=params["on_no_anchor"],
-        tail_check=params["tail_check"],
+        on_expired=OnExpired(params["on_expired"]),
+        on_no_anchor=OnNoAnchor(params["on_no_anchor"]),
+        tail_check=TailCheck(params["tail_check"]),
         with_timestamp=not match_on or "timestamp" in match_on,
         budget=params["search_limit"],
         now=time.time_ns() // 1_000_000,
@@ -458,7 +464,7 @@ def _options(params: dict[str, t.Any]) -> use_case.TranslateOptions:
     return use_case.TranslateOptions(
         params["strategy"],
         params["wait_for_replication"],
-        params["on_uncommitted"],
+        OnUncommitted(params["on_uncommitted"]),
         match_on,
         policy,
         options.spark_options(params),
@@ -488,18 +494,10 @@ def main() -> None:
             "strategy": {"type": "str", "choices": ["records", "identical", "mirror_maker"], "default": "records"},
             "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
             "wait_for_replication": {"type": "float", "default": 0},
-            "on_uncommitted": {"type": "str", "choices": ["ignore", "start", "end"], "default": "ignore"},
-            "on_expired": {
-                "type": "str",
-                "choices": ["count_back", "start", "first_visible", "fail"],
-                "default": "count_back",
-            },
-            "on_no_anchor": {
-                "type": "str",
-                "choices": ["by_retention", "start", "end", "fail"],
-                "default": "by_retention",
-            },
-            "tail_check": {"type": "str", "choices": ["records", "offsets", "none"], "default": "records"},
+            "on_uncommitted": {**options.choices(OnUncommitted), "default": "ignore"},
+            "on_expired": {**options.choices(OnExpired), "default": "count_back"},
+            "on_no_anchor": {**options.choices(OnNoAnchor), "default": "by_retention"},
+            "tail_check": {**options.choices(TailCheck), "default": "records"},
             "search_limit": {"type": "int", "default": 100_000},
             "spark_limit": {"type": "int", "default": 1_000_000_000},
         },

@@ -336,6 +336,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnAdvance,
+    OnBlocked,
+    OnRewind,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import of_copy
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, verify_results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -345,10 +351,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress
 # A plan says all of this by itself.
 _WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")
 _POLICIES = {
-    "on_blocked": ["fail", "skip_group", "skip_partition"],
-    "on_rewind": ["fail", "keep", "rewind"],
-    "on_advance": ["advance", "keep", "fail"],
-    "on_active_group": ["fail", "skip_group"],
+    "on_blocked": options.choices(OnBlocked),
+    "on_rewind": options.choices(OnRewind),
+    "on_advance": options.choices(OnAdvance),
+    "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP),
 }
 
 
@@ -403,7 +409,12 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
     if len(receipts) == 1:
         receipts = receipts * len(paths)
     scope = _scope(params)
-    policies = commit.CommitOptions(**{name: params[name] for name in _POLICIES})
+    policies = commit.CommitOptions(
+        OnBlocked(params["on_blocked"]),
+        OnRewind(params["on_rewind"]),
+        OnAdvance(params["on_advance"]),
+        OnActiveGroup(params["on_active_group"]),
+    )
     planned = []
     for path, receipt_path in zip(paths, receipts, strict=True):
         made = plan.from_json(files.read_required(path, "plan", "kafka_offset_translate"), path)
@@ -492,7 +503,7 @@ def main() -> None:
             "on_problem": {"type": "str", "choices": ["fail", "report"], "default": "fail"},
             "on_absent": {"type": "str", "choices": ["fail", "warn"], "default": "fail"},
             **{
-                name: {"type": "str", "choices": choices, "default": "advance" if name == "on_advance" else "fail"}
+                name: {**choices, "default": "advance" if name == "on_advance" else "fail"}
                 for name, choices in _POLICIES.items()
             },
             "report": {"type": "list", "elements": "path"},

@@ -188,8 +188,10 @@ def count(case: Case) -> Answer:
     lost = case.source_edges.compacted or case.committed < case.source_edges.start
     if not found.arrived:
         return Answer("blocked", None, None, "destination_lags", found.offset, decision=found)
-    if found.repeats or lost:
-        return Answer("safe", found.offset, found.repeats, "source_lost_records" if lost else None, decision=found)
+    if found.repeats or found.to_come or lost:
+        return Answer(
+            "safe", found.offset, found.repeats + found.to_come, "source_lost_records" if lost else None, decision=found
+        )
     return Answer("exact", found.offset, 0, decision=found)
 
 

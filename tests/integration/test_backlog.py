@@ -169,7 +169,10 @@ def test_a_partition_without_a_commit_is_left_alone_until_told_otherwise(source,
         (6, 0, None),
         (0, 10, "uncommitted"),
     ]
-    assert any(f"left alone (on_uncommitted: ignore): {topic} {topic}-1." in line for line in result["warnings"])
+    assert any(
+        f"no committed offset at the source (on_uncommitted: ignore): {topic} {topic}-1." in line
+        for line in result["warnings"]
+    )
     assert any("no group has committed anything: 10 offsets are left alone" in line for line in result["summary"])
     again = migration.backlog()
     assert (

@@ -144,7 +144,7 @@ class TestTopics:
         planned(migration, start=9)
         delete_topic(destination, orders)
         message = refused()
-        assert f"topic {orders}: the topic was there when the copy was planned" in message
+        assert f"topic {orders}: the topic existed when the copy was planned" in message
 
 
 class TestSource:

@@ -282,7 +282,7 @@ def test_wrong_input_is_refused_before_anything_is_written(handover):
     said = refused(position="stored")
     assert "tells no position" in said and replicator.offsets_topic in said
     replicator.store(topic, 2, '{"offset":5000}')
-    assert "beyond the source's last offset" in refused(position="stored")
+    assert "after the source's last offset" in refused(position="stored")
     replicator.store("gone", 0, '{"offset":1}')
     replicator.store(topic, 2, f'{{"offset":{handover.copied[2]}}}')
     assert "gone-0 does not exist at the source" in refused(position="stored")

@@ -125,7 +125,7 @@ def test_mirror_maker_goes_on_under_the_same_names_whatever_the_logs_are(own_clu
     flow = Flow(own_cluster("source"), own_cluster("destination"), tmp_path, KINDS, "")
     flow.options["replication_policy"] = {"source_alias": ALIAS}
     misplaced = flow.misplace()
-    assert f"{misplaced} of the connector's keys stand where" in refuses("kafka_connect_offsets", **flow.options)
+    assert f"Connect cannot use {misplaced} keys of the connector" in refuses("kafka_connect_offsets", **flow.options)
     flow.options |= {"on_misplaced": "remove", "on_rewind": "rewind"}
     predicted = succeeds("kafka_connect_offsets", check=True, **flow.options)
     assert not (tmp_path / "connect-receipt.json").exists()

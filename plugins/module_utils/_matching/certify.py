@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import check_stamps, explain
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Doubt, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import TailCheck
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
 SHORT = 32  # offsets after the committed one: so few are read rather than proved by arithmetic
@@ -45,12 +46,14 @@ def certificate(
         if following > policy.budget:
             raise Doubt
         return _from_the_end(reader, context, known, cut, offset)
-    if check == "none" or not cut.explained:
+    if check == TailCheck.NONE or not cut.explained:
         return None
-    if check == "records" and following <= SHORT:
+    if check == TailCheck.RECORDS and following <= SHORT:
         return _from_the_end(reader, context, known, cut, offset)
     return _contiguous_to_the_end(reader, context, known, first) or (
-        _from_the_end(reader, context, known, cut, offset) if check == "records" and following <= LONGEST else None
+        _from_the_end(reader, context, known, cut, offset)
+        if check == TailCheck.RECORDS and following <= LONGEST
+        else None
     )
 
 

@@ -42,7 +42,8 @@ class Answer(t.NamedTuple):
     group; if not, what it still has to bring may stand before any of this. last_consumed and first_wanted: the offsets of the
     two copies that the offset was placed between; None where there is none. recopied: whether copies of unconsumed records
     stand before the offset, which come once more after it. last_at_source and next_at_source: the source offsets of the last
-    consumed and of the first unconsumed record; None where the source has none.
+    consumed and of the first unconsumed record; None where the source has none. to_come: how many consumed records
+    without a copy may still come and be repeated, too, because all that says `arrived` are copies that may be those of equal records.
     """
 
     offset: int
@@ -55,6 +56,7 @@ class Answer(t.NamedTuple):
     recopied: bool
     last_at_source: int | None
     next_at_source: int | None
+    to_come: int = 0
 
 
 class Judgement(t.NamedTuple):
@@ -99,21 +101,24 @@ class Logs:
     def _count(self, contents: t.Iterable[Content]) -> None:
         """Set those apart that occur once on each side: nearly all, and all their groups take one pass."""
         pairs: list[tuple[int, int]] = []
-        self._plain: list[tuple[list[int], list[int]]] = []
+        self._plain: list[tuple[list[int], list[int], bool]] = []
         self._mixed: list[Content] = []
         self._lonely: list[int] = []  # source offsets of records without any copy
+        self._last_by_time = -1  # of the pairs whose copies have kept their time, the last source offset
         for content in contents:
             parts = separable(content)
             if parts is None:
                 self._mixed.append(content)
                 continue
-            for offsets, copies in parts:
+            for offsets, copies, by_time in parts:
                 if not copies:
                     self._lonely += offsets
                 elif len(offsets) == len(copies) == 1:
                     pairs.append((offsets[0], copies[0]))
+                    if by_time:
+                        self._last_by_time = max(self._last_by_time, offsets[0])
                 else:
-                    self._plain.append((offsets, copies))
+                    self._plain.append((offsets, copies, by_time))
         pairs.sort()
         self._lonely.sort()
         self._pair_sources = [offset for offset, _copy in pairs]
@@ -124,7 +129,7 @@ class Logs:
 
     def _tallies(self, committed: int) -> list[Count]:
         """Those of the contents that occur more than once on a side."""
-        result: list[Count] = [Tally.at(committed, offsets, copies) for offsets, copies in self._plain]
+        result: list[Count] = [Tally.at(committed, *each) for each in self._plain]
         for content in self._mixed:
             result += content.tallies(committed)
         return result
@@ -146,18 +151,33 @@ class Logs:
         equal = sum(count.repeated(offset) for count in twice if count.wanted)
         following = bisect.bisect_left(self._sources, committed)
         surely = at < len(self._lowest) or any(count.surely_unconsumed for count in some)
+        arrived = surely or self._has_arrived(following)
+        to_come = (
+            self._lacking(committed, some) if arrived and not self._firmly_arrived(committed, some, following) else 0
+        )
         return Answer(
             offset,
             self._pairs_repeated(committed, offset) + sum(count.repeated(offset) for count in twice),
             equal,
             any(count.comes_before(offset) for count in twice if not count.wanted),
-            surely or self._has_arrived(following),
+            arrived,
             last,
             limit if firsts else None,
             any(count.wanted > 0 and not count.consumed and count.comes_before(offset) for count in some),
             self._sources[following - 1] if following else None,
             self._sources[following] if following < len(self._sources) else None,
+            to_come,
         )
+
+    def _firmly_arrived(self, committed: int, some: t.Iterable[Count], consumed: int) -> bool:
+        if not consumed or self._last_by_time >= committed or any(count.firmly_unconsumed for count in some):
+            return True
+        last = self._sources[consumed - 1]
+        return self._contents[self._names[last]].has_firmly_arrived(last + 1)
+
+    def _lacking(self, committed: int, some: t.Iterable[Count]) -> int:
+        """How many consumed records have no copy."""
+        return bisect.bisect_left(self._lonely, committed) + sum(count.lacking for count in some)
 
     def judge(self, committed: int, offset: int) -> Judgement:
         """What this offset would do to a group that has consumed everything before the committed one."""

@@ -44,6 +44,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search
     find_cut,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import by_shift
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import TailCheck
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -70,7 +71,9 @@ def _decide(reader: Reader, question: Question) -> Decision:
     if max(reader.source.length, reader.destination.length) <= SMALL and whole.fits(reader, question):
         return whole.from_count(reader, question, whole.count(reader, question))
     near = _near(reader, question)
-    if near is not None and (near.reason is not Reason.TAIL_NOT_COUNTED or question.policy.tail_check != "records"):
+    if near is not None and (
+        near.reason is not Reason.TAIL_NOT_COUNTED or question.policy.tail_check != TailCheck.RECORDS
+    ):
         return near
     if not whole.fits(reader, question):
         return near or rows.budget_spent(question.policy)
@@ -108,7 +111,7 @@ def _by_times(reader: Reader, question: Question, matching: Matching) -> Decisio
         return rows.no_anchor(reader, question, matching)
     unconsumed, policy = source.end - question.committed, question.policy
     # At the destination, each record that follows may have a control record of its own.
-    may_pass_over = policy.tail_check == "records" and 2 * unconsumed <= policy.budget
+    may_pass_over = policy.tail_check == TailCheck.RECORDS and 2 * unconsumed <= policy.budget
     cut = find_cut(reader, context, known, may_pass_over=may_pass_over)
     decision = rows.by_the_cut(reader, question, context, known, cut)
     return decision or _between(reader, question, context, known, cut)

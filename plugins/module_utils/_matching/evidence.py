@@ -13,6 +13,7 @@ import operator
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import Certificate
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, OnNoAnchor, TailCheck
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -105,9 +106,9 @@ class Policy:
     now is the clock that retention is judged by, in milliseconds since the epoch.
     """
 
-    on_expired: str = "count_back"
-    on_no_anchor: str = "by_retention"
-    tail_check: str = "records"
+    on_expired: OnExpired = OnExpired.COUNT_BACK
+    on_no_anchor: OnNoAnchor = OnNoAnchor.BY_RETENTION
+    tail_check: TailCheck = TailCheck.RECORDS
     with_timestamp: bool = True
     budget: int = 100_000
     now: int = 0

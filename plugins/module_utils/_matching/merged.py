@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching import chosen
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed, WholeLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
@@ -182,17 +183,21 @@ def _placed(sources: Sources, found: PartitionCount, there: LogFacts, policy: Po
 
 
 def _counted(offset: int, answer: Answer) -> Decision:
-    if not answer.repeats:
+    repeats = answer.repeats + answer.to_come
+    if not repeats:
         again = Reason.RECOPIED if answer.recopied else None
         detail = "records were copied again; the group starts after the last consumed copy" if again else ""
         return Decision.exact(WholeLogs(skipped=0, repeated=0, arrived=True), offset, again, detail)
-    if answer.repeats == answer.equal:
+    if answer.to_come:
+        reason = Reason.REPARTITIONED
+        detail = f"{answer.to_come} consumed records are not at the destination, and may still come"
+    elif answer.repeats == answer.equal:
         reason = Reason.EQUAL_RECORDS
         detail = "equal records are before and after the committed offsets; their copies cannot be distinguished"
     else:
         reason = Reason.REPARTITIONED
         detail = "records of several source partitions are in another order at the destination: consumed ones follow the first unconsumed one"
-    return Decision(Verdict.SAFE, offset, reason, answer.repeats, detail)
+    return Decision(Verdict.SAFE, offset, reason, repeats, detail)
 
 
 def _lost(offset: int, answer: Answer) -> Decision:
@@ -200,49 +205,27 @@ def _lost(offset: int, answer: Answer) -> Decision:
         Verdict.SAFE,
         offset,
         Reason.SOURCE_LOST_RECORDS,
-        answer.repeats,
+        answer.repeats + answer.to_come,
         "the source has lost records, whose copies may be among those before the first unconsumed one",
     )
 
 
 def _expired(sources: Sources, found: PartitionCount, there: LogFacts, policy: Policy) -> Decision:
     """The source has lost records that the group has not consumed; the destination may still have them."""
-    lost = f"{sources.expired} offsets after the committed ones have expired at the source"
-    if policy.on_expired == "fail":
-        return blocked(Reason.POLICY_FAIL, f"{lost}; on_expired says fail", lossless=there.log_start)
-    if policy.on_expired == "start":
-        offset, detail = there.log_start, f"{lost}; the destination's start, as on_expired says"
-    else:
-        first, last = found.answer.first_wanted, found.answer.last_consumed
-        offset = (there.end if first is None else first) if last is None else last + 1
-        detail = (
-            f"{lost}; the first record that the source still has: at most {sources.expired} unconsumed ones are skipped"
-        )
-    if policy.on_expired == "count_back":
+    wanted, last = found.answer.first_wanted, found.answer.last_consumed
+    first = (there.end if wanted is None else wanted) if last is None else last + 1
+
+    def back() -> tuple[int, str]:
         # Where records of several partitions stand mixed, the last ones are not those that were consumed last.
-        offset = min(at for at in (offset, found.first_unknown, found.first_surplus) if at is not None)
-        detail = f"{lost}; the group starts before every record that may be a copy of an expired one, because it may not have consumed it"
-    return Decision(Verdict.SAFE, offset, Reason.EXPIRED, None, detail)
+        offset = min(at for at in (first, found.first_unknown, found.first_surplus) if at is not None)
+        how = "the group starts before every record that may be a copy of an expired one, because it may not have consumed it"
+        return offset, how
+
+    return chosen.expired(policy.on_expired, sources.expired, there.log_start, first, back)
 
 
 def _by_policy(sources: Sources, found: PartitionCount, there: LogFacts, policy: Policy) -> Decision:
     """Nothing here is at the source any more, or ever was."""
-    if policy.on_no_anchor == "fail":
-        return blocked(
-            Reason.POLICY_FAIL,
-            "the source has none of the destination's records any more; on_no_anchor says fail",
-            lossless=there.log_start,
-        )
-    if policy.on_no_anchor == "by_retention" and sources.retention_ms is None:
-        offset = there.log_start
-        detail = "the source keeps its records for ever, so none of the destination's records is known to be consumed"
-    elif policy.on_no_anchor == "by_retention":
-        offset = there.end if found.first_young is None else found.first_young
-        detail = (
-            "the source has none of the records that stand here: everything that is old enough to have expired there is "
-            "taken as consumed"
-        )
-    else:
-        offset = there.log_start if policy.on_no_anchor == "start" else there.end
-        detail = f"the destination's {policy.on_no_anchor}, as on_no_anchor says"
-    return Decision(Verdict.SAFE, offset, Reason.CAUGHT_UP, None, detail)
+    return chosen.without_anchor(
+        policy.on_no_anchor, there.log_start, there.end, sources.retention_ms, lambda: found.first_young
+    )

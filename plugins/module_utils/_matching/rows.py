@@ -7,6 +7,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching import chosen
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
     NothingConsumed,
     NothingThere,
@@ -21,8 +24,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Doubt, LogReader, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import count_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnNoAnchor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 
 
 def budget_spent(policy: Policy) -> Decision:
@@ -129,26 +133,14 @@ def expired(reader: Reader, question: Question, first: Record | None, position: 
     position: the source offset of `first` (L), or of the destination's end when there is none.
     """
     destination = reader.destination
-    policy = question.policy.on_expired
-    begin = destination.end if first is None else first.offset
     lost = position - question.committed
-    if policy == "fail":
-        return blocked(
-            Reason.POLICY_FAIL,
-            f"{lost} offsets after the committed one have expired at the source; on_expired says fail",
-            lossless=destination.start,
-        )
-    if policy == "start":
-        offset, detail = destination.start, "the destination's start, as on_expired says"
-    elif policy == "first_visible":
-        offset, detail = (
-            begin,
-            f"the first record that the source still has: at most {lost} unconsumed ones are skipped",
-        )
-    else:
-        offset = count_back(destination, matching, begin, first, lost)
-        detail = f"counted back {lost} records that have expired at the source, assuming that nothing else writes there"
-    return Decision(Verdict.SAFE, offset, Reason.EXPIRED, None, detail, matched_by=matching.parts)
+
+    def back() -> tuple[int, str]:
+        how = f"counted back {lost} records, assuming that nothing else writes there"
+        return count_back(destination, matching, begin, first, lost), how
+
+    begin = destination.end if first is None else first.offset
+    return chosen.expired(question.policy.on_expired, lost, destination.start, begin, back, matching.parts)
 
 
 def by_policy(reader: Reader, question: Question, matching: Matching, position: int) -> Decision:
@@ -160,28 +152,20 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
     if _is_empty(destination):
         nothing = NothingThere(copies=0, consumed_left=0)
         return Decision.exact(nothing, destination.end, detail="the destination is empty")
-    if policy.on_no_anchor == "fail":
-        return blocked(
-            Reason.POLICY_FAIL, "the source has no consumed record left to compare with; on_no_anchor says fail"
-        )
-    if policy.on_no_anchor == "start":
-        offset, detail = destination.start, "the destination's start, as on_no_anchor says"
-    elif policy.on_no_anchor == "end":
-        offset, detail = destination.end, "the destination's end, as on_no_anchor says"
-    elif source.facts.retention_ms is None:
-        offset = destination.start
-        detail = "the source keeps its records for ever, so none of the destination's is known to be consumed"
-    else:
-        kept = destination.first_at(max(0, policy.now - source.facts.retention_ms))
-        offset = destination.end if kept is None else kept
-        detail = (
-            "the source has no record left to compare with: every record of the destination that is old enough to have expired at "
-            "the source counts as consumed"
-        )
-    if policy.on_no_anchor == "by_retention" and source.facts.compacted and position > question.committed:
+    retention = source.facts.retention_ms
+
+    def first_young() -> int | None:
+        return destination.first_at(max(0, policy.now - (retention or 0)))
+
+    decision = chosen.without_anchor(
+        policy.on_no_anchor, destination.start, destination.end, retention, first_young, matching.parts
+    )
+    may_be_compacted = source.facts.compacted and position > question.committed
+    if policy.on_no_anchor == OnNoAnchor.BY_RETENTION and may_be_compacted and decision.offset is not None:
         lost = position - question.committed
-        offset = min(offset, count_back(destination, matching, destination.end, None, lost))
-    return Decision(Verdict.SAFE, offset, Reason.CAUGHT_UP, None, detail, matched_by=matching.parts)
+        offset = min(decision.offset, count_back(destination, matching, destination.end, None, lost))
+        return dataclasses.replace(decision, offset=offset)
+    return decision
 
 
 def _is_empty(log: LogReader) -> bool:

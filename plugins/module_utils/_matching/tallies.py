@@ -22,18 +22,20 @@ class Tally(t.NamedTuple):
 
     copies: their offsets, ascending. wanted, consumed: how many unconsumed and how many consumed source records they may stand for.
     hidden: how many of the wanted ones do not count against repeats, because the open transactions they are in may abort.
+    by_time: whether the copies have the time of these records, so that they are not those of equal records.
     """
 
     copies: t.Sequence[int]
     wanted: int
     consumed: int
     hidden: int = 0
+    by_time: bool = False
 
     @classmethod
-    def at(cls, committed: int, originals: t.Sequence[int], copies: t.Sequence[int]) -> t.Self:
+    def at(cls, committed: int, originals: t.Sequence[int], copies: t.Sequence[int], by_time: bool) -> t.Self:
         """That of source offsets and copies which are counted together whatever is committed; both ascending."""
         consumed = bisect.bisect_left(originals, committed)
-        return cls(copies, len(originals) - consumed, consumed)
+        return cls(copies, len(originals) - consumed, consumed, by_time=by_time)
 
     @property
     def first_wanted(self) -> int | None:
@@ -49,6 +51,16 @@ class Tally(t.NamedTuple):
     def surely_unconsumed(self) -> bool:
         """Is one of the copies certainly an unconsumed record?"""
         return self.wanted > 0 and len(self.copies) > self.consumed
+
+    @property
+    def firmly_unconsumed(self) -> bool:
+        """The same even if copies are those of equal records which the source has lost, or which were copied twice."""
+        return self.by_time and self.wanted > 0 and not self.consumed and len(self.copies) > 0
+
+    @property
+    def lacking(self) -> int:
+        """How many consumed records have no copy."""
+        return max(0, self.consumed - len(self.copies))
 
     def skipped(self, offset: int) -> int:
         """How many unconsumed records a group that starts at this offset misses."""
@@ -144,6 +156,16 @@ class Mixed:
             number and len(self._own[time]) > self._consumed.get(time, 0) for time, number in self._unconsumed.items()
         ) or (self._wanted_missing > 0 and len(self._stamped) + len(self._other) > self._consumed_missing)
 
+    @property
+    def firmly_unconsumed(self) -> bool:
+        """As Tally.firmly_unconsumed."""
+        return any(self._own[time] and not self._consumed.get(time) for time in self._unconsumed)
+
+    @property
+    def lacking(self) -> int:
+        """As Tally.lacking."""
+        return max(0, self.consumed - len(self._offsets))
+
     def skipped(self, offset: int) -> int:
         """As Tally.skipped."""
         others = max(0, self._others_needed - from_on(self._other, offset))
@@ -231,6 +253,12 @@ class Content:
             there = times[last] >= consumed[last]
         return there or 0 < missing <= rest
 
+    def has_firmly_arrived(self, committed: int) -> bool:
+        """The same even if copies are those of equal records: has its last consumed one a time that no other has, and a copy?"""
+        last = self.source[bisect.bisect_left(self.source, committed, key=_offset) - 1][1]
+        alone = sum(time == last for _offset, time in self.source) == 1
+        return alone and any(time == last for _offset, time in self.copies)
+
 
 def tallies(
     consumed: t.Mapping[int, int],
@@ -253,11 +281,12 @@ def tallies(
     own: dict[int, list[int]] = {time: [] for time in known}
     for offset, copied in copies:
         own[t.cast(int, copied)].append(offset)
-    return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden) for time, places in own.items()]
+    return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True) for time, places in own.items()]
 
 
-def separable(content: Content) -> list[tuple[list[int], list[int]]] | None:
-    """The offsets of records and copies that are counted together whatever is committed; None where that depends on it.
+def separable(content: Content) -> list[tuple[list[int], list[int], bool]] | None:
+    """The offsets of records and copies that are counted together whatever is committed, and whether by time; None where that
+    depends on it.
 
     That is so where all copies have the time of a source record, where all have another one, and where all are stamped.
     """
@@ -272,8 +301,9 @@ def separable(content: Content) -> list[tuple[list[int], list[int]]] | None:
             originals[time].append(offset)
         for offset, copied in content.copies:
             copies[copied].append(offset)
-        return [(offsets, copies[time]) for time, offsets in originals.items()]
-    return [([offset for offset, _time in content.source], [offset for offset, _time in content.copies])]
+        return [(offsets, copies[time], True) for time, offsets in originals.items()]
+    by_time = kinds == {_OWN}
+    return [([offset for offset, _time in content.source], [offset for offset, _time in content.copies], by_time)]
 
 
 _STAMPED, _OWN, _OTHER = range(3)

@@ -130,25 +130,30 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
         return rows.lags(answer.last_at_source, answer.offset)
     last = None if before is None else Located(_record(reader, before), before.source_offset)
     first_wanted = None if after is None else Located(_record(reader, after), after.source_offset)
+    repeats = answer.repeats + answer.to_come
     placed = place(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))
     evidence: dict[str, t.Any] = {"before": before, "after": after, "matched_by": matching.parts}
     if not placed.proved:
         detail = (
             "the source has compacted records away, whose copies may be among those before the first unconsumed one"
         )
-        return Decision(
-            Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, answer.repeats, detail=detail, **evidence
-        )
-    if not answer.repeats:
-        certificate = WholeLogs(skipped=0, repeated=answer.repeats, arrived=answer.arrived)
+        return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, repeats, detail=detail, **evidence)
+    if not repeats:
+        certificate = WholeLogs(skipped=0, repeated=repeats, arrived=answer.arrived)
         again = Reason.RECOPIED if answer.recopied else None
         detail = "records were copied again; the group starts after the last consumed copy" if again else ""
         return Decision.exact(certificate, placed.offset, again, detail, **evidence)
     reason, detail = _why(answer)
-    return Decision(Verdict.SAFE, placed.offset, reason, answer.repeats, detail=detail, **evidence)
+    return Decision(Verdict.SAFE, placed.offset, reason, repeats, detail=detail, **evidence)
 
 
 def _why(answer: Answer) -> tuple[Reason, str]:
+    if answer.to_come:
+        detail = (
+            f"{answer.to_come} consumed records are not at the destination, and may still come: all that says that the "
+            "replication tool has come so far are copies that may be those of equal records"
+        )
+        return Reason.DESTINATION_LAGS, detail
     if answer.repeats == answer.equal:
         return (
             Reason.EQUAL_RECORDS,

@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, CheckpointKey
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -35,7 +36,7 @@ def plan_from_checkpoints(
     policy: ReplicationPolicy,
     selection: Selection,
     mapping: Mapping,
-    on_uncommitted: str = "ignore",
+    on_uncommitted: OnUncommitted = OnUncommitted.IGNORE,
     previous: Plan | None = None,
     receipt: Receipt | None = None,
 ) -> tuple[Plan, int, list[str]]:

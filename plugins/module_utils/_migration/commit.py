@@ -34,6 +34,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnAdvance,
+    OnBlocked,
+    OnRewind,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -46,11 +52,11 @@ Save = t.Callable[[Receipt], None]
 class CommitOptions:
     """The options of kafka_offset_commit; idle_wait in seconds."""
 
-    on_blocked: str = "fail"
-    on_rewind: str = "fail"
-    on_advance: str = "advance"
-    on_active_group: str = "fail"
-    on_active_source: str = "fail"
+    on_blocked: OnBlocked = OnBlocked.FAIL
+    on_rewind: OnRewind = OnRewind.FAIL
+    on_advance: OnAdvance = OnAdvance.ADVANCE
+    on_active_group: OnActiveGroup = OnActiveGroup.FAIL
+    on_active_source: OnActiveGroup = OnActiveGroup.FAIL
     on_missing_entry: str = "fail"
     idle_wait: float = 5.0
 
@@ -220,7 +226,7 @@ def _without_members(
 
     What members commit after the plan was made, or how far they are, is then no reason to refuse anything.
     """
-    if options.on_active_group != "skip_group":
+    if options.on_active_group != OnActiveGroup.SKIP_GROUP:
         return entries, []
     problems = {name: problem for name, each in sorted(readings.items()) if (problem := idle_problem(each, each))}
     return [entry for entry in entries if entry.group not in problems], _left_out_lines(problems)
@@ -239,11 +245,11 @@ def _idle(
         return writes, []
     problems = {name: problem for name in names if (problem := idle_problem(first[name], first[name]))}
     quiet = [name for name in names if name not in problems]
-    if quiet and not (problems and options.on_active_group == "fail"):
+    if quiet and not (problems and options.on_active_group == OnActiveGroup.FAIL):
         time.sleep(options.idle_wait)
         second = _read(destination, quiet)
         problems |= {name: problem for name in quiet if (problem := idle_problem(first[name], second[name]))}
-    if problems and options.on_active_group == "fail":
+    if problems and options.on_active_group == OnActiveGroup.FAIL:
         name, problem = next(iter(sorted(problems.items())))
         raise GroupBusy(
             problem

@@ -12,6 +12,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnBlocked, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -43,14 +44,16 @@ def objected(entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str]) ->
     ]
 
 
-def without_blocked(entries: t.Iterable[PlanEntry], on_blocked: str, cluster: str) -> tuple[list[PlanEntry], list[str]]:
+def without_blocked(
+    entries: t.Iterable[PlanEntry], on_blocked: OnBlocked, cluster: str
+) -> tuple[list[PlanEntry], list[str]]:
     """The entries that may be written, and one line for each that is left out.
 
     on_blocked: fail raises Refused for any blocked entry; skip_group leaves out its group, skip_partition itself.
     """
     entries = list(entries)
     blocked = [entry for entry in entries if entry.verdict is Verdict.BLOCKED]
-    if blocked and on_blocked == "fail":
+    if blocked and on_blocked == OnBlocked.FAIL:
         first = blocked[0]
         raise Refused(
             f"{len(blocked)} of {len(entries)} entries of the plan are blocked, first {_name(first)} "
@@ -58,7 +61,7 @@ def without_blocked(entries: t.Iterable[PlanEntry], on_blocked: str, cluster: st
             cluster=cluster,
             remedy="remove the cause and translate again, or leave them out by on_blocked: skip_group or skip_partition",
         )
-    groups = {entry.group for entry in blocked} if on_blocked == "skip_group" else set()
+    groups = {entry.group for entry in blocked} if on_blocked == OnBlocked.SKIP_GROUP else set()
     skipped = [f"{_name(entry)}: blocked, {_reason(entry)}: left out" for entry in blocked]
     skipped += [f"{group}: left out as a whole (on_blocked: skip_group)" for group in sorted(groups)]
     return [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED], skipped
@@ -77,7 +80,12 @@ def confirmed(receipt: Receipt, current: Commits) -> Receipt:
 
 
 def commit_writes(
-    entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt, on_rewind: str, on_advance: str, cluster: str
+    entries: t.Iterable[PlanEntry],
+    current: Commits,
+    receipt: Receipt,
+    on_rewind: OnRewind,
+    on_advance: OnAdvance,
+    cluster: str,
 ) -> Writes:
     """What to commit so that every entry stands where the plan says.
 
@@ -95,7 +103,7 @@ def commit_writes(
             writes.kept.append(f"{_name(entry)}: migrated earlier, has consumed since: left at {text(found)}")
             continue
         if earlier is not None and _moved_back(earlier, found, target):
-            if on_advance == "keep":
+            if on_advance == OnAdvance.KEEP:
                 writes.kept.append(f"{_name(entry)}: migrated earlier, moved back since: left at {text(found)}")
                 continue
             raise refused(
@@ -118,7 +126,11 @@ def commit_writes(
 
 
 def would_write(
-    entry: PlanEntry, found: CommittedOffset | None, earlier: ReceiptEntry | None, on_rewind: str, on_advance: str
+    entry: PlanEntry,
+    found: CommittedOffset | None,
+    earlier: ReceiptEntry | None,
+    on_rewind: OnRewind,
+    on_advance: OnAdvance,
 ) -> bool:
     """Would commit_writes() write this entry, or refuse to?"""
     target = entry.target
@@ -129,7 +141,7 @@ def would_write(
     if found is None:
         return True
     if earlier is not None and _moved_back(earlier, found, target):
-        return on_advance != "keep"
+        return on_advance != OnAdvance.KEEP
     return (on_rewind if target.offset < found.offset else on_advance) != "keep"
 
 
@@ -172,8 +184,8 @@ def allowed(
     key: Key,
     found: Target,
     target: Target,
-    on_rewind: str,
-    on_advance: str,
+    on_rewind: OnRewind,
+    on_advance: OnAdvance,
     cluster: str,
     kept: list[str],
     unit: str = "entries",
@@ -186,11 +198,11 @@ def allowed(
         return True
     rewind = target is None or target.offset < found.offset
     option, policy = ("on_rewind", on_rewind) if rewind else ("on_advance", on_advance)
-    if policy in ("rewind", "advance"):
+    if policy in (OnRewind.REWIND, OnAdvance.ADVANCE):
         return True
     group, partition = key
     direction = "back" if rewind else "forward"
-    if policy == "keep":
+    if policy in (OnRewind.KEEP, OnAdvance.KEEP):
         kept.append(
             f"{group} {partition}: kept at {text(found)} instead of moved {direction} to {text(target)} ({option}: keep)"
         )

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     PlanEntry,
     SourcePosition,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -55,11 +56,11 @@ class Draft(t.NamedTuple):
         metadata = self.committed.metadata if self.committed and offset is not None else ""
         return PlanEntry(self.group, self.partition, offset, verdict, (self.position,), metadata=metadata, **more)
 
-    def uncommitted(self, on_uncommitted: str, log_start: int, end: int, why: str) -> PlanEntry:
+    def uncommitted(self, on_uncommitted: OnUncommitted, log_start: int, end: int, why: str) -> PlanEntry:
         """The entry for a draft of which no offset is known: left alone, or the destination's start or end, as the option says."""
-        if on_uncommitted == "ignore":
+        if on_uncommitted == OnUncommitted.IGNORE:
             return self.entry(Verdict.UNCOMMITTED, detail=f"{why}: left alone (on_uncommitted: ignore)")
-        offset = log_start if on_uncommitted == "start" else end
+        offset = log_start if on_uncommitted == OnUncommitted.START else end
         detail = f"{why}: the destination's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
         return self.entry(Verdict.REQUESTED, offset, detail=detail)
 

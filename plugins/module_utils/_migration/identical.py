@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifte
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Case, ClusterLogs, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
     CertificateName,
@@ -38,18 +39,19 @@ def entries(
     there: ClusterLogs,
     same_cluster: bool,
     match_on: tuple[str, ...] = (),
+    on_expired: OnExpired = OnExpired.COUNT_BACK,
 ) -> dict[_Key, PlanEntry]:
     """Every draft's own offset, leader epoch included inside one log, or blocked with the reason.
 
     In another log the records around every commit and at both ends of the destination are compared first: the offsets are
     the same only where a replication tool has kept them. The sides' logs must be known. match_on: the parts that are
-    compared, empty for all.
+    compared, empty for all. on_expired: fail blocks offsets that have expired; no other value can find an earlier record.
     """
     result: dict[_Key, PlanEntry] = {}
     compared: dict[_Key, Draft] = {}
     for key, draft in searched.items():
         if same_cluster and draft.source_partition == draft.partition:
-            result[key] = _in_one_log(draft, there.logs[draft.partition].facts)
+            result[key] = _in_one_log(draft, there.logs[draft.partition].facts, on_expired)
         else:
             compared[key] = draft
     cases = {key: Case(draft.offset, draft.source_partition, draft.partition) for key, draft in compared.items()}
@@ -58,13 +60,13 @@ def entries(
         stamped = question.destination.facts.log_append_time
         return _compared(question, not stamped and (not match_on or "timestamp" in match_on))
 
-    decisions = answer_all(cases, here, there, Policy(), rule)
+    decisions = answer_all(cases, here, there, Policy(on_expired), rule)
     return result | {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
 
 
-def _in_one_log(draft: Draft, facts: LogFacts) -> PlanEntry:
+def _in_one_log(draft: Draft, facts: LogFacts, on_expired: OnExpired) -> PlanEntry:
     """Inside one log an offset means the same record, whoever has committed it."""
-    outside = _outside(draft.offset, facts)
+    outside = _outside(draft.offset, facts, on_expired)
     if outside is not None:
         return decided(draft, outside)
     epoch = draft.committed.leader_epoch if draft.committed else None
@@ -73,8 +75,11 @@ def _in_one_log(draft: Draft, facts: LogFacts) -> PlanEntry:
     return dataclasses.replace(entry, leader_epoch=epoch)
 
 
-def _outside(offset: int, facts: LogFacts) -> Decision | None:
+def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | None:
     """The decision for an offset that lies outside of the destination's log; None for one inside."""
+    if offset < facts.log_start and on_expired == OnExpired.FAIL:
+        detail = f"offset {offset} has expired at the destination, whose log starts at {facts.log_start}; on_expired says fail"
+        return blocked(Reason.POLICY_FAIL, detail, lossless=facts.log_start)
     if offset < facts.log_start:
         detail = f"offset {offset} has expired at the destination; the plan takes the first remaining record, and no other is skipped"
         return Decision(Verdict.SAFE, facts.log_start, Reason.EXPIRED, 0, detail)
@@ -85,7 +90,7 @@ def _outside(offset: int, facts: LogFacts) -> Decision | None:
 
 def _compared(question: Question, timestamp: bool) -> Decision | Need:
     facts, committed = question.destination.facts, question.committed
-    outside = _outside(committed, facts)
+    outside = _outside(committed, facts, question.policy.on_expired)
     if outside is not None and outside.verdict is Verdict.BLOCKED:
         return outside
     if committed == 0:

@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placin
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_topics import Merged
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
     Extent,
     LogPair,
@@ -114,6 +114,14 @@ def read_around(its: Merged, there: ClusterLogs, counts: t.Iterable[tuple[Source
     there.look_up(times)
 
 
+def _between(read: t.Sequence[Record], timestamp: bool) -> Between:
+    """What stands before the last of these, which is the first wanted copy; it may have expired since it was counted."""
+    if not read:
+        return Between(True, True)
+    *others, first = read
+    return Between(bool(others), timestamp and any(each.timestamp > first.timestamp for each in others))
+
+
 def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, now: int) -> PartitionCount:
     """What is known of a destination partition, given by its number; see read_around()."""
     answer = counts.answers[number]
@@ -121,9 +129,7 @@ def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, now: i
     if span is not None and span[1] - span[0] > _MOST_READ:
         between = Between(True, True)
     elif span is not None:
-        *others, first = log.between(*span)
-        younger = counts.matching.timestamp and any(each.timestamp > first.timestamp for each in others)
-        between = Between(bool(others), younger)
+        between = _between(log.between(*span), counts.matching.timestamp)
     young = young_from(sources, now)
     first_young = None if young is None else log.lookups.get(young)
     return PartitionCount(answer, between, counts.destination_only[number], counts.surplus[number], first_young)

@@ -12,6 +12,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import Position
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 
@@ -28,13 +29,15 @@ class Merged:
     sources: list[TopicPartition]
     targets: list[TopicPartition]
 
-    def positions(self, drafts: t.Iterable[Draft], here: ClusterLogs, on_uncommitted: str) -> tuple[Position, ...]:
+    def positions(
+        self, drafts: t.Iterable[Draft], here: ClusterLogs, on_uncommitted: OnUncommitted
+    ) -> tuple[Position, ...]:
         """Where a group stands. What it has not committed is all unconsumed, unless on_uncommitted is end."""
         committed = {draft.source_partition: draft.offset for draft in drafts}
         positions = []
         for partition in self.sources:
             facts, offset = here.logs[partition].facts, committed.get(partition)
-            otherwise = facts.end if on_uncommitted == "end" else facts.log_start
+            otherwise = facts.end if on_uncommitted == OnUncommitted.END else facts.log_start
             positions.append(Position(partition, offset, otherwise if offset is None else offset, facts))
         return tuple(positions)
 

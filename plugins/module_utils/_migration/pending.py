@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
@@ -27,11 +28,11 @@ def entries_to_commit(
     only be verified together. Nothing is refused here; the commit does that.
     """
     blocked = {entry.group for entry in plan.entries if entry.verdict is Verdict.BLOCKED}
-    left_out = blocked if options.on_blocked == "skip_group" else set()
+    left_out = blocked if options.on_blocked == OnBlocked.SKIP_GROUP else set()
     entries = [entry for entry in plan.entries if entry.target is not None and entry.group not in left_out]
     names = sorted({entry.group for entry in entries})
     readings = groups.read_groups(destination, names) if names else {}
-    if options.on_active_group == "skip_group":
+    if options.on_active_group == OnActiveGroup.SKIP_GROUP:
         entries = [entry for entry in entries if not idle_problem(readings[entry.group], readings[entry.group])]
     current = commits_of(readings)
     known = receipt if receipt and receipt.cluster_id == plan.destination_id else Receipt(plan.destination_id)

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -51,10 +52,10 @@ def look(
     selection: Selection,
     mapping: Mapping,
     commits: bool,
-    on_active_group: str = "warn",
+    on_active_group: OnActiveGroup = OnActiveGroup.WARN,
     copies: bool = False,
     receipt: Receipt | None = None,
-    on_blocked: str = "fail",
+    on_blocked: OnBlocked = OnBlocked.FAIL,
 ) -> Preflight:
     """Connect to both clusters, and ask for every right that the migration needs.
 
@@ -130,7 +131,7 @@ def foreign_receipt(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str
 
 
 def _wanted(
-    source: Connection, selection: Selection, mapping: Mapping, on_active_group: str, on_blocked: str
+    source: Connection, selection: Selection, mapping: Mapping, on_active_group: OnActiveGroup, on_blocked: OnBlocked
 ) -> tuple[list[Draft], list[str]]:
     """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
     try:
@@ -138,7 +139,7 @@ def _wanted(
         taken = take_snapshot.take(source, selection, on_active_group, surely=False, on_blocked=on_blocked)
         return drafts.from_snapshot(taken.snapshot, mapping), []
     except GroupBusy as exc:
-        found, problems = _wanted(source, selection, mapping, "warn", on_blocked)
+        found, problems = _wanted(source, selection, mapping, OnActiveGroup.WARN, on_blocked)
         return found, [str(exc), *problems]
     except (InvalidInput, NotAuthorized, NotFound) as exc:
         return [], [str(exc)]

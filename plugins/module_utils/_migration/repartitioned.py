@@ -40,6 +40,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     PlanEntry,
     SourcePosition,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -58,7 +59,7 @@ class TopicOptions:
     """What the user wants of these topics. match_on: the parts that are compared, empty for all; wait in seconds."""
 
     policy: Policy
-    on_uncommitted: str
+    on_uncommitted: OnUncommitted
     match_on: tuple[str, ...]
     wait_for_replication: float
 
@@ -182,12 +183,12 @@ def _evidence(decision: Decision, before: Copied | None, after: Copied | None, m
     return Evidence(before, after, matched_by if decision.offset is not None else (), certificate)
 
 
-def _with_uncommitted(decision: Decision, sources: Sources, on_uncommitted: str) -> Decision:
+def _with_uncommitted(decision: Decision, sources: Sources, on_uncommitted: OnUncommitted) -> Decision:
     """Say what was assumed of partitions without a commit."""
     count = sum(at.committed is None for at in sources.positions)
     if not count:
         return decision
-    side = "consumed" if on_uncommitted == "end" else "unconsumed"
+    side = "consumed" if on_uncommitted == OnUncommitted.END else "unconsumed"
     assumed = (
         f"{count} of {len(sources.positions)} source partitions have no commit: all of them counts as {side} "
         f"(on_uncommitted: {on_uncommitted})"

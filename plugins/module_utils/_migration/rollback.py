@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import Commits, Target
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading, commits_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -61,7 +62,7 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
 
 
 def without_kept(
-    entries: t.Iterable[ReceiptEntry], current: Commits, on_rewind: str, on_advance: str, cluster: str
+    entries: t.Iterable[ReceiptEntry], current: Commits, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str
 ) -> tuple[list[ReceiptEntry], list[str]]:
     """The entries of groups that may go back, and one line for each entry that keeps its group, and for each such group.
 
@@ -131,16 +132,16 @@ def _is_left_out(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) ->
     return entry.written is not None and entry.before is None and reading.exists and not reading.offsets
 
 
-def _kept(entry: ReceiptEntry, found: Target, on_rewind: str, on_advance: str, cluster: str) -> str | None:
+def _kept(entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str) -> str | None:
     """Why the entry, and so its group, stays where it is, or None where it may go back."""
     if entry.written is None or conflicts.same(found, entry.written):
         return None
-    if (found is None or found.offset < entry.written.offset) and on_rewind != "rewind":
+    if (found is None or found.offset < entry.written.offset) and on_rewind != OnRewind.REWIND:
         what = (
             f"the group was set to {conflicts.text(entry.written)} and has committed "
             f"{'nothing' if found is None else conflicts.text(found)} now"
         )
-        if on_rewind == "keep":
+        if on_rewind == OnRewind.KEEP:
             return f"{entry.group} {entry.partition}: {what} (on_rewind: keep)"
         raise conflicts.refused(
             entry.key,

@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import members_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -74,7 +75,7 @@ class SourceWatch:
         fails for those that are found in use after it; warn makes notes of both.
     """
 
-    def __init__(self, source: Connection | None, plan: Plan, on_active_source: str) -> None:
+    def __init__(self, source: Connection | None, plan: Plan, on_active_source: OnActiveGroup) -> None:
         self._source = source
         self._plan = plan
         self._policy = on_active_source
@@ -94,9 +95,9 @@ class SourceWatch:
     def before(self, writes: Writes) -> tuple[Writes, list[str], list[str]]:
         """The writes that remain, a line for each destination group that is left out, and a note for each use."""
         uses = self._uses(writes.set)
-        if not uses or self._policy == "warn":
+        if not uses or self._policy == OnActiveGroup.WARN:
             return writes, [], [f"Still in use at the source: {use}." for use in uses.values()]
-        if self._policy == "skip_group":
+        if self._policy == OnActiveGroup.SKIP_GROUP:
             lines = {
                 group: f"{group}: its source group {use}: left out (on_active_source: skip_group)"
                 for name, use in sorted(uses.items(), reverse=True)
@@ -123,7 +124,7 @@ class SourceWatch:
                 why=": ".join(text for text in (exc.what, exc.why) if text),
                 remedy="see to it that their consumers are stopped at the source before others start at the destination",
             ) from exc
-        if not uses or self._policy == "warn":
+        if not uses or self._policy == OnActiveGroup.WARN:
             return [f"In use at the source while its offsets were committed: {use}." for use in uses.values()]
         raise self._busy(
             uses,

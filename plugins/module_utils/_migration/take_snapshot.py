@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
@@ -87,9 +88,9 @@ class TakenSnapshot(t.NamedTuple):
 def take(
     connection: Connection,
     selection: Selection,
-    on_active_group: str,
+    on_active_group: OnActiveGroup,
     surely: bool = True,
-    on_blocked: str = "fail",
+    on_blocked: OnBlocked = OnBlocked.FAIL,
     idle_wait: float = 0,
 ) -> TakenSnapshot:
     """Read the selected groups' commits.
@@ -116,19 +117,19 @@ def take(
     foreign = tuple(name for name in selected.names if not _has_offsets(readings[name]))
     nothing_else = len(foreign) == len(selected.names)
     for name in selected.names:
-        if name in selection.groups and (name not in foreign or on_blocked == "fail" or nothing_else):
+        if name in selection.groups and (name not in foreign or on_blocked == OnBlocked.FAIL or nothing_else):
             _check_named(readings[name], connection)
     readings = {name: reading for name, reading in readings.items() if name not in foreign}
     moving: dict[str, list[Move]] = {}
-    if idle_wait and readings and not (on_active_group == "fail" and _with_members(readings)):
+    if idle_wait and readings and not (on_active_group == OnActiveGroup.FAIL and _with_members(readings)):
         time.sleep(idle_wait)
         first, readings = readings, groups.read_groups(connection, sorted(readings))
         moving = _moving(first, readings, selection)
     active = _with_members(readings)
     moving = {name: moved for name, moved in moving.items() if name not in active}
-    if (active or moving) and on_active_group == "fail":
+    if (active or moving) and on_active_group == OnActiveGroup.FAIL:
         raise _in_use(active, moving, connection)
-    skipped = tuple(sorted({*active, *moving})) if on_active_group == "skip_group" else ()
+    skipped = tuple(sorted({*active, *moving})) if on_active_group == OnActiveGroup.SKIP_GROUP else ()
     readings = {name: reading for name, reading in readings.items() if name not in skipped}
 
     topics = {partition.topic for reading in readings.values() for partition in reading.offsets}

@@ -31,6 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -53,7 +54,7 @@ class TranslateOptions:
 
     strategy: str = "records"
     wait_for_replication: float = 0
-    on_uncommitted: str = "ignore"
+    on_uncommitted: OnUncommitted = OnUncommitted.IGNORE
     match_on: tuple[str, ...] = ()
     policy: Policy = dataclasses.field(default_factory=Policy)
     spark: SparkOptions = dataclasses.field(default_factory=SparkOptions)
@@ -144,7 +145,9 @@ def translate(
             entries |= kept
             searched = {key: draft for key, draft in searched.items() if key not in kept}
     if options.strategy == "identical":
-        entries |= identical.entries(searched, here, there, source_id == destination_id, options.match_on)
+        entries |= identical.entries(
+            searched, here, there, source_id == destination_id, options.match_on, options.policy.on_expired
+        )
     else:
         with session_on_demand(options.spark, say) as spark:
             entries |= _by_records(searched, here, there, options, index, spark, say)

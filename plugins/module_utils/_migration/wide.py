@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import Counted, decide_counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import Case, ClusterLogs, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import TailCheck
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
@@ -78,7 +79,7 @@ def settle_wide(
 
 def _is_open(decision: Decision, policy: Policy) -> bool:
     if decision.reason is Reason.TAIL_NOT_COUNTED:
-        return policy.tail_check == "records"
+        return policy.tail_check == TailCheck.RECORDS
     return decision.reason is Reason.SEARCH_BUDGET_SPENT
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import enum
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
@@ -156,6 +157,12 @@ def selection(params: Spec) -> Selection:
     given = {key: params[key] for key in selection_spec() if key in params}
     its: Spec = {key: None if names is None else tuple(names) for key, names in given.items()}
     return Selection(**its)
+
+
+def choices(*values: type[enum.StrEnum] | enum.StrEnum) -> dict[str, t.Any]:
+    """The type and the choices of an option: of a policy, all of its values, or these."""
+    its = [value.value for each in values for value in ([each] if isinstance(each, enum.StrEnum) else each)]
+    return {"type": "str", "choices": its}
 
 
 def rollback_selection(params: Spec) -> Selection | None:

@@ -241,24 +241,29 @@ class _Follow:
         firsts = [self._from_on(worker.AT_SOURCE, source, commit, 0) for source, commit in self._commits(standing)]
         return [None if first is None else first[0] for first in firsts]
 
-    def not_arrived(self, standing: int) -> list[int]:
-        """The positions of the source partitions whose last consumed record is not there, nor anything after it."""
+    def not_arrived(self, standing: int, firmly: bool = False) -> list[int]:
+        """The positions of the source partitions whose last consumed record is not there, nor anything after it.
+
+        firmly: also those of which all that is there may be copies of equal records.
+        """
+        kind = worker.BY_TIME if firmly else worker.FOLLOWS
         slots = self._slots
         destinations = range(len(slots.destinations[slots.standings[standing].pair]))
         return [
             position
             for position, (source, commit) in enumerate(self._commits(standing))
-            if not self._has_arrived(slots.arrivals[standing] + position)
-            and all(self._from_on(worker.FOLLOWS, source, commit, at) is None for at in destinations)
+            if not self._has_arrived(slots.arrivals[standing] + position, firmly)
+            and all(self._from_on(kind, source, commit, at) is None for at in destinations)
         ]
 
     def _commits(self, standing: int) -> t.Iterator[tuple[int, int]]:
         pair = self._slots.standings[standing].pair
         return zip(self._slots.sources[pair], self._slots.commits[standing], strict=True)
 
-    def _has_arrived(self, arrival: int) -> bool:
+    def _has_arrived(self, arrival: int, firmly: bool) -> bool:
         last = self._sums.get((worker.LAST, arrival))
-        return last is None or last.high[1] == 1 or (worker.SURE, arrival) in self._sums
+        kind, enough = (worker.FIRM, 2) if firmly else (worker.SURE, 1)
+        return last is None or last.high[1] >= enough or (kind, arrival) in self._sums
 
     def _from_on(self, kind: int, source: int, commit: int, destination: int) -> _Place | None:
         """The lowest of what is said of the intervals of a source partition that begin at this place or after it."""
@@ -285,6 +290,8 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> GroupCount:
     pair = slots.standings[standing].pair
     its = first.of_pair(pair)
     missing = its.not_arrived(standing)
+    unsure = set(its.not_arrived(standing, firmly=True)).difference(missing)
+    to_come = sum(its.lacking(standing, position) for position in unsure)
     at_source = [
         [_source_offset(place, slots) for place in places]
         for places in (its.last_at_source(standing), its.next_at_source(standing))
@@ -309,6 +316,7 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> GroupCount:
                 recopied is not None and recopied[0] < begin,
                 last_at_source,
                 next_at_source,
+                to_come,
             )
         )
         befores.append(before)

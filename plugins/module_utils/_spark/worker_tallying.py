@@ -42,8 +42,10 @@ SCHEMA = "headers boolean, kind int, slot bigint, place bigint, source bigint, f
     RECOPIED,  # question: the first copy of unconsumed records that may have others after it
     SURPLUS,  # question: the first copy of those unconsumed records that have more copies than the source has of them
     AT_SOURCE,  # interval: the first source record
-    LAST,  # arrival: place is that of the last consumed source record, source is 1 where it has arrived
+    LAST,  # arrival: place is that of the last consumed source record, source is 1 where it has arrived, 2 where firmly
     SURE,  # arrival: a copy is certainly that of an unconsumed record
+    FIRM,  # arrival: the same as Tally.firmly_unconsumed
+    BY_TIME,  # cell: the lowest copy with the time of the one record that it can stand for, in the cell's interval
     LACKING,  # interval: how many source records have no copy; of equal ones, the last
     FOREIGN,  # destination partition: the first record that the source does not have, and how many
     ODD,  # destination partition: see Units.odd
@@ -55,7 +57,7 @@ SCHEMA = "headers boolean, kind int, slot bigint, place bigint, source bigint, f
     EQUAL,  # question: how many of them have a content that is unconsumed as well
     AGAIN,  # question: one of them has another copy before the limit
     LOOSE,  # question: see Loose
-) = range(19)
+) = range(21)
 
 
 class Loose(t.NamedTuple):
@@ -225,11 +227,13 @@ def _find_limits(rows: _Rows) -> None:
     sources = np.append(its.singles[0], its.repeated[0][last])
     copies = np.append(its.singles[1], its.repeated[1][last])
     _add_lowest(rows, FOLLOWS, sources, copies)
+    _add_lowest(rows, BY_TIME, *its.by_time)
     _add_lowest(rows, EARLIEST, *its.repeated[:2])
     arrived = np.zeros(
         records.sources, np.int64
     )  # of source records: 1 arrived, 0 not, below it depends on the commits
     arrived[sources] = 1
+    arrived[its.by_time[0]] = 2
     for number, unit in enumerate(its.several):
         arrived[unit.sources] = -1 - number
         for standing in slots.of_pair[int(records.pairs[unit.sources[0]])]:
@@ -279,7 +283,10 @@ def _find_limit(rows: _Rows, unit: Unit, standing: int) -> None:
         numbers = set((rows.records.places[unconsumed] // rows.slots.layout.source.step).tolist())
         if len(numbers) == 1:
             first = rows.slots.sources[rows.slots.standings[standing].pair][0]
-            rows.add_highest(SURE, rows.slots.arrivals[standing] + numbers.pop() - first, 0, 0, -1)
+            arrival = rows.slots.arrivals[standing] + numbers.pop() - first
+            rows.add_highest(SURE, arrival, 0, 0, -1)
+            if any(count.firmly_unconsumed for count in counted.counts):
+                rows.add_highest(FIRM, arrival, 0, 0, -1)
 
 
 def _find_last(rows: _Rows, arrived: Column) -> None:
@@ -335,7 +342,7 @@ class _Counted:
     def _count(self) -> list[Count]:
         if not self._unit.mixed:
             consumed = int(self.consumed.sum())
-            return [Tally(self._copies, len(self.consumed) - consumed, consumed, self._hidden)]
+            return [Tally(self._copies, len(self.consumed) - consumed, consumed, self._hidden, self._unit.by_time)]
         times = self._rows.records.times[self._unit.sources]
         consumed_times, unconsumed_times = (
             collections.Counter(times[which].tolist()) for which in (self.consumed, ~self.consumed)
@@ -387,7 +394,7 @@ class _Counted:
         return sorted(places, key=lambda place: (age[place], place))
 
     def has_arrived(self, row: int) -> int:
-        """Is the consumed record of this row at the destination?"""
+        """Is the consumed record of this row at the destination? 0, 1, or 2 if so by a time that no equal one has."""
         consumed = int(self.consumed.sum())
         if not self._unit.mixed:
             return int(len(self._copies) >= consumed)
@@ -399,7 +406,7 @@ class _Counted:
             *self._unit.sources[~self.consumed].tolist(),
         ]
         content = Content([(at, int(times[its])) for at, its in enumerate(sources)], self._timed())
-        return int(content.has_arrived(consumed))
+        return 2 if content.has_firmly_arrived(consumed) else int(content.has_arrived(consumed))
 
 
 def _count_singles(rows: _Rows, limits: Limits) -> None:
@@ -503,7 +510,7 @@ def _separate(
     lacking = sum(max(0, number - len(own[time])) for time, number in unconsumed.items())
     return [
         *(
-            Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden)
+            Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True)
             for time, places in own.items()
             if places
         ),

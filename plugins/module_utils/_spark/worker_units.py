@@ -19,17 +19,18 @@ if t.TYPE_CHECKING:
 
 
 class Unit(t.NamedTuple):
-    """Rows of Records that are counted together. mixed: what is counted together depends on what is committed."""
+    """Rows of Records that are counted together. mixed: what is counted together depends on what is committed. by_time: see Tally."""
 
     sources: Column
     copies: Column
     mixed: bool
+    by_time: bool
 
 
 class Units(t.NamedTuple):
     """All units that have records at the source and copies.
 
-    singles: the rows of one source record and of its one copy. repeated: for each copy of one source record that has several,
+    singles: the rows of one source record and of its one copy. by_time: of one source record and of a copy with its time. repeated: for each copy of one source record that has several,
     the rows of both, and whether it is the one that has to follow where the record is unconsumed: the last one. several: the
     others. changed: the rows of all copies that have not the time of a source record of their content. lacking: the rows of
     source records without a copy; of equal ones, the last. odd: the rows of copies with another time, not the broker's, of contents
@@ -37,6 +38,7 @@ class Units(t.NamedTuple):
     """
 
     singles: tuple[Column, Column]
+    by_time: tuple[Column, Column]
     repeated: tuple[Column, Column, Flags]
     several: list[Unit]
     changed: Column
@@ -51,23 +53,26 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
     single = (groups.sources == 1) & (groups.copies == 1)
     first = groups.starts[single]
     singles = groups.order[first], groups.order[first + 1]
-    changed = singles[1][records.stamped[singles[1]] | (records.times[singles[0]] != records.times[singles[1]])]
+    differ = records.stamped[singles[1]] | (records.times[singles[0]] != records.times[singles[1]])
+    changed = singles[1][differ]
+    kept = ~differ & layout.timestamps
+    by_time = singles[0][kept], singles[1][kept]
     lacking = groups.order[np.repeat(groups.copies == 0, groups.sources + groups.copies)]
     others = (groups.sources > 0) & (groups.copies > 0) & ~single
     if not others.any():
         none = np.empty(0, np.int64)
-        return Units(singles, (none, none, none.astype(bool)), [], changed, lacking, none)
+        return Units(singles, by_time, (none, none, none.astype(bool)), [], changed, lacking, none)
     rows, contents = _rows_of(groups, others)
     copies = rows >= records.sources
     times, own, mixed = _told_by_time(records, rows, contents, copies, layout)
     changed = np.append(changed, rows[copies & ~own])
     more = (groups.copies > groups.sources)[others]
-    odd = rows[copies & ~own & more[contents] & ~records.stamped[rows] & layout.timestamps]
+    odd = rows[copies & ~own & more[contents]]
     # Each unit together, the source's records first, then the copies by place; in several partitions, by time.
     wide = np.bincount(np.array(layout.destination_pairs, np.int64), minlength=1 + records.pairs.max()) > 1
     ages = np.where(wide[records.pairs[rows]], records.times[rows], 0)
     order = np.lexsort((records.places[rows], ages, copies, times, contents))
-    rows, contents, times, copies = rows[order], contents[order], times[order], copies[order]
+    rows, contents, times, copies, own = rows[order], contents[order], times[order], copies[order], own[order]
     begins = np.ones(len(rows), bool)
     begins[1:] = (contents[1:] != contents[:-1]) | (times[1:] != times[:-1])
     starts = np.flatnonzero(begins)
@@ -75,6 +80,7 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
     sources = np.add.reduceat((~copies).astype(np.int64), starts)
     number = ends - starts - sources
     at = np.arange(len(rows)) - np.repeat(starts, ends - starts)
+    odd = np.append(odd, rows[copies & np.repeat(number > sources, ends - starts)])
     lacking = np.append(lacking, rows[~copies & (at >= np.repeat(number, ends - starts))])
     simple = (sources == 1) & ~mixed[contents[starts]]
     alone = simple & (number == 1)
@@ -83,14 +89,22 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
     unit = np.cumsum(begins) - 1
     last = np.zeros(len(rows), bool)
     last[ends - 1] = True
+    of_one = own & simple[unit]
+    told = ~mixed & (np.bincount(contents[copies & ~own], minlength=len(mixed)) == 0)
     several = [
-        Unit(rows[begin : begin + count], rows[begin + count : end], bool(mixed[contents[begin]]))
+        Unit(
+            rows[begin : begin + count],
+            rows[begin + count : end],
+            bool(mixed[contents[begin]]),
+            bool(told[contents[begin]]),
+        )
         for begin, count, end in zip(
             *(each[~simple & (sources > 0) & (number > 0)] for each in (starts, sources, ends)), strict=True
         )
     ]
     return Units(
         (np.append(singles[0], rows[starts[alone]]), np.append(singles[1], rows[starts[alone] + 1])),
+        (np.append(by_time[0], rows[starts[unit[of_one]]]), np.append(by_time[1], rows[of_one])),
         (rows[starts[unit[of_again]]], rows[of_again], last[of_again]),
         several,
         changed,

@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
@@ -39,7 +40,7 @@ def summaries(
     wanted: t.Iterable[Draft],
     sizes: t.Mapping[TopicPartition, int | None],
     bounds: t.Mapping[TopicPartition, Bounds],
-    on_uncommitted: str,
+    on_uncommitted: OnUncommitted,
 ) -> list[RangeSummary]:
     """One for each partition, in order. bounds: of the source's logs."""
     stands: dict[TopicPartition, list[tuple[int, str]]] = {}
@@ -60,7 +61,7 @@ def summaries(
     return found
 
 
-def entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: str) -> list[PlanEntry]:
+def entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: OnUncommitted) -> list[PlanEntry]:
     """Where every group stands at the destination, sorted; offsets are right once all is copied, see BacklogRange.place()."""
     ranges = {each.source: each for each in backlog.ranges}
     return sorted(
@@ -104,7 +105,7 @@ def committed_within(
             yield entry, committed.offset
 
 
-def _entry(draft: Draft, its: BacklogRange, on_uncommitted: str) -> PlanEntry:
+def _entry(draft: Draft, its: BacklogRange, on_uncommitted: OnUncommitted) -> PlanEntry:
     offset = standing(draft, its.start, its.end, on_uncommitted)
     if offset is None:
         return draft.entry(Verdict.UNCOMMITTED, detail="no commit at the source: left alone (on_uncommitted: ignore)")

@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
@@ -37,7 +38,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 class CopyOptions:
     """The options of kafka_backlog_copy. idle_wait: seconds. bytes_per_second: None for no limit."""
 
-    on_uncommitted: str = "ignore"
+    on_uncommitted: OnUncommitted = OnUncommitted.IGNORE
     append: bool = False
     live: bool = False
     idle_wait: float = 5.0

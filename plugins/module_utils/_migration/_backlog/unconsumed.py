@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 
@@ -50,7 +51,10 @@ def quiet_bounds(
 
 
 def open_ranges(
-    wanted: t.Iterable[Draft], bounds: t.Mapping[TopicPartition, Bounds], source: Connection, on_uncommitted: str
+    wanted: t.Iterable[Draft],
+    bounds: t.Mapping[TopicPartition, Bounds],
+    source: Connection,
+    on_uncommitted: OnUncommitted,
 ) -> list[BacklogRange]:
     """For each partition the range from the first group's offset to the end, without the destination's ends."""
     stands: dict[TopicPartition, set[int]] = {}
@@ -83,11 +87,11 @@ def open_ranges(
     return found
 
 
-def standing(draft: Draft, start: int, end: int, on_uncommitted: str) -> int | None:
+def standing(draft: Draft, start: int, end: int, on_uncommitted: OnUncommitted) -> int | None:
     """Where a group stands at the source, or is to stand by policy where it has committed nothing; None for nowhere."""
     if draft.committed is not None:
         return draft.offset
-    return {"start": start, "end": end}.get(on_uncommitted)
+    return {OnUncommitted.START: start, OnUncommitted.END: end}.get(on_uncommitted)
 
 
 def ends(

@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -131,7 +132,7 @@ def of_commits(
 
     match_on: the parts of a record that are compared; empty for everything, and then everything but the headers.
     """
-    taken = take_snapshot.take(source, selection, "warn")
+    taken = take_snapshot.take(source, selection, OnActiveGroup.WARN)
     wanted = drafts.from_snapshot(taken.snapshot, mapping)
     source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
     destination_counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})

@@ -15,6 +15,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected, settling
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.mirror_index import MirrorIndex
@@ -28,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -51,6 +53,7 @@ class World:
         self.ids = {"source cluster": "source cluster-id", "destination cluster": "destination cluster-id"}
         self.errors: dict[str, str] = {}
         self.committed: CommittedOffset | None = None
+        self.bounds = Bounds(0, 20, 20)
         self.records = {side: [record(offset) for offset in range(20)] for side in self.ids}
 
     def cluster_id(self, connection: Connection) -> str:
@@ -68,7 +71,7 @@ class World:
         return dict.fromkeys(names, settings)
 
     def partition_bounds(self, _connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
-        return dict.fromkeys(partitions, Bounds(0, 20, 20))
+        return dict.fromkeys(partitions, self.bounds)
 
     def read_ranges(self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], **_options: t.Any) -> t.Any:
         records = self.records[connection.name]
@@ -270,3 +273,16 @@ def test_nothing_is_kept_of_another_cluster_or_of_another_comparison(world, mirr
     assert mirrored(first.plan, match_on=("key", "value")).kept == 0
     world.ids["destination cluster"] = "rebuilt"
     assert mirrored(first.plan).kept == 0
+
+
+def test_an_offset_that_has_expired_is_blocked_where_the_user_says_so(world: World) -> None:
+    world.bounds, world.ids["destination cluster"] = Bounds(5, 20, 20), world.ids["source cluster"]
+    renamed = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
+    expected_of = {
+        OnExpired.FAIL: (Verdict.BLOCKED, Reason.POLICY_FAIL, None, 5),
+        OnExpired.COUNT_BACK: (Verdict.SAFE, Reason.EXPIRED, 5, None),
+    }
+    for on_expired, said in expected_of.items():
+        wanted = dataclasses.replace(IDENTICAL, policy=Policy(on_expired))
+        (entry,) = translate(snapshot(3), ONPREM, CLOUD, renamed, wanted, None, None).plan.entries
+        assert (entry.verdict, entry.reason, entry.offset, entry.lossless) == said

@@ -1,0 +1,79 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""What users may choose where more than one thing can be done: the values of the options of these names.
+
+The modules' documentation says what each value does. The choices of their options are made from these.
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class OnExpired(enum.StrEnum):
+    """A group's committed offset is before the start of the source's log."""
+
+    COUNT_BACK = "count_back"
+    START = "start"
+    FIRST_VISIBLE = "first_visible"
+    FAIL = "fail"
+
+
+class OnNoAnchor(enum.StrEnum):
+    """The source has no consumed record left to compare with."""
+
+    BY_RETENTION = "by_retention"
+    START = "start"
+    END = "end"
+    FAIL = "fail"
+
+
+class OnUncommitted(enum.StrEnum):
+    """A group has no committed offset for a partition of a topic for which it has others."""
+
+    IGNORE = "ignore"
+    START = "start"
+    END = "end"
+
+
+class TailCheck(enum.StrEnum):
+    """How it is ruled out that consumed records follow the offset a second time."""
+
+    RECORDS = "records"
+    OFFSETS = "offsets"
+    NONE = "none"
+
+
+class OnBlocked(enum.StrEnum):
+    """An entry has no offset."""
+
+    FAIL = "fail"
+    SKIP_GROUP = "skip_group"
+    SKIP_PARTITION = "skip_partition"
+
+
+class OnRewind(enum.StrEnum):
+    """A committed offset would become a lower one."""
+
+    FAIL = "fail"
+    KEEP = "keep"
+    REWIND = "rewind"
+
+
+class OnAdvance(enum.StrEnum):
+    """A committed offset would become a higher one."""
+
+    FAIL = "fail"
+    KEEP = "keep"
+    ADVANCE = "advance"
+
+
+class OnActiveGroup(enum.StrEnum):
+    """A group is in use."""
+
+    WARN = "warn"
+    SKIP_GROUP = "skip_group"
+    FAIL = "fail"
