@@ -152,7 +152,7 @@ def test_one_too_far_is_a_loss_and_one_too_low_a_repeat(source, destination, bot
     assert (found["right"]["compared"], found["right"]["complete"]) == (2950, True)
     assert found["far"]["skipped"] == 1
     assert found["far"]["first_difference"] == {"source": 50, "destination": 52}
-    assert "first source offset 50, destination offset 52" in found["far"]["problems"][0]
+    assert "first source offset 50, destination offset 52" in found["far"]["problems"][0]["detail"]
     assert (found["low"]["repeated"], found["low"]["first_difference"]) == (1, {"source": 49, "destination": 51})
     assert found["end"]["skipped"] == 2950
     assert (found["start"]["repeated"], found["start"]["destination_only"]) == (50, 2)
