@@ -102,7 +102,7 @@ def cluster(monkeypatch):
 
 
 class TestGroupsWithoutAPlan:
-    """A copy file of a directory that was left behind knows neither the plan nor that the copy has been finished elsewhere."""
+    """A copy file of a forgotten directory knows neither the plan nor that the copy has been finished elsewhere."""
 
     @pytest.mark.parametrize("offset", [100, 119])
     def test_one_among_the_copied_records_keeps_the_settings(self, cluster, offset):
