@@ -177,7 +177,10 @@ class TestGivenUp:
         for check in (True, False):
             message = copy.remove(refuses, check, remove_topics=True)
             assert f"group {copy.to}-other, topic {copy.to}, partition 1" in message and "committed offset 3" in message
+        # Nor do the settings come back while it may consume what was copied.
+        assert f"group {copy.to}-other" in (message := copy.remove(refuses)) and "has yet to consume" in message
         assert copy.state() == before
+        delete_groups(copy.servers, [f"{copy.to}-other"])
         assert copy.remove()["changed"] is True
 
     def test_not_what_others_have_written(self, copy):
