@@ -20,7 +20,7 @@ from unittest import mock
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import record_copy, transactions
-from ansible_collections.streamshift.kafka.plugins.modules import (  # noqa: F401  the slow part of an attempt's start
+from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_backlog_copy,
     kafka_group_offsets,
     kafka_offset_commit,
@@ -34,6 +34,14 @@ from tests.support.spark import java_processes
 from tests.support.sparkless import sparkless
 
 ROOT = Path(__file__).parents[2]
+# Imported here, because that is the slow part of an attempt's start.
+LOADED = (
+    kafka_backlog_copy,
+    kafka_group_offsets,
+    kafka_offset_commit,
+    kafka_offset_translate,
+    kafka_offset_verify,
+)
 ENDS_WITHIN = 420.0  # seconds, on a machine that does much else, too; whatever takes longer hangs
 # Without Spark, transactions are small, so that whatever dies does it in the middle of one, and time out soon.
 TRANSACTION_SECONDS = 6

@@ -171,4 +171,4 @@ class TestVerification:
         document["entries"][2]["destination"]["begin"] = 1  # as if the first record had never come
         copy.copy_file.write_text(json.dumps(document))
         lines = found()
-        assert f"{copy.to}-2: the record of source offset 0 of {copy.topic}-2 is not there" in lines[0]
+        assert f"{copy.to}-2: the record of source offset 0 of {copy.topic}-2 is missing at its expected" in lines[0]

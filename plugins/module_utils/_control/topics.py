@@ -94,7 +94,8 @@ def partition_counts(connection: Connection, names: t.Collection[str]) -> dict[s
 def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str | None]:
     """The id that each topic was given when it was made; None where brokers give none. Those that do not exist are left out.
 
-    Raises NotAuthorized naming the topics without ACL TOPIC DESCRIBE, of which nobody knows whether they exist. Source: https://cwiki.apache.org/confluence/display/KAFKA/KIP-516%3A+Topic+Identifiers (Metadata version 10 and later).
+    Raises NotAuthorized naming the topics without ACL TOPIC DESCRIBE, of which nobody knows whether they exist. Source:
+    https://cwiki.apache.org/confluence/display/KAFKA/KIP-516%3A+Topic+Identifiers (Metadata version 10 and later).
     """
 
     def read(client: KafkaAdminClient) -> dict[str, str | None]:

@@ -58,7 +58,8 @@ def carry_out(
     """Copy what is not copied yet. -> the same with what became of every range.
 
     save: writes the copy file, which holds the plan already. fresh: this run has made the plan. size: about how many bytes
-    there are to copy, as far as that is known. May be killed at any moment, and called again then, with fresh=False. Raises Locked where another run takes the copy over.
+    there are to copy, as far as that is known. May be killed at any moment, and called again then, with fresh=False. Raises
+    Locked where another run takes the copy over.
     """
 
     def with_topics(topics: tuple[BacklogTopic, ...]) -> Backlog:
