@@ -31,10 +31,10 @@ class Units(t.NamedTuple):
     """All units that have records at the source and copies.
 
     singles: the rows of one source record and of its one copy. by_time: of one source record and of a copy with its time.
-    repeated: for each copy of one source record that has several, the rows of both, and whether it is the one that has to follow where the record is unconsumed: the last one. several: the
-    others. changed: the rows of all copies that have not the time of a source record of their content. lacking: the rows of
-    source records without a copy; of equal ones, the last. odd: the rows of copies with another time, not the broker's, of contents
-    of which the destination has more than the source.
+    repeated: for each copy of one source record that has several, the rows of both, and whether it is the one that has to
+    follow where the record is unconsumed: the last one. several: the others. changed: the rows of all copies that have not
+    the time of a source record of their content. lacking: the rows of source records without a copy; of equal ones, the last.
+    odd: the rows of copies of contents of which the destination has more than the source, with another time or in any unit.
     """
 
     singles: tuple[Column, Column]
