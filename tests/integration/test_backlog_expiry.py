@@ -71,8 +71,16 @@ def commit_for(connection, group, commits, seconds):
         min_version=2,
         max_version=4,
     )
-    answer = attempt(
-        connection,
-        lambda client: exchange(client, [(request, coordinators(client, connection, [group])[group])])[0],
-    )
-    assert [each.error_code for topic in answer.topics for each in topic.partitions] == [0] * len(commits)
+    end = time.monotonic() + 30
+    while True:
+        answer = attempt(
+            connection,
+            lambda client: exchange(client, [(request, coordinators(client, connection, [group])[group])])[0],
+        )
+        codes = {each.error_code for topic in answer.topics for each in topic.partitions}
+        if codes == {0}:
+            return
+        assert codes <= {14, 15, 16} and time.monotonic() < end, (
+            codes
+        )  # the coordinator is not ready, or was not found yet
+        time.sleep(0.2)

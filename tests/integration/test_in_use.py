@@ -158,7 +158,7 @@ class TestAroundTheCommit:
         assert "up to 3 records that it has consumed since would be repeated" in message
         assert "up to 6 records that it has moved back over would be missed" in message
         assert (
-            "the offsets of the plan are committed and stay" in message
+            "offsets of the plan are committed and stay" in message
             and "migrate again" in message
             and "roll back" in message
         )

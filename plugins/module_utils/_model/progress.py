@@ -68,7 +68,7 @@ def counted(number: int, noun: str) -> str:
     """A number and what it counts, such as "1 record", "2,000,000 records" or "2 entries"."""
     if number == 1:
         return f"1 {noun}"
-    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{number:,} {noun}s"
 
 
 def first_of(names: t.Sequence[str], most: int, more: str = "more") -> str:

@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums i
     furthest,
     total,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import CountedRecord as Seen
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record as Seen
 
 Log: t.TypeAlias = "list[tuple[int, str, int | None]]"  # offset, content, time; None: stamped
 

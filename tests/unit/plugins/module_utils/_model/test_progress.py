@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
         (0, "record", "0 records"),
         (1, "entry", "1 entry"),
         (2, "entry", "2 entries"),
+        (74, "key", "74 keys"),
         (2000000, "record", "2,000,000 records"),
     ],
 )
