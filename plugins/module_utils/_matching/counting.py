@@ -91,7 +91,7 @@ class Logs:
         start: int,
         end: int,
     ) -> None:
-        self.start, self.end = start, end
+        self.start, self.end, self._with_times = start, end, timestamps
         source, copies = list(source), list(copies)
         self._aborted = copies_of_aborted(aborted, {name(record) for record in source}, copies, name, timestamps)
         self._sources, self._name, self._otherwise = [record.offset for record in source], name, otherwise
@@ -170,7 +170,12 @@ class Logs:
         )
 
     def _firmly_arrived(self, committed: int, some: t.Iterable[Count], consumed: int) -> bool:
-        if not consumed or self._last_by_time >= committed or any(count.firmly_unconsumed for count in some):
+        if (
+            not consumed
+            or not self._with_times
+            or self._last_by_time >= committed
+            or any(count.firmly_unconsumed for count in some)
+        ):
             return True
         last = self._sources[consumed - 1]
         return self._contents[self._names[last]].has_firmly_arrived(last + 1)

@@ -290,7 +290,8 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> GroupCount:
     pair = slots.standings[standing].pair
     its = first.of_pair(pair)
     missing = its.not_arrived(standing)
-    unsure = set(its.not_arrived(standing, firmly=True)).difference(missing)
+    # Where times are not compared, they cannot show anything either.
+    unsure = set(its.not_arrived(standing, firmly=True)).difference(missing) if slots.layout.timestamps else set()
     to_come = sum(its.lacking(standing, position) for position in unsure)
     at_source = [
         [_source_offset(place, slots) for place in places]
