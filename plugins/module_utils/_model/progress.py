@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import every
 
 Say = t.Callable[[str], None]
 
@@ -39,7 +40,7 @@ def repeating(say: Say, seconds: float = 10.0) -> t.Iterator[Say]:
         yield say
         return
     last: tuple[float, str] = (time.monotonic(), "")
-    over = threading.Event()
+    told = 0.0
 
     def say_and_remember(line: str) -> None:
         nonlocal last
@@ -47,21 +48,15 @@ def repeating(say: Say, seconds: float = 10.0) -> t.Iterator[Say]:
         say(line)
 
     def repeat() -> None:
-        told = 0.0
-        while not over.wait(seconds / 4):
-            now = time.monotonic()
-            since, line = last
-            if line and now - max(since, told) >= seconds:
-                told = now
-                say(f"{line} (for {now - since:.0f} s now)")
+        nonlocal told
+        now = time.monotonic()
+        since, line = last
+        if line and now - max(since, told) >= seconds:
+            told = now
+            say(f"{line} (for {now - since:.0f} s now)")
 
-    thread = threading.Thread(target=repeat, daemon=True)
-    thread.start()
-    try:
+    with every(seconds / 4, repeat):
         yield say_and_remember
-    finally:
-        over.set()
-        thread.join()
 
 
 def counted(number: int, noun: str) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import threading
 import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import every
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, all_groups, read
@@ -58,22 +58,15 @@ def watched(backlog: Backlog, destination: Connection, say: Say) -> t.Iterator[N
     if say is silent:
         yield
         return
-    over = threading.Event()
     pace = Pace()
 
-    def watch() -> None:
-        while not over.wait(_LOOK_SECONDS):
-            with contextlib.suppress(MigrationError):  # the copy itself tells what is wrong
-                for line in pace.lines(amounts(backlog, read_progress(backlog, destination, False)), time.monotonic()):
-                    say(line)
+    def look() -> None:
+        with contextlib.suppress(MigrationError):  # the copy itself tells what is wrong
+            for line in pace.lines(amounts(backlog, read_progress(backlog, destination, False)), time.monotonic()):
+                say(line)
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
+    with every(_LOOK_SECONDS, look):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def amounts(backlog: Backlog, progress: t.Mapping[TopicPartition, Progress | None]) -> dict[str, Amount]:

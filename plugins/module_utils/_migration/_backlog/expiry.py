@@ -11,12 +11,12 @@ https://kafka.apache.org/documentation/#brokerconfigs_offsets.retention.minutes
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import every
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Run, all_groups, read
@@ -56,20 +56,13 @@ def renewed(backlog: Backlog, destination: Connection, retention: float, run: Ru
 
     Nobody else writes that: it can only be what it is. Workers renew what they have not finished.
     """
-    over = threading.Event()
 
     def renew() -> None:
-        while not over.wait(retention * RENEWED):
-            with contextlib.suppress(MigrationError):  # tried again; who finds no progress in the end says so
-                _renew(backlog, destination, run)
+        with contextlib.suppress(MigrationError):  # tried again; who finds no progress in the end says so
+            _renew(backlog, destination, run)
 
-    thread = threading.Thread(target=renew, daemon=True)
-    thread.start()
-    try:
+    with every(retention * RENEWED, renew):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def _renew(backlog: Backlog, destination: Connection, run: Run) -> None:

@@ -12,6 +12,7 @@ import types
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import expiry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import background
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
@@ -123,7 +124,7 @@ def hours(monkeypatch, brokers):
     def pass_by(times):
         clock = Clock(times)
         fake = types.SimpleNamespace(Event=lambda: clock, Thread=threading.Thread)
-        monkeypatch.setattr(expiry, "threading", fake)
+        monkeypatch.setattr(background, "threading", fake)
         with expiry.renewed(BACKLOG, NOWHERE, 4 * HOUR, MINE):
             pass
         assert clock.over

@@ -1,0 +1,33 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""What is done again and again beside the main work."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import typing as t
+
+
+@contextlib.contextmanager
+def every(seconds: float, act: t.Callable[[], None]) -> t.Iterator[None]:
+    """Call this function every so many seconds, for the first time after that time, until the block ends.
+
+    It runs in a thread of its own, and must not raise. A call that is under way when the block ends is waited for.
+    """
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(seconds):
+            act()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
