@@ -125,7 +125,9 @@ def prepare(
             )
     made = create_topics(destination, _to_create([topic for topic in planned if topic.name not in known]))
     configs = topic_configs(destination, names)
-    for topic in identity.not_made(destination, [topic for topic in planned if topic.name not in made]):
+    unsure = [each for each in planned if each.created is not None and each.topic_id is None and each.name not in made]
+    ids = topics.topic_ids(destination, [topic.name for topic in unsure])
+    for topic in identity.not_made(destination, unsure, ids):
         raise Refused(
             "this copy was to create the topic, and somebody else has created the topic with other partitions or settings",
             cluster=str(destination),

@@ -43,6 +43,22 @@ def with_ids(
     )
 
 
+def check_cluster(backlog: Backlog, destination: Connection) -> None:
+    """Raise Refused for another cluster than the one that the copy was planned for."""
+    found = topics.cluster_id(destination)
+    if found != backlog.destination_id:
+        raise Refused(
+            f"the copy was planned for destination cluster {backlog.destination_id}, and this is cluster {found}",
+            cluster=str(destination),
+            remedy="correct the destination, or the path of the copy file",
+        )
+
+
+def is_same(topic: BacklogTopic, ids: t.Mapping[str, str | None]) -> bool:
+    """Is the topic there, and the one that the copy knows, as far as it has noted an id? ids: of topics.topic_ids()."""
+    return topic.name in ids and topic.topic_id in (None, ids[topic.name])
+
+
 def check_topics(backlog: Backlog, source: Connection, destination: Connection) -> None:
     """Raise Refused where a topic of the destination is another one or gone; of the source too, until all is copied."""
     known = [topic for topic in backlog.topics if topic.topic_id is not None]
@@ -64,16 +80,19 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
             _check_id(source, name, origins[name], its)
 
 
-def not_made(destination: Connection, there: t.Sequence[BacklogTopic]) -> list[BacklogTopic]:
+def not_made(
+    destination: Connection, there: t.Sequence[BacklogTopic], ids: t.Mapping[str, str | None]
+) -> list[BacklogTopic]:
     """Those of these topics, which are there, that the copy was to make and that are other ones, as far as that can be known.
 
     A run may be killed between making a topic and noting its id. Its topic then has the partitions and settings that were planned.
+    ids: of topics.topic_ids(); None before 2.8, where no id is ever noted.
     """
-    planned = [topic for topic in there if topic.created is not None and topic.topic_id is None]
-    ids = topics.topic_ids(destination, [topic.name for topic in planned])
     unknown = [
-        topic for topic in planned if ids.get(topic.name) is not None
-    ]  # None: before 2.8, where no id is ever noted
+        topic
+        for topic in there
+        if topic.created is not None and topic.topic_id is None and ids.get(topic.name) is not None
+    ]
     counts = topics.partition_counts(destination, [topic.name for topic in unknown])
     configs = topic_configs(destination, [topic.name for topic in unknown])
     return [topic for topic in unknown if not _is_as_planned(topic, counts[topic.name], configs[topic.name].own)]

@@ -62,7 +62,7 @@ def remove(
     Raises, before anything is removed, NotAuthorized for missing ACLs, Locked where a run is under way, and Refused for
     topics of which somebody else needs, or has written, something. What is fenced by then stays fenced.
     """
-    _check_cluster(backlog, destination)
+    identity.check_cluster(backlog, destination)
     if plan is not None:
         identity.check_plan(backlog, plan, destination)
     here, warnings = _still_ours(backlog, destination)
@@ -98,16 +98,6 @@ def remove(
     return Removal(left, tuple(sorted(settings)), tuple(sorted(deleted)), warnings)
 
 
-def _check_cluster(backlog: Backlog, destination: Connection) -> None:
-    found = topics.cluster_id(destination)
-    if found != backlog.destination_id:
-        raise Refused(
-            f"the copy was planned for destination cluster {backlog.destination_id}, and this is cluster {found}",
-            cluster=str(destination),
-            remedy="correct the destination, or the path of the copy file",
-        )
-
-
 def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[BacklogTopic], list[str]]:
     """The topics that are still those that the copy has written to, and a word on each of the others."""
     found = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
@@ -116,11 +106,11 @@ def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[Backlog
         if topic.name not in found:
             if topic.created is None or topic.topic_id is not None:  # else it was never made
                 warnings.append(f"The topic {topic.name} does not exist any more.")
-        elif topic.topic_id not in (None, found[topic.name]):
+        elif not identity.is_same(topic, found):
             warnings.append(f"The topic {topic.name} was deleted and created again, and is left alone.")
         else:
             here.append(topic)
-    others_made = identity.not_made(destination, here)
+    others_made = identity.not_made(destination, here, found)
     warnings += [f"The topic {topic.name} was created by somebody else, and is left alone." for topic in others_made]
     return [topic for topic in here if topic not in others_made], warnings
 

@@ -15,7 +15,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_steps import Save
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 
 
 def is_enough(earlier: Earlier) -> bool:
@@ -32,15 +31,9 @@ def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Cop
     if backlog is None or plan is None:
         raise ValueError("not everything is copied and planned")
     identity.check_plan(backlog, plan, destination)
-    found = topics.cluster_id(destination)
-    if found != backlog.destination_id:
-        raise Refused(
-            f"the copy was planned for destination cluster {backlog.destination_id}, and this is cluster {found}",
-            cluster=str(destination),
-            remedy="correct the destination, or the path of the copy file",
-        )
+    identity.check_cluster(backlog, destination)
     ids = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
-    ours = {topic.name for topic in backlog.topics if topic.name in ids and topic.topic_id in (None, ids[topic.name])}
+    ours = {topic.name for topic in backlog.topics if identity.is_same(topic, ids)}
     restored, kept = copy_steps.restore_topics(backlog, destination, ours, predict=save is None)
     if save is not None and restored != backlog:
         save(restored)
