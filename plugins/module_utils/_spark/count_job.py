@@ -196,9 +196,9 @@ class _Follow:
         """How many records of a pair's destination partitions the source does not have."""
         return sum(self.sum(worker.FOREIGN, number) for number in self._slots.destinations[pair])
 
-    def first_destination_only(self, number: int) -> int | None:
-        """The place of the first of them in the destination partition with this number."""
-        its = self._sums.get((worker.FOREIGN, number))
+    def first_in(self, kind: int, number: int) -> int | None:
+        """The place of the first copy of this kind (FOREIGN, SURPLUS) in the destination partition with this number."""
+        its = self._sums.get((kind, number))
         return None if its is None else its.low[0]
 
     def lacking(self, standing: int, position: int) -> int:
@@ -214,13 +214,6 @@ class _Follow:
     def recopied(self, standing: int, destination: int) -> _Place | None:
         """The lowest copy of unconsumed records in a destination partition, of those that have several."""
         return self._lowest_of(standing, destination, worker.RECOPIED, worker.EARLIEST)
-
-    def surplus(self, standing: int, destination: int) -> _Place | None:
-        """The lowest copy that may be one of a record that the source has lost, because there are more than the source has."""
-        number = self._slots.destinations[self._slots.standings[standing].pair][destination]
-        odd = self._sums.get((worker.ODD, number))
-        lowest = self._lowest_of(standing, destination, worker.SURPLUS, worker.EARLIEST)
-        return _lower(lowest, None if odd is None else odd.low)
 
     def _lowest_of(self, standing: int, destination: int, of_question: int, of_cell: int) -> _Place | None:
         slots = self._slots
@@ -301,7 +294,6 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> GroupCount:
     answers: list[Answer] = []
     befores: list[Copy | None] = []
     afters: list[Copy | None] = []
-    surplus: list[int | None] = []
     for position, number in enumerate(slots.destinations[pair]):
         question = slots.questions[standing] + position
         last, found, recopied = paired.last(number, question), first.firsts[question], its.recopied(standing, position)
@@ -322,8 +314,10 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> GroupCount:
         )
         befores.append(before)
         afters.append(after)
-        more = its.surplus(standing, position)
-        surplus.append(None if more is None else _destination_offset(more[0], slots))
+
+    def firsts(kind: int) -> tuple[int | None, ...]:
+        return tuple(_destination_offset(its.first_in(kind, at), slots) for at in slots.destinations[pair])
+
     timestamps = slots.layout.timestamps and not its.sum(worker.CHANGED, pair)
     return GroupCount(
         Matching(timestamps, first.limits.headers[pair]),
@@ -331,8 +325,8 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> GroupCount:
         tuple(befores),
         tuple(afters),
         tuple(Lag(at, at_source[0][at] or 0, its.lacking(standing, at)) for at in missing),
-        tuple(surplus),
-        tuple(_destination_offset(its.first_destination_only(at), slots) for at in slots.destinations[pair]),
+        firsts(worker.SURPLUS),
+        firsts(worker.FOREIGN),
     )
 
 

@@ -40,7 +40,6 @@ SCHEMA = "headers boolean, kind int, slot bigint, place bigint, source bigint, f
     WANTED,  # question: the lowest copy that has to follow
     EARLIEST,  # cell: the first copy of those records of the cell's interval that have several copies
     RECOPIED,  # question: the first copy of unconsumed records that may have others after it
-    SURPLUS,  # question: the first copy of those unconsumed records that have more copies than the source has of them
     AT_SOURCE,  # interval: the first source record
     LAST,  # arrival: place is that of the last consumed source record, source is 1 where it has arrived, 2 where firmly
     SURE,  # arrival: a copy is certainly that of an unconsumed record
@@ -48,7 +47,7 @@ SCHEMA = "headers boolean, kind int, slot bigint, place bigint, source bigint, f
     BY_TIME,  # cell: the lowest copy with the time of the one record that it can stand for, in the cell's interval
     LACKING,  # interval: how many source records have no copy; of equal ones, the last
     FOREIGN,  # destination partition: the first record that the source does not have, and how many
-    ODD,  # destination partition: see Units.odd
+    SURPLUS,  # destination partition: see Units.surplus
     CHANGED,  # pair: copies that have not the time of a source record
     PAIRED,  # interval of the destination's axis, cut at all limits: the last copy and how many
     UNCONSUMED,  # cell: how many of them stand for records of the cell's interval
@@ -57,7 +56,7 @@ SCHEMA = "headers boolean, kind int, slot bigint, place bigint, source bigint, f
     EQUAL,  # question: how many of them have a content that is unconsumed as well
     AGAIN,  # question: one of them has another copy before the limit
     LOOSE,  # question: see Loose
-) = range(21)
+) = range(20)
 
 
 class Loose(t.NamedTuple):
@@ -219,7 +218,7 @@ def _find_limits(rows: _Rows) -> None:
     for pair, number in enumerate(np.bincount(records.pairs[its.changed]).tolist()):
         rows.add_sum(CHANGED, pair, number)
     foreign = groups.order[np.repeat(groups.sources == 0, groups.sources + groups.copies)]
-    for kind, copies in (FOREIGN, foreign), (ODD, its.odd):
+    for kind, copies in (FOREIGN, foreign), (SURPLUS, its.surplus):
         _add_firsts(rows, kind, records.places[copies], records.places[copies] // slots.layout.destination.step)
     lacking = records.places[its.lacking]
     _add_firsts(rows, LACKING, lacking, np.searchsorted(np.array(slots.cuts, np.int64), lacking, "right") - 1)
@@ -277,8 +276,6 @@ def _find_limit(rows: _Rows, unit: Unit, standing: int) -> None:
             earliest = next((int(copy) for copy in copies if count.comes_before(int(copy) + 1)), None)
             if earliest is not None:
                 rows.add_lowest(RECOPIED, question, earliest, source, row)
-        if len(unit.copies) > len(unit.sources):
-            rows.add_lowest(SURPLUS, question, copies[0], source, row)
     if any(count.surely_unconsumed for count in counted.counts):
         numbers = set((rows.records.places[unconsumed] // rows.slots.layout.source.step).tolist())
         if len(numbers) == 1:

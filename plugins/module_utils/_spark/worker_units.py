@@ -34,7 +34,7 @@ class Units(t.NamedTuple):
     repeated: for each copy of one source record that has several, the rows of both, and whether it is the one that has to
     follow where the record is unconsumed: the last one. several: the others. changed: the rows of all copies that have not
     the time of a source record of their content. lacking: the rows of source records without a copy; of equal ones, the last.
-    odd: the rows of copies of contents of which the destination has more than the source, with another time or in any unit.
+    surplus: the rows of copies in units that have more copies than source records.
     """
 
     singles: tuple[Column, Column]
@@ -43,7 +43,7 @@ class Units(t.NamedTuple):
     several: list[Unit]
     changed: Column
     lacking: Column
-    odd: Column
+    surplus: Column
 
 
 def units(records: Records, groups: Grouped, layout: Layout) -> Units:
@@ -66,8 +66,6 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
     copies = rows >= records.sources
     times, own, mixed = _told_by_time(records, rows, contents, copies, layout)
     changed = np.append(changed, rows[copies & ~own])
-    more = (groups.copies > groups.sources)[others]
-    odd = rows[copies & ~own & more[contents]]
     # Each unit together, the source's records first, then the copies by place; in several partitions, by time.
     wide = np.bincount(np.array(layout.destination_pairs, np.int64), minlength=1 + records.pairs.max()) > 1
     ages = np.where(wide[records.pairs[rows]], records.times[rows], 0)
@@ -80,7 +78,7 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
     sources = np.add.reduceat((~copies).astype(np.int64), starts)
     number = ends - starts - sources
     at = np.arange(len(rows)) - np.repeat(starts, ends - starts)
-    odd = np.append(odd, rows[copies & np.repeat(number > sources, ends - starts)])
+    surplus = rows[copies & np.repeat(number > sources, ends - starts)]
     lacking = np.append(lacking, rows[~copies & (at >= np.repeat(number, ends - starts))])
     simple = (sources == 1) & ~mixed[contents[starts]]
     alone = simple & (number == 1)
@@ -109,7 +107,7 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
         several,
         changed,
         lacking,
-        odd,
+        surplus,
     )
 
 
