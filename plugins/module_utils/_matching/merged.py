@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     blocked,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -190,7 +191,7 @@ def _counted(offset: int, answer: Answer) -> Decision:
         return Decision.exact(WholeLogs(skipped=0, repeated=0, arrived=True), offset, again, detail)
     if answer.to_come:
         reason = Reason.REPARTITIONED
-        detail = f"{answer.to_come} consumed records are not at the destination, and may still come"
+        detail = f"{counted(answer.to_come, 'consumed record')} may still come to the destination"
     elif answer.repeats == answer.equal:
         reason = Reason.EQUAL_RECORDS
         detail = "equal records are before and after the committed offsets; their copies cannot be distinguished"

@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_re
     Reader,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -150,8 +151,8 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
 def _why(answer: Answer) -> tuple[Reason, str]:
     if answer.to_come:
         detail = (
-            f"{answer.to_come} consumed records are not at the destination, and may still come: all that says that the "
-            "replication tool has come so far are copies that may be those of equal records"
+            f"{counted(answer.to_come, 'consumed record')} may still come to the destination: all that says that the replication "
+            "tool has passed them are copies that may be those of equal records"
         )
         return Reason.DESTINATION_LAGS, detail
     if answer.repeats == answer.equal:

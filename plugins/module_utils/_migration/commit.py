@@ -40,6 +40,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnBlocked,
     OnRewind,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -324,7 +325,7 @@ def _read_back(
 def _raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
     if wrong:
         raise BrokerError(
-            f"{len(wrong)} committed offsets differ from what {what} wrote; the first is {wrong[0]}",
+            f"the read-back after {what} found {counted(len(wrong), 'different offset')}; the first is {wrong[0]}",
             cluster=cluster,
             why="somebody else commits to this group at the same time",
             remedy=f"stop them and {remedy}",

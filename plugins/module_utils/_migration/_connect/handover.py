@@ -114,8 +114,8 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     if found.misplaced and task.on_misplaced == "fail":
         where, key = found.misplaced[0]
         raise Refused(
-            f"Connect cannot use {counted(len(found.misplaced), 'key')} of the connector, because they are in a partition where it does "
-            "not look for them, or have no offset; "
+            f"Connect cannot use {counted(len(found.misplaced), 'key')} of the connector (in a partition where it does not look, or "
+            "without an offset); "
             f"the first is {key!r}",
             **where._asdict(),
             why="Connect may take either of two values of one key, and its task fails on a value that is not an offset",
