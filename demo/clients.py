@@ -200,6 +200,17 @@ def committed(cluster: Servers, group: str) -> Commits:
     return {(where.topic, where.partition): (at.offset, at.metadata) for where, at in found.items()}
 
 
+def delete_topic(cluster: Servers, topic: str, seconds: float = 20.0) -> None:
+    """Delete a topic, and return when it is gone."""
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
+        client.delete_topics([topic])
+        deadline = time.monotonic() + seconds
+        while topic in client.list_topics():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"topic {topic} is still there {seconds:.0f} s after it was deleted")
+            time.sleep(0.1)
+
+
 def delete_groups(cluster: Servers, groups: t.Iterable[str]) -> None:
     """Remove groups with all that they have committed."""
     answers = _control(cluster, lambda client: client.delete_groups(list(groups)))

@@ -22,6 +22,7 @@ from demo.clients import (
     committed,
     create_topic,
     delete_groups,
+    delete_topic,
     list_groups,
     log_bounds,
     produce,
@@ -35,7 +36,7 @@ from tests.faults.judge import Harm, Wanted, numbered
 from tests.faults.suffering import Step, Sufferer
 from tests.faults.tally import Tally
 from tests.support.modules import Migration, Result
-from tests.support.situations import COMMITS, SITUATIONS, Copy, delete_topic, owned_topic
+from tests.support.situations import COMMITS, SITUATIONS, Copy, owned_topic
 from tests.support.sparkless import sparkless
 
 PARTITIONS, RECORDS = 3, 1200  # of each partition

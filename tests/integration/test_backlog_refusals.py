@@ -12,7 +12,6 @@ import json
 import os
 import socket
 import threading
-import time
 
 import pytest
 from kafka.admin import KafkaAdminClient
@@ -25,6 +24,7 @@ from demo.clients import (
     commit,
     committed,
     create_topic,
+    delete_topic,
     list_groups,
     log_bounds,
     produce,
@@ -386,12 +386,3 @@ def refuses_later(module, **options):
     result = run(module, **options)
     assert result.get("failed") and "exception" not in result and "\n" not in result["msg"], result
     return result["msg"]
-
-
-def delete_topic(cluster, topic):
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as client:
-        client.delete_topics([topic])
-        end = time.monotonic() + 20
-        while topic in client.list_topics():
-            assert time.monotonic() < end
-            time.sleep(0.1)

@@ -9,7 +9,6 @@ Each situation raises AssertionError where anything of it is not. They need no S
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import shutil
@@ -18,14 +17,13 @@ import socket
 import time
 import typing as t
 
-from kafka.admin import KafkaAdminClient
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from demo.clients import (
     Servers,
     create_topic,
     delete_groups,
     delete_records,
+    delete_topic,
     list_groups,
     partitions_of,
     produce,
@@ -185,16 +183,6 @@ def make_anew(cluster: Servers, topic: str) -> None:
     partitions = len(partitions_of(cluster, topic))
     delete_topic(cluster, topic)
     create_topic(cluster, topic, partitions, retention_ms=-1)
-
-
-def delete_topic(cluster: Servers, topic: str) -> None:
-    """Delete a topic, and return when it is gone."""
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as client:
-        client.delete_topics([topic])
-        end = time.monotonic() + 20
-        while topic in client.list_topics():
-            assert time.monotonic() < end
-            time.sleep(0.1)
 
 
 def begin_anew(copy: Copy) -> None:

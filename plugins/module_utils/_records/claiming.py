@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
@@ -51,14 +52,15 @@ def claim(
     """
     copied = [each for each in ranges if each.copies]
     keepers = Keepers(destination, groups)
+    attempt = functools.partial(_claimed, destination, name, groups, ranges, run, decide, keepers)
     try:
         try:
-            return _claimed(destination, name, groups, ranges, run, decide, keepers)
+            return attempt()
         except (Fenced, Locked) as exc:
             if not _goes_on(destination, groups[0], run, copied):
                 raise (taken_over(destination, groups[0], run, copied) if isinstance(exc, Fenced) else exc) from None
         try:
-            return _claimed(destination, name, groups, ranges, run, decide, keepers)
+            return attempt()
         except Fenced as exc:
             raise taken_over(destination, groups[0], run, copied) from exc
     finally:
