@@ -74,6 +74,14 @@ options:
     type: str
     choices: [fail, skip_group, skip_partition]
     default: fail
+  on_problem:
+    description:
+      - What to do if there is a problem.
+      - V(report) returns it.
+      - V(fail) fails, and its message has a line for each problem.
+    type: str
+    choices: [report, fail]
+    default: report
 seealso:
   - module: streamshift.kafka.kafka_group_offsets
 """
@@ -85,12 +93,7 @@ EXAMPLES = r"""
     destination: "{{ hostvars.cloud.kafka_cluster }}"
     groups:
       - billing
-  register: migration
-
-- name: Stop if there is a problem
-  ansible.builtin.assert:
-    that: migration.problems | length == 0
-    fail_msg: "{{ migration.problems | join('\n') }}"
+    on_problem: fail
 """
 
 RETURN = r"""
@@ -102,12 +105,46 @@ cluster_ids:
     source: 5L6g3nShT-eMCtK--X86sw
     destination: vPeOCWypqUOSepEvx0cbog
 problems:
-  description: One line for each problem. The list is empty if the migration can start.
-  returned: success
+  description: What prevents the migration. The list is empty if the migration can start.
+  returned: success, or with O(on_problem=fail)
   type: list
-  elements: str
-  sample:
-    - "source cluster broker1:9092: missing ACL TOPIC READ on orders"
+  elements: dict
+  contains:
+    kind:
+      description: Kind of the problem, as in RV(failure.kind).
+      type: str
+      returned: success
+      sample: acl_missing
+    cluster:
+      description: The cluster that the problem is about; null if it is about none, or both.
+      type: str
+      returned: success
+      sample: source cluster broker1:9092
+    group:
+      description: The group, if the problem is about a single one.
+      type: str
+      returned: success
+      sample: null
+    topic:
+      description: The topic, if the problem is about a single one.
+      type: str
+      returned: success
+      sample: null
+    partition:
+      description: The partition, if the problem is about a single one.
+      type: int
+      returned: success
+      sample: null
+    message:
+      description: The whole problem in one line, with the remedy.
+      type: str
+      returned: success
+      sample: "source cluster broker1:9092: missing ACL TOPIC READ on orders. Grant it to the user."
+    remedy:
+      description: What to do, if there is more to say than the problem itself.
+      type: str
+      returned: success
+      sample: grant it to the user
 notes:
   description:
     - One line for each thing that does not prevent the migration but that you should know before it starts. Examples
@@ -125,7 +162,11 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidFile,
+    InvalidInput,
+    MigrationError,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -155,16 +196,19 @@ def look(module: Module) -> dict[str, t.Any]:
         OnBlocked(params["on_blocked"]),
     )
     foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
-    problems = dict.fromkeys([*damaged, *damaged_too, *damaged_as_well, *foreign, *lacking, *found.problems])
-    return {
-        "changed": False,
+    every = [*damaged, *damaged_too, *damaged_as_well, *foreign, *lacking, *found.problems]
+    problems = list({str(problem): problem for problem in every}.values())
+    result = {
         "cluster_ids": found.cluster_ids,
-        "problems": list(problems),
+        "problems": [{**problem.place(), "message": str(problem), "remedy": problem.remedy} for problem in problems],
         "notes": found.notes,
     }
+    if problems and params["on_problem"] == "fail":
+        module.fail_json(msg="\n".join(map(str, problems)), failure=problems[0].place(), **result)
+    return {"changed": False, **result}
 
 
-def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File | None, list[str]]:
+def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File | None, list[MigrationError]]:
     """A file, and why it cannot be used, or not be made; it is looked at again when it is."""
     if path is None:
         return None, []
@@ -175,7 +219,7 @@ def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File
             return None, []
         return parse(text, path), []
     except (InvalidFile, InvalidInput) as exc:
-        return None, [str(exc)]
+        return None, [exc]
 
 
 def main() -> None:
@@ -192,6 +236,7 @@ def main() -> None:
             "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
             "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
             "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
+            "on_problem": {"type": "str", "choices": ["report", "fail"], "default": "report"},
         },
         supports_check_mode=True,
     )

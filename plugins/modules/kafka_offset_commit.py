@@ -280,6 +280,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
@@ -378,6 +379,7 @@ def _objections(params: dict[str, t.Any]) -> dict[receipt.Key, str]:
             f"the report {path} is about {about}, and {params['plan']} has the digest {digest}",
             why="the plan has changed since it was verified, or another one was verified",
             remedy="verify this plan with kafka_offset_verify",
+            kind=FailureKind.PLAN_OUTDATED,
         )
     return found.lines
 

@@ -336,6 +336,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
@@ -371,7 +372,11 @@ def verify(module: Module) -> dict[str, t.Any]:
     params = module.params
     options.check_not_negative(params, "limit")
     if not (params["plan"] or params["groups"] or params["group_patterns"]):
-        raise InvalidInput("nothing is to be verified", remedy="set plan, or groups or group_patterns")
+        raise InvalidInput(
+            "nothing is to be verified",
+            remedy="set plan, or groups or group_patterns",
+            kind=FailureKind.NOTHING_SELECTED,
+        )
     _check_paths(params)
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     planned = _planned(params, source, destination)

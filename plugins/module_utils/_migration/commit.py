@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotAuthorized,
     Refused,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupReading,
@@ -152,6 +153,7 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
             partition=first.partition.partition,
             why="evidence.certificate is missing or unknown; the plan was made by another version, or was edited",
             remedy="plan again",
+            kind=FailureKind.PLAN_OUTDATED,
         )
 
 
@@ -201,6 +203,7 @@ def _same_cluster(expected: str, file: str, destination: Connection) -> str:
             f"the {file} was made for cluster {expected}, and this is cluster {found}",
             cluster=str(destination),
             remedy=f"connect to the cluster of the {file}" + (", or plan again for this one" if file == "plan" else ""),
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return found
 
@@ -212,6 +215,7 @@ def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
         raise Refused(
             f"the receipt is of cluster {receipt.cluster_id}, and this is cluster {cluster_id}",
             remedy="use another receipt file for another cluster, because the rollback of the earlier run needs this one",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return receipt
 
@@ -281,6 +285,7 @@ def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> N
                 topic=partition.topic,
                 partition=partition.partition,
                 remedy="translate again: records have expired or were deleted since the plan was made",
+                kind=FailureKind.PLAN_OUTDATED,
             )
 
 
@@ -329,6 +334,7 @@ def _raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
             cluster=cluster,
             why="somebody else commits to this group at the same time",
             remedy=f"stop them and {remedy}",
+            kind=FailureKind.COMMIT_DIFFERS,
         )
 
 

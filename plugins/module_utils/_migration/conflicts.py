@@ -10,6 +10,7 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnBlocked, OnRewind
@@ -60,6 +61,7 @@ def without_blocked(
             f"({first.reason and first.reason.value}: {first.detail})",
             cluster=cluster,
             remedy="remove the cause and translate again, or leave them out by on_blocked: skip_group or skip_partition",
+            kind=FailureKind.PLAN_BLOCKED,
         )
     groups = {entry.group for entry in blocked} if on_blocked == OnBlocked.SKIP_GROUP else set()
     skipped = [f"{_name(entry)}: blocked, {_reason(entry)}: left out" for entry in blocked]
@@ -111,6 +113,7 @@ def commit_writes(
                 f"the group was migrated to {text(target)} earlier, and somebody has moved it back to {text(found)} since",
                 cluster,
                 remedy="set on_advance to keep to leave such entries alone, or roll back and migrate again to set it anew",
+                kind=FailureKind.DESTINATION_CHANGED,
             )
         if found != entry.expected and not (earlier is not None and same(found, earlier.written)):
             raise refused(
@@ -119,6 +122,7 @@ def commit_writes(
                 f"found {text(found)}",
                 cluster,
                 remedy="find out who commits there, then translate again",
+                kind=FailureKind.DESTINATION_CHANGED,
             )
         if allowed(entry.key, found, target, on_rewind, on_advance, cluster, writes.kept):
             writes.set[entry.key] = target
@@ -212,14 +216,22 @@ def allowed(
         f"the group has the committed offset {text(found)}; this would move it {direction} to {text(target)}",
         cluster,
         remedy=f"set {option} to {'rewind' if rewind else 'advance'} to allow it, or to keep to leave such {unit} alone",
+        kind=FailureKind.WOULD_MOVE_BACK if rewind else FailureKind.WOULD_MOVE_FORWARD,
     )
 
 
-def refused(key: Key, what: str, cluster: str, remedy: str, why: str | None = None) -> Refused:
+def refused(key: Key, what: str, cluster: str, remedy: str, kind: FailureKind, why: str | None = None) -> Refused:
     """The refusal of what would be done with an entry."""
     group, partition = key
     return Refused(
-        what, cluster=cluster, group=group, topic=partition.topic, partition=partition.partition, why=why, remedy=remedy
+        what,
+        cluster=cluster,
+        group=group,
+        topic=partition.topic,
+        partition=partition.partition,
+        why=why,
+        remedy=remedy,
+        kind=kind,
     )
 
 

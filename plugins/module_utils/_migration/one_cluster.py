@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 
 _NAMED = 3  # groups and topics that the message names
@@ -36,4 +37,5 @@ def check_nothing_stays(
             f"{first_of(sorted(same), _NAMED)}",
             remedy="correct bootstrap_servers of one of the clusters, or give every group another name by group_map, or "
             "its topics by topic_map",
+            kind=FailureKind.ONE_CLUSTER,
         )

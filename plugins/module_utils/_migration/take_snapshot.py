@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotFound,
     Refused,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
@@ -112,6 +113,7 @@ def take(
             cluster=str(connection),
             why=_excluded(selected.left_out),
             remedy="correct the patterns, or name the groups in groups",
+            kind=FailureKind.NOTHING_SELECTED,
         )
     readings = groups.read_groups(connection, selected.names)
     foreign = tuple(name for name in selected.names if not _has_offsets(readings[name]))
@@ -148,6 +150,7 @@ def take(
             cluster=str(connection),
             why=_excluded(selected_topics.left_out),
             remedy="correct the patterns, or name the topics in topics",
+            kind=FailureKind.NOTHING_SELECTED,
         )
     snapshot = Snapshot(
         cluster_id(connection),
@@ -169,6 +172,7 @@ def check_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> Non
             f"the snapshot was taken of cluster {snapshot.cluster_id}, and this is cluster {source_id}",
             cluster=str(source),
             remedy="take the snapshot again, or connect to the cluster that it was taken of",
+            kind=FailureKind.OTHER_CLUSTER,
         )
 
 

@@ -15,6 +15,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -108,12 +109,15 @@ def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
     try:
         rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text)), 1) if row]
     except csv.Error as exc:
-        raise InvalidFile(f"{path} is not CSV", why=str(exc), remedy="correct the file") from exc
+        raise InvalidFile(
+            f"{path} is not CSV", why=str(exc), remedy="correct the file", kind=FailureKind.FILE_DAMAGED
+        ) from exc
     for number, row in rows:
         if len(row) == 3 and group is None:
             raise InvalidFile(
                 f"{path} has three columns (topic, partition, offset), which do not say whose offsets they are",
                 remedy="use a JSON snapshot, or a file with four columns (group, topic, partition, offset)",
+                kind=FailureKind.FILE_DAMAGED,
             )
         try:
             # As the tool does it: the first line tells how many columns there are.
@@ -132,12 +136,15 @@ def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
                 f"line {number} of {path} is not topic, partition, offset with or without a group before them",
                 why=str(exc),
                 remedy="correct the line",
+                kind=FailureKind.FILE_DAMAGED,
             ) from exc
         entries.append(entry)
     twice = _twice(entries)
     if twice:
         raise InvalidFile(
-            f"{path} has two lines for group {twice.group} and {twice.partition}", remedy="remove one of them"
+            f"{path} has two lines for group {twice.group} and {twice.partition}",
+            remedy="remove one of them",
+            kind=FailureKind.FILE_DAMAGED,
         )
     names = sorted({entry.group for entry in entries})
     return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(sorted(entries)))

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.confl
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
@@ -54,6 +55,7 @@ def check_clusters(plan: Plan, source: Connection, destination: Connection) -> N
                 f"the plan was made for cluster {expected}, and this is {found}",
                 cluster=str(connection),
                 remedy="connect to the plan's clusters, or plan again",
+                kind=FailureKind.OTHER_CLUSTER,
             )
 
 
