@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
@@ -35,7 +36,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
     Reason,
     Verdict,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils.typing import t
 
 
 def identical(given: StrategyInput) -> StrategyOutput:
