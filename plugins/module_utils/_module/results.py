@@ -79,6 +79,15 @@ def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
         "reason": entry.reason and entry.reason.value,
         "repeats": entry.repeats,
         "detail": entry.detail,
+        "source": [
+            {
+                "group": position.group,
+                "topic": position.partition.topic,
+                "partition": position.partition.partition,
+                "offset": position.offset,
+            }
+            for position in entry.source
+        ],
     }
 
 
@@ -102,8 +111,13 @@ def plan_summary(plan: Plan) -> list[str]:
         counts = collections.Counter(entry.verdict.value for entry in entries)
         cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
         lines.append(f"{name:<{width}}  {len(entries):>10}  {cells}  {_repeats(entries):>16}")
-    lines += [f"  {entry_line(entry)}" for entry in entries_by_key if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED)]
-    return lines
+    return lines + [f"  {line}" for line in not_exact(plan)]
+
+
+def not_exact(plan: Plan) -> list[str]:
+    """What may repeat and what is blocked, entry by entry."""
+    entries = sorted(plan.entries, key=lambda entry: entry.key)
+    return [entry_line(entry) for entry in entries if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED)]
 
 
 def commit_summary(

@@ -70,7 +70,8 @@ class CommitOutcome:
     """What was, or in check mode would be, done.
 
     before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
-    left_out: one line for each entry or group that a policy or an earlier migration leaves alone.
+    blocked: one line for each entry that the plan blocks. left_out: one for each other entry or group that a policy or an
+    earlier migration leaves alone.
     receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it.
     """
@@ -81,6 +82,7 @@ class CommitOutcome:
     left_out: list[str]
     receipt: Receipt | None
     notes: list[str] = dataclasses.field(default_factory=list)
+    blocked: list[str] = dataclasses.field(default_factory=list)
 
 
 def commit(
@@ -107,7 +109,7 @@ def commit(
     watch = SourceWatch(source, plan, options.on_active_source)
     watch.check_cluster()
     known = _receipt_of(receipt, _same_cluster(plan.destination_id, "plan", destination))
-    entries, left_out = conflicts.without_blocked(
+    entries, blocked, left_out = conflicts.without_blocked(
         conflicts.objected(plan.entries, objections or {}), options.on_blocked, cluster
     )
     entries = [entry for entry in entries if entry.target is not None]
@@ -122,7 +124,7 @@ def commit(
     writes, moving = _idle(destination, writes, readings, options)
     writes, in_use, notes = watch.before(writes)
     left_out = [*missing, *left_out, *writes.kept, *busy, *moving, *in_use]
-    outcome = dataclasses.replace(_outcome(concerned, current, writes, left_out, receipt), notes=notes)
+    outcome = dataclasses.replace(_outcome(concerned, current, writes, left_out, receipt), blocked=blocked, notes=notes)
     if save is None:
         return outcome
     if not writes.set:

@@ -51,8 +51,8 @@ def objected(entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str]) ->
 
 def without_blocked(
     entries: t.Iterable[PlanEntry], on_blocked: OnBlocked, cluster: str
-) -> tuple[list[PlanEntry], list[str]]:
-    """The entries that may be written, and one line for each that is left out.
+) -> tuple[list[PlanEntry], list[str], list[str]]:
+    """The entries that may be written, a line for each that the plan blocks, and one for each other that is left out.
 
     on_blocked: fail raises Refused for any blocked entry; skip_group leaves out its group, skip_partition itself.
     """
@@ -68,9 +68,13 @@ def without_blocked(
             kind=FailureKind.PLAN_BLOCKED,
         )
     groups = {entry.group for entry in blocked} if on_blocked == OnBlocked.SKIP_GROUP else set()
-    skipped = [f"{_name(entry)}: blocked, {_reason(entry)}: left out" for entry in blocked]
-    skipped += [f"{group}: left out as a whole (on_blocked: skip_group)" for group in sorted(groups)]
-    return [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED], skipped
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    for entry in blocked:
+        by_plan = entry.reason is not Reason.VERIFICATION_FAILED
+        lines[by_plan].append(f"{_name(entry)}: blocked, {_reason(entry)}: left out")
+    whole = [f"{group}: left out as a whole (on_blocked: skip_group)" for group in sorted(groups)]
+    remaining = [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED]
+    return remaining, lines[True], lines[False] + whole
 
 
 def confirmed(receipt: Receipt, current: Commits) -> Receipt:
