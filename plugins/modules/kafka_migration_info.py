@@ -243,11 +243,9 @@ def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File
     if path is None:
         return None, []
     try:
+        files.check_makeable(path)
         text = files.read(path)
-        if text is None:
-            files.check_makeable(path)
-            return None, []
-        return parse(text, path), []
+        return (None if text is None else parse(text, path)), []
     except (InvalidFile, InvalidInput) as exc:
         return None, [exc]
 

@@ -129,7 +129,7 @@ def check_writable(path: str) -> None:
 
 
 def check_makeable(path: str) -> None:
-    """Raise InvalidInput when the directory of this file is missing and cannot be made, as far as a look can tell."""
+    """Raise InvalidInput when the directory of this file cannot be used or made, as far as a look can tell."""
     missing = folder = os.path.dirname(os.path.abspath(path))
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
@@ -140,7 +140,10 @@ def check_makeable(path: str) -> None:
     else:
         return
     raise InvalidInput(
-        f"the directory {missing} cannot be made", why=why, remedy="name another one", kind=FailureKind.FILE_UNUSABLE
+        f"the directory {missing} cannot be used",
+        why=why,
+        remedy="name another one (<role>_directory of the roles), or let this user write there",
+        kind=FailureKind.FILE_UNUSABLE,
     )
 
 
