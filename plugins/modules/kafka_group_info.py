@@ -200,13 +200,13 @@ def look(module: Module) -> dict[str, t.Any]:
     if not selection.groups and not selection.group_patterns:
         selection = dataclasses.replace(selection, group_patterns=(".*",))
     selection.check()
-    groups, left_out = use_case.list_groups(options.connection(params, "cluster"), selection)
+    groups, left_out = use_case.group_overviews(options.connection(params, "cluster"), selection)
     return {
         "changed": False,
         "groups": [_row(group, params["partitions"]) for group in groups],
         "left_out_groups": list(left_out),
-        "summary": group_overview.table(groups),
-        "csv": group_overview.to_csv(groups),
+        "summary": group_overview.overview_table(groups),
+        "csv": group_overview.overview_csv(groups),
     }
 
 

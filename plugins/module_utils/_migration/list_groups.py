@@ -18,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.group_members import group_members
 
 
-def list_groups(connection: Connection, selection: Selection) -> tuple[list[GroupOverview], tuple[str, ...]]:
+def group_overviews(connection: Connection, selection: Selection) -> tuple[list[GroupOverview], tuple[str, ...]]:
     """The selected groups, those with the largest lag first, and the names of those that an exclude pattern left out.
 
     Without any selection: every group that the user may describe and that no exclude pattern leaves out. Raises NotFound for a

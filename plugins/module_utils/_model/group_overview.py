@@ -79,7 +79,7 @@ class GroupOverview(t.NamedTuple):
         }
 
 
-def table(groups: t.Sequence[GroupOverview]) -> list[str]:
+def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
     """A header and a line for each group, in columns."""
     rows = [list(_COLUMNS), *(list(_cells(group, "-").values()) for group in groups)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
@@ -93,7 +93,7 @@ def table(groups: t.Sequence[GroupOverview]) -> list[str]:
     return lines
 
 
-def to_csv(groups: t.Sequence[GroupOverview]) -> str:
+def overview_csv(groups: t.Sequence[GroupOverview]) -> str:
     """The same as CSV with a header (RFC 4180, line feeds), safe to open as a spreadsheet; unknown values are empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

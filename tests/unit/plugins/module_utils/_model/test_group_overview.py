@@ -13,8 +13,8 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import (
     GroupOverview,
-    table,
-    to_csv,
+    overview_csv,
+    overview_table,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
@@ -71,7 +71,7 @@ def test_the_table_has_a_line_for_each_group():
         overview(members=(GroupMember("a", "10.0.0.7"),), state="Stable"),
         overview("crm", kind="share", members=None, committed=()),
     ]
-    assert table(groups) == [
+    assert overview_table(groups) == [
         "group    type     state   members  topics  partitions  lag  movable  why_not",
         "billing  classic  Stable        1  orders           2    6  no       it is in use: stop its consumers first",
         "crm      share    Empty         -  -                0    -  no       a share group has no committed offsets",
@@ -79,11 +79,11 @@ def test_the_table_has_a_line_for_each_group():
 
 
 def test_no_group_is_a_header_alone():
-    assert len(table([])) == 1
-    assert len(to_csv([]).splitlines()) == 1
+    assert len(overview_table([])) == 1
+    assert len(overview_csv([]).splitlines()) == 1
 
 
 def test_names_are_data_in_a_spreadsheet():
-    rows = list(csv.DictReader(io.StringIO(to_csv([overview("=cmd|' /C calc'!A0"), overview('a,"b"')]))))
+    rows = list(csv.DictReader(io.StringIO(overview_csv([overview("=cmd|' /C calc'!A0"), overview('a,"b"')]))))
     assert [row["group"] for row in rows] == ["'=cmd|' /C calc'!A0", 'a,"b"']
     assert rows[0]["lag"] == "6"
