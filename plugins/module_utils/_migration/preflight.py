@@ -35,7 +35,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 
 _GRANT = "grant it to the user"
-_OTHERWISE = "or choose verify: anchors (group_migration_verify: anchors), which compares only the two records next to each offset"
+_OTHERWISE = (
+    "or choose verify: anchors (group_migration_verify: anchors), which compares only the two records "
+    "next to each offset"
+)
 
 
 class Preflight(t.NamedTuple):
@@ -180,7 +183,8 @@ def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt:
     entries = receipt.entries if receipt is not None else ()
     removes |= {entry.group for entry in entries if entry.written is not None and entry.before is None} & topics.keys()
     return [
-        f"{error.cluster}: {error.what}: a rollback needs it to delete offsets that this migration adds. Grant it before you migrate"
+        f"{error.cluster}: {error.what}: a rollback needs it to delete offsets that this migration adds. "
+        "Grant it before you migrate"
         for error in _missing(destination, deletes_groups=removes)
     ]
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""docs/troubleshooting.md has one entry, with cause and remedy, for each reason of a verdict, kind of problem and of failure."""
+"""docs/troubleshooting.md has an entry, with cause and remedy, for each reason, kind of problem and kind of failure."""
 
 from __future__ import annotations
 
