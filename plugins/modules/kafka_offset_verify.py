@@ -424,7 +424,7 @@ def verify(module: Module) -> dict[str, t.Any]:
     result = verify_results.verify_result(found, [each.digest for each in planned])
     if found.problems and params["on_problem"] == "fail":
         message = verify_results.failure(found.problems, _scope(params))
-        module.fail_json(msg=message, failure=verify_results.place(found.problems[0], destination), **result)
+        module.fail_json(msg=message, failure=verify_results.failure_place(found.problems[0], destination), **result)
     return {"changed": False, **result}
 
 

@@ -34,7 +34,7 @@ def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
     }
 
 
-def place(gravest: Problem, destination: Connection) -> dict[str, t.Any]:
+def failure_place(gravest: Problem, destination: Connection) -> dict[str, t.Any]:
     """The `failure` of a verification that fails, as of any other error."""
     where = gravest.destination[0][0] if len(gravest.destination) == 1 else None
     return MigrationError(
