@@ -117,6 +117,20 @@ options:
     type: str
     choices: [ignore, start, end]
     default: ignore
+  on_conflict:
+    description:
+      - What to do if O(group_map) makes one group of several that have committed offsets on the same topic.
+      - V(fail) fails and makes no plan.
+      - V(lowest) takes the lowest committed offset of each partition. No record is skipped; a record that one of the
+        other groups has consumed may be repeated. The verdict is V(safe) with the reason C(groups_merged), and
+        C(repeats) says how many offsets may be repeated at most.
+      - V(highest) takes the highest committed offset of each partition. The verdict is V(requested), and C(detail) says
+        how many offsets one of the groups has not consumed. These records are skipped.
+      - If one of the groups has committed an offset on a partition and another has not, V(lowest) blocks the partition,
+        unless O(on_uncommitted) says that it has consumed nothing (V(start)) or everything (V(end)) there.
+    type: str
+    choices: [fail, lowest, highest]
+    default: fail
   on_expired:
     description:
       - What to do if a group's committed offset is before the start of the source's log. Unconsumed records have then
@@ -339,6 +353,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import pl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnConflict,
     OnExpired,
     OnNoAnchor,
     OnUncommitted,
@@ -470,6 +485,7 @@ def _options(params: dict[str, t.Any]) -> use_case.TranslateOptions:
         options.spark_options(params),
         params["spark_limit"],
         _mirror(params),
+        OnConflict(params["on_conflict"]),
     )
 
 
@@ -495,6 +511,7 @@ def main() -> None:
             "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
             "wait_for_replication": {"type": "float", "default": 0},
             "on_uncommitted": {**options.choices(OnUncommitted), "default": "ignore"},
+            "on_conflict": {**options.choices(OnConflict), "default": "fail"},
             "on_expired": {**options.choices(OnExpired), "default": "count_back"},
             "on_no_anchor": {**options.choices(OnNoAnchor), "default": "by_retention"},
             "tail_check": {**options.choices(TailCheck), "default": "records"},

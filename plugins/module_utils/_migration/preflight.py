@@ -13,7 +13,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import (
+    check_nothing_stays,
+    check_rules_fit,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     ConnectionFailed,
@@ -81,6 +84,7 @@ def look(
     wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked)
     try:
         check_nothing_stays(wanted, ids["source"], ids["destination"], source, destination)
+        check_rules_fit(wanted, mapping, ids["source"], ids["destination"], destination)
     except Refused as exc:
         problems.append(str(exc))
     # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.

@@ -12,12 +12,20 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, identical, repartitioned
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import (
+    drafts,
+    identical,
+    merged_groups,
+    repartitioned,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.kept import kept_entries
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.mirror_index import MirrorIndex, read_index
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import (
+    check_nothing_stays,
+    check_rules_fit,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.settling import (
     PAUSE,
     SAY_WAITING_EVERY,
@@ -31,7 +39,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnConflict, OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -60,6 +68,7 @@ class TranslateOptions:
     spark: SparkOptions = dataclasses.field(default_factory=SparkOptions)
     spark_limit: int = 1_000_000_000
     mirror: ReplicationPolicy | None = None
+    on_conflict: OnConflict = OnConflict.FAIL
 
     def of_merged(self) -> repartitioned.TopicOptions:
         """What of them is about repartitioned topics."""
@@ -101,10 +110,11 @@ def translate(
     previous and receipt: what earlier runs left. An entry of which the decision is the same keeps what it expected
     to find at the destination, where the receipt explains what is there now.
     """
-    wanted = drafts.from_snapshot(snapshot, mapping)
+    wanted = drafts.from_snapshot(snapshot, mapping, options.on_conflict)
     source_id, destination_id = topics.cluster_id(source), topics.cluster_id(destination)
     check_cluster(snapshot, source_id, source)
     check_nothing_stays(wanted, source_id, destination_id, source, destination)
+    check_rules_fit(wanted, mapping, source_id, destination_id, destination)
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
     if merged and options.strategy == "identical":
         raise InvalidInput(
@@ -119,7 +129,7 @@ def translate(
     entries: dict[tuple[str, TopicPartition], PlanEntry] = {}
     searched: dict[tuple[str, TopicPartition], Draft] = {}
     plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
-    for draft in drafts.with_uncommitted(plain, source_counts):
+    for draft in merged_groups.together(drafts.with_uncommitted(plain, source_counts), options.on_conflict):
         entry = drafts.without_records(draft, source_counts, destination_counts)
         if entry is None:
             searched[draft.key] = draft
@@ -137,6 +147,7 @@ def translate(
                 options.on_uncommitted, facts.log_start, facts.end, "no commit at the source"
             )
             del searched[key]
+    of_several = {key: draft for key, draft in searched.items() if draft.others}
     index, kept = None, {}
     if options.mirror is not None:
         index = read_index(source, destination, options.mirror)
@@ -155,6 +166,11 @@ def translate(
                 merged, source_counts, destination_counts, here, there, options.of_merged(), spark, say
             )
 
+    for key, draft in of_several.items():
+        log_start = there.logs[draft.partition].facts.log_start
+        entries[key] = merged_groups.settled(
+            entries[key], draft, options.on_conflict, options.on_uncommitted, log_start
+        )
     made = Plan(source_id, destination_id, snapshot.digest(), tuple(entries.values()))
     plan = with_expected(made, destination, previous, receipt)
     return Translation(plan, len(kept), here.records_read + there.records_read, index.counts() if index else None)

@@ -92,7 +92,8 @@ def renaming_spec() -> Spec:
     """The specs of topic_map and group_map."""
     return {
         "topic_map": {**_rules(), "default": []},
-        "group_map": {**_rules(topics=_STRINGS), "default": []},
+        # A name, or a list of names; type list would cut a name at its commas.
+        "group_map": {**_rules(to={"type": "raw", "required": True}, topics=_STRINGS), "default": []},
     }
 
 

@@ -62,7 +62,10 @@ def plan_lines(plan: Plan) -> list[str]:
 def entry_line(entry: PlanEntry) -> str:
     """One entry of a plan for people."""
     (first, *others) = entry.source
-    source = f"{len(entry.source)} positions" if others else "none" if first.offset is None else str(first.offset)
+    if any(at.partition != first.partition for at in others):
+        source = f"{len(entry.source)} positions"
+    else:
+        source = ", ".join("none" if at.offset is None else str(at.offset) for at in entry.source)
     offset = "not set" if entry.offset is None else str(entry.offset)
     return f"{entry.group} {entry.partition}: {source} -> {offset}, {_verdict(entry)}"
 
