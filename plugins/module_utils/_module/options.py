@@ -71,11 +71,15 @@ def cluster_spec(*names: str) -> Spec:
 
 def selection_spec() -> Spec:
     """The specs of groups, topics and their patterns."""
+    return {**group_selection_spec(), **topic_selection_spec()}
+
+
+def group_selection_spec() -> Spec:
+    """The specs of groups and their patterns."""
     return {
         "groups": {**_STRINGS, "default": []},
         "group_patterns": {**_STRINGS, "default": []},
         "exclude_group_patterns": _STRINGS,
-        **topic_selection_spec(),
     }
 
 
@@ -168,12 +172,12 @@ def choices(*values: type[enum.StrEnum] | enum.StrEnum) -> dict[str, t.Any]:
 
 def rollback_selection(params: Spec) -> Selection | None:
     """What is to be rolled back, None for everything, or InvalidInput for a selection that cannot be meant."""
-    given = [name for name in selection_spec() if params[name]]
-    if params["state"] == "committed":
+    given = [name for name in selection_spec() if params.get(name)]
+    if params["state"] in ("committed", "removed"):
         if given or params["everything"]:
             raise InvalidInput(
-                f"{(given or ['everything'])[0]} selects what is rolled back, and state is committed",
-                why="a commit sets every group of the plan",
+                f"{(given or ['everything'])[0]} selects what is rolled back, and state is {params['state']}",
+                why="every group of the plan is meant",
                 remedy="leave it out, or select groups when the snapshot is taken",
             )
         return None

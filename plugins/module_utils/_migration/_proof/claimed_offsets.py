@@ -187,7 +187,9 @@ def _case(entries: list[PlanEntry], usual: Compared) -> ClaimCase:
     stands: dict[TopicPartition, int] = {}
     for at in first.source:
         if at.offset is not None:
-            stands.setdefault(at.partition, at.offset)  # of several groups, the first is the one that the offset was found for
+            stands.setdefault(
+                at.partition, at.offset
+            )  # of several groups, the first is the one that the offset was found for
     claim = Claim(
         first.group,
         tuple(stands.items()),

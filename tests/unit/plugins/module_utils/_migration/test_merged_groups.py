@@ -38,9 +38,7 @@ def drafts(policy: str, *commits: tuple[str, int, int], counts: int = 1) -> list
 
 
 def decided(draft: Draft) -> PlanEntry:
-    return draft.entry(
-        Verdict.EXACT, draft.offset, repeats=0, evidence=Evidence(certificate=CertificateName.SAME_LOG)
-    )
+    return draft.entry(Verdict.EXACT, draft.offset, repeats=0, evidence=Evidence(certificate=CertificateName.SAME_LOG))
 
 
 def plan(policy: str, *commits: tuple[str, int, int], uncommitted: str = "ignore", counts: int = 1) -> list[PlanEntry]:
