@@ -14,22 +14,58 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.confl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
 Diff = dict[str, str]
+LONGEST_DIFF = 1000  # lines of both sides together
 _T = t.TypeVar("_T")
 
 
 def diff(before: t.Iterable[str], after: t.Iterable[str], before_header: str, after_header: str) -> Diff:
-    """A diff in Ansible's form, of lines without line ends."""
+    """A diff in Ansible's form, of lines without line ends.
+
+    Of more than LONGEST_DIFF lines only those that differ are shown, the first LONGEST_DIFF of them, and the rest is counted:
+    Ansible compares the sides on the controller, line by line, and prints what differs.
+    """
+    old, new = list(before), list(after)
+    if len(old) + len(new) > LONGEST_DIFF:
+        same = set(old) & set(new)
+        old, new = [line for line in old if line not in same], [line for line in new if line not in same]
+        more = len(old) + len(new) - LONGEST_DIFF
+        if more > 0:
+            old, new = _cut(old, new)
+            new.append(f"... and {counted(more, 'more line')}")
     return {
         "before_header": before_header,
         "after_header": after_header,
-        "before": "".join(f"{line}\n" for line in before),
-        "after": "".join(f"{line}\n" for line in after),
+        "before": "".join(f"{line}\n" for line in old),
+        "after": "".join(f"{line}\n" for line in new),
     }
+
+
+def _cut(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """The first lines of each side, LONGEST_DIFF together: as many of both, unless one side has fewer."""
+    half = LONGEST_DIFF // 2
+    most = max(half, LONGEST_DIFF - len(new)), max(half, LONGEST_DIFF - len(old))
+    return old[: most[0]], new[: most[1]]
+
+
+def returned(
+    rows: t.Iterable[dict[str, t.Any]], return_entries: ReturnEntries, changed: t.Callable[[dict[str, t.Any]], bool]
+) -> list[dict[str, t.Any]]:
+    """The entries that a module returns: all of them, those that have changed, or none."""
+    if return_entries == ReturnEntries.NONE:
+        return []
+    return [row for row in rows if return_entries == ReturnEntries.ALL or changed(row)]
+
+
+def row_key(row: t.Mapping[str, t.Any]) -> tuple[str, TopicPartition]:
+    """The group and partition of a row."""
+    return row["group"], TopicPartition(row["topic"], row["partition"])
 
 
 def file_diff(
