@@ -143,7 +143,7 @@ notes:
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import removal as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import removal as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
-from tests.support.consumers import commit_with_epoch, member
-from tests.support.modules import Migration, outcome, refuses, run, spawn, succeeds
+from demo.clients import Message, commit, committed, create_topic, list_groups, produce
+from tests.support.consumers import commit_with_epoch
+from tests.support.modules import Migration, refuses, succeeds
 
 
 @pytest.fixture

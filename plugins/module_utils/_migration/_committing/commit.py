@@ -1,0 +1,302 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: the destination's groups stand where the plan says, or where they stood before."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
+    conflicts,
+    coverage,
+    limits,
+    renewal,
+    rollback,
+    writing,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target, Writes
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    GroupReading,
+    commits_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnAdvance,
+    OnBlocked,
+    OnExpiring,
+    OnRewind,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+
+Save = t.Callable[[Receipt], None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CommitOptions:
+    """The options of kafka_offset_commit; idle_wait in seconds."""
+
+    on_blocked: OnBlocked = OnBlocked.FAIL
+    on_rewind: OnRewind = OnRewind.FAIL
+    on_advance: OnAdvance = OnAdvance.ADVANCE
+    on_active_group: OnActiveGroup = OnActiveGroup.FAIL
+    on_active_source: OnActiveGroup = OnActiveGroup.FAIL
+    on_missing_entry: str = "fail"
+    idle_wait: float = 5.0
+    on_expiring: OnExpiring = OnExpiring.WARN
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CommitOutcome:
+    """What was, or in check mode would be, done.
+
+    before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
+    left_out: one line for each entry or group that a policy or an earlier migration leaves alone.
+    receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
+    source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
+    """
+
+    before: dict[Key, Target]
+    after: dict[Key, Target]
+    set: dict[Key, Target]
+    left_out: list[str]
+    receipt: Receipt | None
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+
+def commit(
+    plan: Plan,
+    receipt: Receipt | None,
+    destination: Connection,
+    options: CommitOptions,
+    save: Save | None,
+    snapshot: Snapshot | None = None,
+    source: Connection | None = None,
+    objections: t.Mapping[Key, str] | None = None,
+) -> CommitOutcome:
+    """Commit the plan's offsets and read them back.
+
+    :param save: writes the receipt; called before the first write and after the last. None predicts only.
+    :param snapshot: what the source has committed now; the plan must have been made from exactly this, and cover it.
+    :param source: where to look once more, before the first write and after the last, whether the groups are in use.
+    :param objections: entries that a verification of the plan objects to, and why; they count as blocked.
+    Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
+    """
+    cluster = str(destination)
+    missing = [] if snapshot is None else coverage.check_covers(plan, snapshot, options.on_missing_entry)
+    _check_certificates(plan, cluster)
+    watch = SourceWatch(source, plan, options.on_active_source)
+    watch.check_cluster()
+    known = _receipt_of(receipt, _same_cluster(plan.destination_id, "plan", destination))
+    entries, left_out = conflicts.without_blocked(
+        conflicts.objected(plan.entries, objections or {}), options.on_blocked, cluster
+    )
+    entries = [entry for entry in entries if entry.target is not None]
+    found = writing.read(destination, {entry.group for entry in entries} | {each.group for each in known.renewing})
+    lacking = renewal.lacking(known, found)
+    readings = renewal.completed(found, lacking)
+    current = commits_of(readings)
+    known = conflicts.confirmed(known, current)
+    concerned = [entry.key for entry in entries]
+    entries, busy = _without_members(entries, found, options)
+    writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
+    _check_bounds(destination, writes.set)
+    expiring = renewal.expiring(found, {entry.group for entry in entries})
+    renewed = set(expiring) if options.on_expiring == OnExpiring.RENEW else set()
+    again = {key: target for key, target in commits_of(readings).items() if key[0] in renewed}
+    limits.check_metadata(destination, {**again, **writes.set})
+    if renewed:
+        writing.check_rights(destination, {**again, **writes.set}, "the renewal", renewed)
+    names = {group for group, _partition in {**lacking, **again, **writes.set}}
+    moving = writing.busy_groups(destination, sorted(names), found, options.on_active_group, options.idle_wait)
+    writes = _without(writes, moving)
+    allowed, in_use, notes = watch.before(writes)
+    skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
+    renewed -= skipped
+    # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
+    remade = {key: target for key, target in {**lacking, **again}.items() if key[0] not in skipped}
+    warned = expiring if options.on_expiring == OnExpiring.WARN else []
+    expiry = renewal.notes(warned, broker_number(destination, "offsets.retention.minutes")) if warned else []
+    left_out = [*missing, *left_out, *allowed.kept, *busy, *writing.left_out_lines(moving), *in_use]
+    everything = Writes({**remade, **allowed.set}, allowed.kept)
+    outcome = _outcome({*concerned, *everything.set}, commits_of(found), everything, left_out, receipt)
+    outcome = dataclasses.replace(outcome, notes=notes + expiry)
+    if save is None:
+        return outcome
+    if not everything.set:
+        finished = renewal.ended(known, found.keys() - skipped)
+        if receipt is not None and finished != receipt:
+            save(finished)
+            return dataclasses.replace(outcome, receipt=finished)
+        return outcome
+    prepared = known.merged(conflicts.receipt_entries(allowed, entries, current, known))
+    prepared = renewal.begun(prepared, found, renewed)
+    save(prepared)
+    writing.remove_groups(destination, renewed, "run the same again: what is right is left alone, the rest is written")
+    writing.write(destination, everything.set)
+    done, wrong = writing.read_back(destination, everything.set)
+    finished = prepared.merged(
+        entry._replace(after=done.get(entry.key)) for entry in prepared.entries if entry.key in allowed.set
+    )
+    if not wrong:
+        finished = renewal.ended(finished, found.keys() - skipped)
+    save(finished)
+    remedy = "run the same again: what is right is left alone, the rest is written"
+    writing.raise_if(wrong, cluster, "the commit", remedy)
+    return dataclasses.replace(outcome, receipt=finished, notes=(watch.after(allowed.set) or notes) + expiry)
+
+
+def _check_certificates(plan: Plan, cluster: str) -> None:
+    """An offset is only exact where it is known why; a plan of an earlier version, or an edited one, may not say it."""
+    lacking = [entry for entry in plan.entries if entry.lacks_certificate]
+    if lacking:
+        first = lacking[0]
+        raise Refused(
+            f"{len(lacking)} of {len(plan.entries)} entries of the plan are called exact, and nothing says how that is known",
+            cluster=cluster,
+            group=first.group,
+            topic=first.partition.topic,
+            partition=first.partition.partition,
+            why="evidence.certificate is missing or unknown; the plan was made by another version, or was edited",
+            remedy="plan again",
+        )
+
+
+def roll_back(
+    receipt: Receipt, selection: Selection | None, destination: Connection, options: CommitOptions, save: Save | None
+) -> CommitOutcome:
+    """Put back what stood there before, removing commits and groups that were not there. As commit() otherwise.
+
+    :param selection: which groups and topics, by their names at the source; None for everything in the receipt.
+    Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.
+    """
+    cluster = str(destination)
+    _same_cluster(receipt.cluster_id, "receipt", destination)
+    chosen = rollback.choose(receipt, selection, cluster)
+    found = writing.read(destination, {entry.group for entry in chosen.entries})
+    lacking = renewal.lacking(receipt, found)
+    readings = renewal.completed(found, lacking)
+    current = commits_of(readings)
+    entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
+    wanted = {**lacking, **rollback.targets(entries, readings)}
+    put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
+    bounds = positions.partition_bounds(destination, put_back) if put_back else {}
+    notes = [*chosen.notes, *rollback.check_bounds(wanted, bounds, cluster)]
+    writing.check_rights(destination, wanted, "the rollback")
+    names = sorted({group for group, _partition in wanted})
+    busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
+    writes = _without(Writes(wanted, kept), busy)
+    concerned = {*(entry.key for entry in chosen.entries), *writes.set}
+    left_out = [*writes.kept, *writing.left_out_lines(busy)]
+    outcome = dataclasses.replace(_outcome(concerned, commits_of(found), writes, left_out, receipt), notes=notes)
+    if save is None:
+        return outcome
+    writing.write(destination, writes.set)
+    done, wrong = writing.read_back(destination, writes.set)
+    writing.raise_if(wrong, cluster, "the rollback", "run the same again: what is back already is left alone")
+    in_use = {group for group, _partition in wanted.keys() - writes.set.keys()}
+    finished = receipt.merged(
+        entry._replace(written=None, after=None)
+        for entry in entries
+        if entry.group not in in_use and (entry.key in writes.set or current.get(entry.key) == entry.before)
+    )
+    finished = renewal.ended(finished, found.keys() - in_use)
+    _remove_empty_groups(destination, writes.set, done)
+    if finished != receipt:
+        save(finished)
+    return dataclasses.replace(outcome, receipt=finished)
+
+
+def _same_cluster(expected: str, file: str, destination: Connection) -> str:
+    found = cluster_id(destination)
+    if found != expected:
+        raise Refused(
+            f"the {file} was made for cluster {expected}, and this is cluster {found}",
+            cluster=str(destination),
+            remedy=f"connect to the cluster of the {file}" + (", or plan again for this one" if file == "plan" else ""),
+        )
+    return found
+
+
+def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
+    if receipt is None:
+        return Receipt(cluster_id)
+    if receipt.cluster_id != cluster_id:
+        raise Refused(
+            f"the receipt is of cluster {receipt.cluster_id}, and this is cluster {cluster_id}",
+            remedy="use another receipt file for another cluster, because the rollback of the earlier run needs this one",
+        )
+    return receipt
+
+
+def _without_members(
+    entries: list[PlanEntry], readings: t.Mapping[str, GroupReading], options: CommitOptions
+) -> tuple[list[PlanEntry], list[str]]:
+    """The entries of groups in which nobody is, where a policy leaves out the others, and one line for each of those.
+
+    What members commit after the plan was made, or how far they are, is then no reason to refuse anything.
+    """
+    if options.on_active_group != OnActiveGroup.SKIP_GROUP:
+        return entries, []
+    problems = {
+        name: problem
+        for name in sorted({entry.group for entry in entries})
+        if (problem := idle_problem(readings[name], readings[name]))
+    }
+    return [entry for entry in entries if entry.group not in problems], writing.left_out_lines(problems)
+
+
+def _without(writes: Writes, groups: t.Container[str]) -> Writes:
+    """The writes of all other groups."""
+    return Writes({key: target for key, target in writes.set.items() if key[0] not in groups}, writes.kept)
+
+
+def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
+    """A broker takes any offset; a consumer outside the log falls back to its reset policy, and loses or repeats."""
+    partitions = {partition for _group, partition in targets}
+    bounds = positions.partition_bounds(destination, sorted(partitions)) if partitions else {}
+    for (group, partition), target in sorted(targets.items()):
+        its = bounds[partition]
+        if target is not None and not its.log_start <= target.offset <= its.high_watermark:
+            raise Refused(
+                f"offset {target.offset} is not between the log's start {its.log_start} and its end {its.high_watermark}",
+                cluster=str(destination),
+                group=group,
+                topic=partition.topic,
+                partition=partition.partition,
+                remedy="translate again: records have expired or were deleted since the plan was made",
+            )
+
+
+def _remove_empty_groups(
+    destination: Connection, targets: t.Mapping[Key, Target], done: t.Mapping[Key, CommittedOffset]
+) -> None:
+    """A group that holds nothing after its commits were taken back was not there before."""
+    alive = {group for group, _partition in done}
+    empty = {group for (group, _partition), target in targets.items() if target is None} - alive
+    writing.remove_groups(destination, empty, "stop what uses it, and run the same again")
+
+
+def _outcome(
+    concerned: t.Iterable[Key],
+    current: t.Mapping[Key, CommittedOffset],
+    writes: Writes,
+    left_out: list[str],
+    receipt: Receipt | None,
+) -> CommitOutcome:
+    before = {key: current.get(key) for key in sorted(concerned)}
+    after = {key: writes.set.get(key, found) for key, found in before.items()}
+    return CommitOutcome(before, after, writes.set, left_out, receipt)
