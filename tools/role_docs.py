@@ -35,7 +35,7 @@ Options = dict[str, t.Any]
 
 # Options of the modules that the roles set themselves, or that mean something else there.
 OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format", "copy", "plan", "receipt", "state"}
-OWN |= {"report"}
+OWN |= {"report", "removed"}
 OTHER_NAMES = {
     "kafka_group_offsets.on_active_group": "on_active_source",
     "kafka_offset_commit.everything": "rollback_all",
@@ -44,7 +44,7 @@ FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
     "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest"},
     # A sync leaves out what cannot be written now, because there is a next round, and is about MirrorMaker 2's copies alone.
-    "mirror_maker_group_sync": {"on_active_source", "on_active_group", "on_advance", "on_blocked"}
+    "mirror_maker_group_sync": {"on_active_source", "on_active_group", "on_advance", "on_blocked", "on_conflict", "on_expiring"}
     | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"},
 }
 # Variables that the roles use for more than one thing: their descriptions are written by hand.

@@ -27,6 +27,7 @@ extends_documentation_fragment:
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
   - streamshift.kafka._cluster.source
+  - streamshift.kafka._entries
 options:
   source:
     description:
@@ -301,6 +302,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnBlocked,
     OnExpiring,
     OnRewind,
+    ReturnEntries,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -367,7 +369,9 @@ def commit(module: Module) -> dict[str, t.Any]:
                 "before": found and found.offset,
                 "after": (done := outcome.after[group, partition]) and done.offset,
             }
-            for (group, partition), found in outcome.before.items()
+            for (group, partition), found in results.returned(
+                outcome.before.items(), ReturnEntries(params["return_entries"]), lambda row: row[0] in outcome.set
+            )
         ],
         "written": len(outcome.set),
         "left_out": outcome.left_out,
@@ -404,6 +408,7 @@ def main() -> None:
         argument_spec={
             **options.cluster_spec("cluster"),
             **options.selection_spec(),
+            **options.entries_spec(),
             "source": {**options.cluster_spec("source")["source"], "required": False},
             "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
             "plan": {"type": "path"},

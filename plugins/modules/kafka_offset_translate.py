@@ -37,6 +37,7 @@ extends_documentation_fragment:
   - streamshift.kafka._selection.topics
   - streamshift.kafka._spark
   - streamshift.kafka._progress
+  - streamshift.kafka._entries
 options:
   source:
     description:
@@ -357,6 +358,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnExpired,
     OnNoAnchor,
     OnUncommitted,
+    ReturnEntries,
     TailCheck,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -387,11 +389,19 @@ def translate(module: Module) -> dict[str, t.Any]:
         "kept": made.kept,
         "records_read": made.records_read,
         "index": made.index,
-        "entries": [results.plan_row(entry) for entry in plan.entries],
+        "entries": [
+            results.plan_row(entry) for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
+        ],
         "counts": results.plan_counts(plan),
         "summary": results.plan_summary(plan),
         "diff": results.file_diff(before, text, path, results.plan_lines, file.from_json),
     }
+
+
+def _returned(plan: file.Plan, previous: file.Plan | None, return_entries: ReturnEntries) -> list[file.PlanEntry]:
+    """The entries that the module returns; those that have changed are not in the previous plan as they are."""
+    known = previous.by_key() if previous else {}
+    return results.returned(plan.entries, return_entries, lambda entry: known.get(entry.key) != entry)
 
 
 def _check_combination(params: dict[str, t.Any]) -> None:
@@ -503,6 +513,7 @@ def main() -> None:
             **options.selection_spec(),
             **options.spark_spec(),
             **progress_spec(),
+            **options.entries_spec(),
             "snapshot": {"type": "path"},
             "snapshot_group": {"type": "str"},
             "plan": {"type": "path", "required": True},

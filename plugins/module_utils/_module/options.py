@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping i
     rules_from,
     topic_prefix_from,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions, spark_options_from
@@ -72,6 +73,11 @@ def cluster_spec(*names: str) -> Spec:
 def selection_spec() -> Spec:
     """The specs of groups, topics and their patterns."""
     return {**group_selection_spec(), **topic_selection_spec()}
+
+
+def entries_spec() -> Spec:
+    """The spec of return_entries."""
+    return {"return_entries": {**choices(ReturnEntries), "default": "all"}}
 
 
 def group_selection_spec() -> Spec:

@@ -15,7 +15,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
@@ -53,18 +52,11 @@ def _cut(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     return old[: most[0]], new[: most[1]]
 
 
-def returned(
-    rows: t.Iterable[dict[str, t.Any]], return_entries: ReturnEntries, changed: t.Callable[[dict[str, t.Any]], bool]
-) -> list[dict[str, t.Any]]:
-    """The entries that a module returns: all of them, those that have changed, or none."""
+def returned(entries: t.Iterable[_T], return_entries: ReturnEntries, changed: t.Callable[[_T], bool]) -> list[_T]:
+    """The entries that a module returns: all of them, those that this run changes, or none."""
     if return_entries == ReturnEntries.NONE:
         return []
-    return [row for row in rows if return_entries == ReturnEntries.ALL or changed(row)]
-
-
-def row_key(row: t.Mapping[str, t.Any]) -> tuple[str, TopicPartition]:
-    """The group and partition of a row."""
-    return row["group"], TopicPartition(row["topic"], row["partition"])
+    return [entry for entry in entries if return_entries == ReturnEntries.ALL or changed(entry)]
 
 
 def file_diff(

@@ -11,7 +11,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
     conflicts,
     removable,
     rollback,

@@ -14,6 +14,7 @@ import yaml
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as plan_file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -41,6 +42,27 @@ PLAN = Plan(
         entry("audit", 2, Verdict.UNCOMMITTED, None, None),
     ),
 )
+
+
+def test_a_long_diff_shows_the_first_thousand_lines_that_differ_and_counts_the_rest():
+    same = [f"same {number}" for number in range(5000)]
+    old, new = ([f"{word} {number:04}" for number in range(2000)] for word in ("old", "new"))
+    shown = results.diff([*same, *old], [*same, *new], "a", "b")
+    assert shown["before"].splitlines() == old[:500]
+    assert shown["after"].splitlines() == [*new[:500], "... and 3,000 more lines"]
+    only_new = results.diff(same, [*same, *new[:1001]], "a", "b")
+    assert only_new["before"] == ""
+    assert only_new["after"].splitlines() == [*new[:1000], "... and 1 more line"]
+    few = results.diff([*same, "x"], [*same, "y"], "a", "b")
+    assert (few["before"], few["after"]) == ("x\n", "y\n")
+    short = results.diff(["same", "x"], ["same", "y"], "a", "b")
+    assert short["before"] == "same\nx\n"  # with what stands around it
+    assert results.diff(same, same, "a", "b")["before"] == results.diff(same, same, "a", "b")["after"]
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("all", [1, 2, 3]), ("changed", [2]), ("none", [])])
+def test_entries_are_returned_as_asked(policy, expected):
+    assert results.returned([1, 2, 3], ReturnEntries(policy), lambda entry: entry == 2) == expected
 
 
 def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
