@@ -396,7 +396,7 @@ def translate(module: Module) -> dict[str, t.Any]:
             results.plan_row(entry) for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
         ],
         "counts": results.plan_counts(plan),
-        "summary": results.plan_summary(plan),
+        "summary": results.plan_summary(plan, made.ends),
         "diff": results.file_diff(before, text, path, results.plan_lines, file.from_json),
     }
 

@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
@@ -119,22 +120,43 @@ def plan_counts(plan: Plan) -> dict[str, int]:
     return {verdict.value: counts[verdict.value] for verdict in Verdict}
 
 
-def plan_summary(plan: Plan) -> list[str]:
-    """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry."""
-    groups: dict[str, list[PlanEntry]] = {}
+def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None) -> list[str]:
+    """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry.
+
+    ends: the ends of the logs, for a plan inside one cluster. A line then shows an old group and a new one side by side, with
+    their lags on the partitions that the one gets from the other.
+    """
+    groups: dict[tuple[str, ...], list[PlanEntry]] = {}
     entries_by_key = sorted(plan.entries, key=lambda entry: entry.key)
     for entry in entries_by_key:
-        groups.setdefault(entry.group, []).append(entry)
-    width = max([len("group"), *(len(name) for name in groups)])
+        for old in sorted({at.group for at in entry.source}) if ends is not None else [""]:
+            groups.setdefault((old, entry.group), []).append(entry)
+    old_width, width = (
+        max([len(head), *(len(names[side]) for names in groups)])
+        for side, head in enumerate(("old group", "group" if ends is None else "new group"))
+    )
     verdicts = [verdict.value for verdict in Verdict if any(entry.verdict is verdict for entry in plan.entries)]
-    head = f"{'group':<{width}}  {'partitions':>10}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts)
+    head = "" if ends is None else f"{'old group':<{old_width}}  {'lag':>10}  "
+    head += f"{'group' if ends is None else 'new group':<{width}}" + ("" if ends is None else f"  {'lag':>10}")
+    head += f"  {'partitions':>10}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts)
     lines = [head + "  at most repeated"]
-    for name, entries in groups.items():
+    for (old, name), entries in groups.items():
         counts = collections.Counter(entry.verdict.value for entry in entries)
         cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
-        lines.append(f"{name:<{width}}  {len(entries):>10}  {cells}  {_repeats(entries):>16}")
+        left, right = "", ""
+        if ends is not None:
+            was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
+            left = f"{old:<{old_width}}  {_lag(was, ends):>10}  "
+            right = f"  {_lag(((entry, entry.offset) for entry in entries), ends):>10}"
+        lines.append(f"{left}{name:<{width}}{right}  {len(entries):>10}  {cells}  {_repeats(entries):>16}")
     lines += [f"  {entry_line(entry)}" for entry in entries_by_key if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED)]
     return lines
+
+
+def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], ends: t.Mapping[TopicPartition, int]) -> int:
+    """How many offsets are still to be consumed, as kafka-consumer-groups counts them; none where nothing is committed."""
+    known = ((entry, offset) for entry, offset in offsets if offset is not None and entry.partition in ends)
+    return sum(max(0, ends[entry.partition] - offset) for entry, offset in known)
 
 
 def commit_summary(

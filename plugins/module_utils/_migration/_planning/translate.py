@@ -42,6 +42,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, Strategy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
 
@@ -57,12 +58,14 @@ class Translation:
     """A plan, and what it took: how many entries were kept from the previous one, and how many records were read.
 
     index: how much MirrorMaker 2 has noted, for strategy mirror_maker. Records that Spark has read are not counted.
+    ends: the ends of the logs that were read, for a plan inside one cluster.
     """
 
     plan: Plan
     kept: int = 0
     records_read: int = 0
     index: dict[str, int] | None = None
+    ends: dict[TopicPartition, int] | None = None
 
 
 def translate(
@@ -128,7 +131,14 @@ def translate(
         )
     made = Plan(source_id, destination_id, snapshot.digest(), tuple(entries.values()))
     plan = with_expected(made, destination, previous, receipt)
-    return Translation(plan, found.kept, source_logs.records_read + destination_logs.records_read, found.index)
+    ends = {draft.partition: destination_logs.logs[draft.partition].facts.high_watermark for draft in searched}
+    return Translation(
+        plan,
+        found.kept,
+        source_logs.records_read + destination_logs.records_read,
+        found.index,
+        ends if source_id == destination_id else None,
+    )
 
 
 def _by_topics(

@@ -79,6 +79,23 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
     ]
 
 
+def test_inside_one_cluster_old_and_new_groups_are_side_by_side_with_their_lags():
+    first, second = (TopicPartition("orders", number) for number in range(2))
+    entries = (
+        PlanEntry("all", first, 40, Verdict.SAFE, (SourcePosition("b", first, 40), SourcePosition("a", first, 55)),
+                  reason=Reason.GROUPS_MERGED, repeats=15, detail="told"),
+        PlanEntry("new-a", second, 7, Verdict.EXACT, (SourcePosition("a", second, 7),), repeats=0),
+        PlanEntry("new-a", first, None, Verdict.UNCOMMITTED, (SourcePosition("a", first, None),)),
+    )  # fmt: skip
+    assert results.plan_summary(Plan("id", "id", "digest", entries), {first: 60, second: 10}) == [
+        "old group         lag  new group         lag  partitions        exact         safe  uncommitted  at most repeated",
+        "a                   5  all                20           1            0            1            0                15",
+        "b                  20  all                20           1            0            1            0                15",
+        "a                   3  new-a               3           2            1            0            1                 0",
+        "  all orders-0: 40, 55 -> 40, safe (groups_merged) repeats at most 15: told",
+    ]
+
+
 def test_the_plans_diff_has_a_line_for_every_entry():
     lines = results.plan_lines(PLAN)
     assert len(lines) == len(PLAN.entries)
