@@ -44,7 +44,14 @@ FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
     "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest"},
     # A sync leaves out what cannot be written now, because there is a next round, and is about MirrorMaker 2's copies alone.
-    "mirror_maker_group_sync": {"on_active_source", "on_active_group", "on_advance", "on_blocked", "on_conflict", "on_expiring"}
+    "mirror_maker_group_sync": {
+        "on_active_source",
+        "on_active_group",
+        "on_advance",
+        "on_blocked",
+        "on_conflict",
+        "on_expiring",
+    }
     | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"},
 }
 # Variables that the roles use for more than one thing: their descriptions are written by hand.
