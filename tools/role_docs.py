@@ -43,6 +43,9 @@ OTHER_NAMES = {
 FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
     "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest"},
+    # Inside one cluster, offsets keep their meaning, and nothing is searched. What is blocked there is a mistake.
+    "group_clone": {"match_on", "on_blocked", "on_expired", "on_no_anchor", "repartitioned", "replication_policy"}
+    | {"search_limit", "spark", "spark_limit", "strategy", "tail_check", "topic_map", "wait_for_replication"},
     # A sync leaves out what cannot be written now, because there is a next round, and is about MirrorMaker 2's copies alone.
     "mirror_maker_group_sync": {
         "on_active_source",
@@ -70,6 +73,8 @@ ADDED = {
         "A group in O(group_migration_groups) without committed offsets, such as a share group, counts as blocked, too.",
         "With V(fail), the phase V(plan) also fails when offsets fail verification.",
     ],
+    "group_clone_on_active_source": ["The phase V(plan) only warns about members."],
+    "group_clone_plan_digest": ["O(group_clone_phase=plan) prints the digest."],
     "group_migration_plan_digest": ["O(group_migration_phase=plan) prints the digest."],
     "backlog_migration_live": ["The phase V(plan) always plans as if this were V(true)."],
     "backlog_migration_on_active_source": ["The phase V(plan) always only warns."],
@@ -105,6 +110,11 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
         "kafka_offset_verify": VERIFY,
+    },
+    "group_clone": {
+        "kafka_group_offsets": SNAPSHOT,
+        "kafka_offset_translate": TRANSLATE,
+        "kafka_offset_commit": COMMIT,
     },
     "backlog_migration": {
         "kafka_group_offsets": SNAPSHOT,
