@@ -143,7 +143,7 @@ notes:
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import removal as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import group_removal as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
@@ -181,7 +181,7 @@ def remove(module: Module) -> dict[str, t.Any]:
         if params["state"] == "removed":
             text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
             written = files.read(params["receipt"]) if params["receipt"] else None
-            outcome = use_case.remove(
+            outcome = use_case.remove_old_groups(
                 plan.from_json(text, params["plan"]),
                 receipt.from_json(written, params["receipt"]) if written is not None else None,
                 known,
@@ -191,7 +191,7 @@ def remove(module: Module) -> dict[str, t.Any]:
             )
         else:
             text = files.read_required(path, "removed groups", "state: removed")
-            outcome = use_case.restore(removed.from_json(text, path), selection, cluster, policies, writer)
+            outcome = use_case.restore_old_groups(removed.from_json(text, path), selection, cluster, policies, writer)
     for line in outcome.notes:
         module.warn(line)
     return {

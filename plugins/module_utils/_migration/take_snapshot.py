@@ -188,7 +188,7 @@ def _read(
     return {name: gone.get(name, each) if not each.exists else each for name, each in found.items()}
 
 
-def check_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
+def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
     """Raise Refused for a snapshot of another cluster; one in CSV does not tell."""
     if snapshot.cluster_id not in (None, source_id):
         raise Refused(

@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import r
 _GROUPS = 3  # that a line names
 
 
-def result(outcome: CopyOutcome, previous: Plan | None, return_entries: ReturnEntries) -> dict[str, t.Any]:
+def backlog_result(outcome: CopyOutcome, previous: Plan | None, return_entries: ReturnEntries) -> dict[str, t.Any]:
     """The members of a module's result, the same of a run and of its prediction but for what only the copy can tell.
 
     previous: the plan of an earlier run, which tells the entries that have changed.

@@ -105,8 +105,10 @@ def commit(
         conflicts.objected(plan.entries, objections or {}), options.on_blocked, cluster
     )
     entries = [entry for entry in entries if entry.target is not None]
-    found = writing.read(destination, {entry.group for entry in entries} | {each.group for each in known.renewing})
-    lacking = renewal.lacking(known, found)
+    found = writing.read_named_groups(
+        destination, {entry.group for entry in entries} | {each.group for each in known.renewing}
+    )
+    lacking = renewal.missing_commits(known, found)
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     known = conflicts.confirmed(known, current)
@@ -119,7 +121,7 @@ def commit(
     again = {key: target for key, target in commits_of(readings).items() if key[0] in renewed}
     limits.check_metadata(destination, {**again, **writes.set})
     if renewed:
-        writing.check_rights(destination, {**again, **writes.set}, "the renewal", renewed)
+        writing.check_write_rights(destination, {**again, **writes.set}, "the renewal", renewed)
     names = {group for group, _partition in {**lacking, **again, **writes.set}}
     moving = writing.busy_groups(destination, sorted(names), found, options.on_active_group, options.idle_wait)
     writes = _without(writes, moving)
@@ -146,7 +148,7 @@ def commit(
     prepared = renewal.begun(prepared, found, renewed)
     save(prepared)
     writing.remove_groups(destination, renewed, "run the same again: what is right is left alone, the rest is written")
-    writing.write(destination, everything.set)
+    writing.write_commits(destination, everything.set)
     done, wrong = writing.read_back(destination, everything.set)
     finished = prepared.merged(
         entry._replace(after=done.get(entry.key)) for entry in prepared.entries if entry.key in allowed.set
@@ -186,8 +188,8 @@ def roll_back(
     cluster = str(destination)
     _same_cluster(receipt.cluster_id, "receipt", destination)
     chosen = rollback.choose(receipt, selection, cluster)
-    found = writing.read(destination, {entry.group for entry in chosen.entries})
-    lacking = renewal.lacking(receipt, found)
+    found = writing.read_named_groups(destination, {entry.group for entry in chosen.entries})
+    lacking = renewal.missing_commits(receipt, found)
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
@@ -195,7 +197,7 @@ def roll_back(
     put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, put_back) if put_back else {}
     notes = [*chosen.notes, *rollback.check_bounds(wanted, bounds, cluster)]
-    writing.check_rights(destination, wanted, "the rollback")
+    writing.check_write_rights(destination, wanted, "the rollback")
     names = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
     writes = _without(Writes(wanted, kept), busy)
@@ -204,7 +206,7 @@ def roll_back(
     outcome = dataclasses.replace(_outcome(concerned, commits_of(found), writes, left_out, receipt), notes=notes)
     if save is None:
         return outcome
-    writing.write(destination, writes.set)
+    writing.write_commits(destination, writes.set)
     done, wrong = writing.read_back(destination, writes.set)
     writing.raise_if(wrong, cluster, "the rollback", "run the same again: what is back already is left alone")
     in_use = {group for group, _partition in wanted.keys() - writes.set.keys()}

@@ -37,7 +37,7 @@ def notes(names: t.Iterable[str], retention: int | None) -> list[str]:
     ]
 
 
-def lacking(receipt: Receipt, readings: Readings) -> dict[Key, CommittedOffset]:
+def missing_commits(receipt: Receipt, readings: Readings) -> dict[Key, CommittedOffset]:
     """What a renewal that was killed has not made again, of the groups that were read."""
     return {
         (each.group, each.partition): each.committed

@@ -31,7 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 
-def read(destination: Connection, names: t.Collection[str]) -> dict[str, GroupReading]:
+def read_named_groups(destination: Connection, names: t.Collection[str]) -> dict[str, GroupReading]:
     """State, type and committed offsets of these groups; no request for none."""
     return groups.read_groups(destination, sorted(names)) if names else {}
 
@@ -54,7 +54,7 @@ def busy_groups(
     quiet = [name for name in names if name not in problems]
     if quiet and not (problems and on_active_group == OnActiveGroup.FAIL):
         time.sleep(idle_wait)
-        second = read(destination, quiet)
+        second = read_named_groups(destination, quiet)
         problems |= {name: problem for name in quiet if (problem := idle_problem(first[name], second[name]))}
     if problems and on_active_group == OnActiveGroup.FAIL:
         name, problem = next(iter(sorted(problems.items())))
@@ -73,7 +73,7 @@ def left_out_lines(problems: t.Mapping[str, str]) -> list[str]:
     return [f"{name}: {problem}: left out (on_active_group: skip_group)" for name, problem in sorted(problems.items())]
 
 
-def write(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
+def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
     """Commit these offsets, and remove commits where there is none. Raises BrokerError for what brokers refuse."""
     to_set: dict[str, dict[TopicPartition, CommittedOffset]] = {}
     to_remove: dict[str, list[TopicPartition]] = {}
@@ -102,7 +102,7 @@ def write(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
 
 def read_back(destination: Connection, targets: t.Mapping[Key, Target]) -> tuple[dict[Key, CommittedOffset], list[str]]:
     """What the groups of these targets have committed now, and a line for each target that is not committed."""
-    done = commits_of(read(destination, {group for group, _partition in targets}))
+    done = commits_of(read_named_groups(destination, {group for group, _partition in targets}))
     wrong = [
         f"{group} {partition}: wanted {commit_text(target)}, read back {commit_text(done.get((group, partition)))}"
         for (group, partition), target in sorted(targets.items())
@@ -122,7 +122,7 @@ def raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
         )
 
 
-def check_rights(
+def check_write_rights(
     destination: Connection, targets: t.Mapping[Key, Target], what: str, deletes: t.Collection[str] = ()
 ) -> None:
     """Raise NotAuthorized before anything is written, because what stops half-way leaves groups split.

@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 
-def together(drafts: t.Iterable[Draft], on_conflict: OnConflict) -> list[Draft]:
+def merge_drafts(drafts: t.Iterable[Draft], on_conflict: OnConflict) -> list[Draft]:
     """One draft for each group and partition of the destination, of the commit that counts; the others are noted in it.
 
     A group that has committed on other partitions of the topic only is one of them, without an offset.
@@ -49,7 +49,7 @@ def together(drafts: t.Iterable[Draft], on_conflict: OnConflict) -> list[Draft]:
     return result
 
 
-def settled(
+def merged_entry(
     entry: PlanEntry, draft: Draft, on_conflict: OnConflict, on_uncommitted: OnUncommitted, log_start: int
 ) -> PlanEntry:
     """The entry of a draft of several groups, decided for the commit that counts, as all of these groups see it.

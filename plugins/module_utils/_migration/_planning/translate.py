@@ -35,7 +35,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_c
     check_nothing_stays,
     check_rules_fit,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_cluster
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_snapshot_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
@@ -85,7 +85,7 @@ def translate(
     """
     wanted = drafts.from_snapshot(snapshot, mapping, options.on_conflict)
     source_id, destination_id = topics.cluster_id(source), topics.cluster_id(destination)
-    check_cluster(snapshot, source_id, source)
+    check_snapshot_cluster(snapshot, source_id, source)
     check_nothing_stays(wanted, source_id, destination_id, source, destination)
     check_rules_fit(wanted, mapping, source_id, destination_id, destination)
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
@@ -95,7 +95,7 @@ def translate(
     if options.mirror is not None and wanted and not destination_counts:
         raise no_copies(wanted, destination)
 
-    together = merged_groups.together(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
+    together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
     entries, searched = _by_topics(together, source_counts, destination_counts)
     source_logs = ClusterLogs(source, options.match_on, with_open=True)
     destination_logs = ClusterLogs(destination, options.match_on)
@@ -126,7 +126,7 @@ def translate(
     entries |= found.entries
     for draft in searched:
         log_start = destination_logs.logs[draft.partition].facts.log_start
-        entries[draft.key] = merged_groups.settled(
+        entries[draft.key] = merged_groups.merged_entry(
             entries[draft.key], draft, options.on_conflict, options.on_uncommitted, log_start
         )
     made = Plan(source_id, destination_id, snapshot.digest(), tuple(entries.values()))

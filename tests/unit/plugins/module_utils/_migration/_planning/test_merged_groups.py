@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_groups import (
-    settled,
-    together,
+    merge_drafts,
+    merged_entry,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import (
     Draft,
@@ -37,7 +37,7 @@ def drafts(policy: str, *commits: tuple[str, int, int], counts: int = 1) -> list
         for group, number, offset in commits
     )
     wanted = from_snapshot(Snapshot("id", (), entries), MERGE, OnConflict(policy))
-    return together(with_uncommitted(wanted, {"orders": counts}), OnConflict(policy))
+    return merge_drafts(with_uncommitted(wanted, {"orders": counts}), OnConflict(policy))
 
 
 def decided(draft: Draft) -> PlanEntry:
@@ -46,7 +46,7 @@ def decided(draft: Draft) -> PlanEntry:
 
 def plan(policy: str, *commits: tuple[str, int, int], uncommitted: str = "ignore", counts: int = 1) -> list[PlanEntry]:
     return [
-        settled(decided(draft), draft, OnConflict(policy), OnUncommitted(uncommitted), LOG_START)
+        merged_entry(decided(draft), draft, OnConflict(policy), OnUncommitted(uncommitted), LOG_START)
         for draft in drafts(policy, *commits, counts=counts)
         if draft.committed is not None
     ]
@@ -98,4 +98,4 @@ def test_a_partition_that_nobody_has_committed_stays_uncommitted():
     (nothing,) = [draft for draft in found if draft.committed is None]
     assert {at.group for at in (nothing.position, *nothing.others)} == {"billing", "shipping"}
     entry = nothing.uncommitted(OnUncommitted.IGNORE, 0, 9, "no commit")
-    assert settled(entry, nothing, OnConflict.LOWEST, OnUncommitted.IGNORE, 0) == entry
+    assert merged_entry(entry, nothing, OnConflict.LOWEST, OnUncommitted.IGNORE, 0) == entry

@@ -59,7 +59,7 @@ class RemovalOutcome:
     removed: Removed | None
 
 
-def remove(
+def remove_old_groups(
     plan: Plan,
     receipt: Receipt | None,
     removed: Removed | None,
@@ -78,12 +78,12 @@ def remove(
     known = _known(removed, here)
     removable.check_names(plan, name)
     sources = removable.source_groups(plan)
-    readings = {group: each for group, each in writing.read(cluster, sources).items() if each.exists}
+    readings = {group: each for group, each in writing.read_named_groups(cluster, sources).items() if each.exists}
     busy = writing.busy_groups(cluster, sorted(readings), readings, options.on_active_group, 0)
     wanted = {group: each for group, each in readings.items() if group not in busy}
     for reading in wanted.values():
         removable.check_covered(plan, reading, name)
-    writing.check_rights(cluster, commits_of(wanted), "the removal", wanted)
+    writing.check_write_rights(cluster, commits_of(wanted), "the removal", wanted)
     gone = known.gone()
     left_out = [
         *writing.left_out_lines(busy),
@@ -95,21 +95,21 @@ def remove(
     if save is None or not wanted:
         return outcome
     targets = {entry.group for entry in plan.entries}
-    removable.check_given(plan, receipt, wanted, commits_of(writing.read(cluster, targets)), name)
+    removable.check_given(plan, receipt, wanted, commits_of(writing.read_named_groups(cluster, targets)), name)
     save(known.with_removed(wanted.values()))
     try:
         writing.remove_groups(cluster, wanted, "stop its consumers, and run the same again")
     except MigrationError:  # the file tells of no group that is still there
-        there = {group for group, each in writing.read(cluster, wanted).items() if each.exists}
+        there = {group for group, each in writing.read_named_groups(cluster, wanted).items() if each.exists}
         save(known.with_removed(each for group, each in wanted.items() if group not in there))
         raise
     return outcome
 
 
-def restore(
+def restore_old_groups(
     removed: Removed, selection: Selection | None, cluster: Connection, options: RemovalOptions, save: Save | None
 ) -> RemovalOutcome:
-    """Make removed groups again, with all that they had committed. As remove() otherwise.
+    """Make removed groups again, with all that they had committed. As remove_old_groups() otherwise.
 
     :param selection: which groups; None for all. One that is not in the file was not removed, and is left alone.
     """
@@ -117,7 +117,7 @@ def restore(
     _check_cluster(cluster, removed.cluster_id, "file of removed groups")
     gone = removed.gone()
     names = set(gone) if selection is None else set(gone) & set(selection.select_groups(gone).names)
-    readings = writing.read(cluster, names)
+    readings = writing.read_named_groups(cluster, names)
     current = commits_of(readings)
     was: dict[Key, Target] = {
         (group, partition): each for group in sorted(names) for partition, each in sorted(gone[group].items())
@@ -134,7 +134,7 @@ def restore(
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
     bounds = positions.partition_bounds(cluster, sorted({partition for _group, partition in wanted})) if wanted else {}
     notes = rollback.check_bounds(wanted, bounds, name)
-    writing.check_rights(cluster, wanted, "making the groups again")
+    writing.check_write_rights(cluster, wanted, "making the groups again")
     groups = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(cluster, groups, readings, options.on_active_group, options.idle_wait)
     wanted = {key: target for key, target in wanted.items() if key[0] not in busy}
@@ -150,7 +150,7 @@ def restore(
     )
     if save is None:
         return outcome
-    writing.write(cluster, wanted)
+    writing.write_commits(cluster, wanted)
     _done, wrong = writing.read_back(cluster, wanted)
     writing.raise_if(
         wrong, name, "the groups were made again", "run the same again: what is back already is left alone"

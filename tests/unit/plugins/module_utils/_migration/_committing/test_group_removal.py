@@ -14,11 +14,11 @@ import typing as t
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import removal as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.removal import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import group_removal as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.group_removal import (
     RemovalOptions,
-    remove,
-    restore,
+    remove_old_groups,
+    restore_old_groups,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, NotAuthorized, Refused
@@ -139,24 +139,24 @@ PLAN = Plan("id", "id", "digest", (entry("billing", P0), entry("billing", P1), e
 
 
 def test_the_file_is_on_disk_before_the_first_group_is_removed(cluster):
-    predicted = remove(PLAN, None, None, HERE, NOW, None)
+    predicted = remove_old_groups(PLAN, None, None, HERE, NOW, None)
     assert cluster.done == []
-    outcome = remove(PLAN, None, None, HERE, NOW, cluster.save)
+    outcome = remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     assert outcome == predicted and outcome.groups == ["billing", "shipping"]
     assert cluster.done == ["file", "billing removed", "shipping removed"]
     assert set(cluster.groups) == {"new-billing", "new-shipping"}
     assert cluster.removed.gone() == OLD
-    again = remove(PLAN, None, cluster.removed, HERE, NOW, cluster.save)
+    again = remove_old_groups(PLAN, None, cluster.removed, HERE, NOW, cluster.save)
     assert (again.groups, again.left_out, again.removed) == ([], [], cluster.removed)
 
 
 def test_new_groups_that_have_consumed_since_are_known_by_the_receipt(cluster):
     cluster.groups["new-shipping"][P0] = CommittedOffset(30)
     with pytest.raises(Refused, match="has the committed offset 30, and not 9 of the plan.*Commit the plan first"):
-        remove(PLAN, None, None, HERE, NOW, cluster.save)
+        remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     written = CommittedOffset(9)
     receipt = Receipt("id", (ReceiptEntry("new-shipping", P0, None, written, written),))
-    assert remove(PLAN, receipt, None, HERE, NOW, cluster.save).groups == ["billing", "shipping"]
+    assert remove_old_groups(PLAN, receipt, None, HERE, NOW, cluster.save).groups == ["billing", "shipping"]
 
 
 def change(cluster: Cluster, **groups: Commits) -> None:
@@ -187,7 +187,7 @@ def change(cluster: Cluster, **groups: Commits) -> None:
 def test_nothing_is_removed_that_would_be_lost(cluster, prepare, plan, told):
     prepare(cluster)
     with pytest.raises(Refused, match=told):
-        remove(plan, None, None, HERE, NOW, cluster.save)
+        remove_old_groups(plan, None, None, HERE, NOW, cluster.save)
     assert cluster.done == []
 
 
@@ -198,12 +198,12 @@ def test_groups_in_use_and_missing_rights_are_refused_before_anything_is_removed
     ):
         cluster.states, cluster.protocols = states, protocols
         with pytest.raises(GroupBusy, match=told):
-            remove(PLAN, None, None, HERE, NOW, cluster.save)
+            remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     skip = dataclasses.replace(NOW, on_active_group="skip_group")
-    assert remove(PLAN, None, None, HERE, skip, None).groups == ["shipping"]
+    assert remove_old_groups(PLAN, None, None, HERE, skip, None).groups == ["shipping"]
     cluster.states, cluster.protocols, cluster.lacking = {}, {}, ["GROUP DELETE on billing"]
     with pytest.raises(NotAuthorized, match="GROUP DELETE on billing"):
-        remove(PLAN, None, None, HERE, NOW, cluster.save)
+        remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     assert cluster.done == []
 
 
@@ -213,7 +213,7 @@ def test_a_group_that_is_joined_in_the_last_moment_is_not_in_the_file(cluster):
         cluster.states["billing"] = "Stable"
 
     with pytest.raises(GroupBusy, match="group billing: the group cannot be removed"):
-        remove(PLAN, None, None, HERE, NOW, save)
+        remove_old_groups(PLAN, None, None, HERE, NOW, save)
     assert set(cluster.groups) == {"billing", "new-billing", "new-shipping"}
     assert set(cluster.removed.gone()) == {"shipping"}
 
@@ -222,48 +222,48 @@ def test_a_group_that_is_joined_in_the_last_moment_is_not_in_the_file(cluster):
 def test_a_removal_that_was_killed_is_completed_or_taken_back(cluster, steps):
     cluster.steps_to_live = steps
     with contextlib.suppress(Killed):
-        remove(PLAN, None, None, HERE, NOW, cluster.save)
+        remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     cluster.steps_to_live = None
-    remove(PLAN, None, cluster.removed, HERE, NOW, cluster.save)
+    remove_old_groups(PLAN, None, cluster.removed, HERE, NOW, cluster.save)
     assert set(cluster.groups) == {"new-billing", "new-shipping"}
     for lives in range(5):
         cluster.steps_to_live = lives
         with contextlib.suppress(Killed):
-            restore(cluster.removed, None, HERE, NOW, cluster.save)
+            restore_old_groups(cluster.removed, None, HERE, NOW, cluster.save)
     cluster.steps_to_live = None
-    restore(cluster.removed, None, HERE, NOW, cluster.save)
+    restore_old_groups(cluster.removed, None, HERE, NOW, cluster.save)
     assert {name: cluster.groups[name] for name in OLD} == OLD
     assert cluster.removed.gone() == {}
 
 
 def test_only_selected_groups_come_back_and_a_second_time_nothing_is_done(cluster):
-    remove(PLAN, None, None, HERE, NOW, cluster.save)
+    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     chosen = Selection(groups=("billing", "never-removed"))
-    predicted = restore(cluster.removed, chosen, HERE, NOW, None)
-    outcome = restore(cluster.removed, chosen, HERE, NOW, cluster.save)
+    predicted = restore_old_groups(cluster.removed, chosen, HERE, NOW, None)
+    outcome = restore_old_groups(cluster.removed, chosen, HERE, NOW, cluster.save)
     assert outcome == predicted and outcome.groups == ["billing"]
     assert cluster.groups["billing"] == OLD["billing"] and "shipping" not in cluster.groups
     cluster.done.clear()
-    again = restore(cluster.removed, chosen, HERE, NOW, cluster.save)
+    again = restore_old_groups(cluster.removed, chosen, HERE, NOW, cluster.save)
     assert (again.groups, again.removed, cluster.done) == ([], cluster.removed, [])
 
 
 def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):
-    remove(PLAN, None, None, HERE, NOW, cluster.save)
+    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     cluster.groups["billing"] = {P0: CommittedOffset(50)}
     with pytest.raises(Refused, match="group billing, topic orders, partition 0: .* on_rewind"):
-        restore(cluster.removed, None, HERE, NOW, cluster.save)
-    kept = restore(cluster.removed, None, HERE, dataclasses.replace(NOW, on_rewind="keep"), cluster.save)
+        restore_old_groups(cluster.removed, None, HERE, NOW, cluster.save)
+    kept = restore_old_groups(cluster.removed, None, HERE, dataclasses.replace(NOW, on_rewind="keep"), cluster.save)
     assert kept.groups == ["shipping"] and cluster.groups["billing"] == {P0: CommittedOffset(50)}
     assert set(cluster.removed.gone()) == {"billing"}
-    restore(cluster.removed, None, HERE, dataclasses.replace(NOW, on_rewind="rewind"), cluster.save)
+    restore_old_groups(cluster.removed, None, HERE, dataclasses.replace(NOW, on_rewind="rewind"), cluster.save)
     assert cluster.groups["billing"] == OLD["billing"]
 
 
 def test_a_file_of_another_cluster_is_refused(cluster):
     for call in (
-        lambda: remove(PLAN, None, Removed("other"), HERE, NOW, cluster.save),
-        lambda: restore(Removed("other"), None, HERE, NOW, cluster.save),
+        lambda: remove_old_groups(PLAN, None, Removed("other"), HERE, NOW, cluster.save),
+        lambda: restore_old_groups(Removed("other"), None, HERE, NOW, cluster.save),
     ):
         with pytest.raises(Refused, match=r"cluster other, and this is cluster id"):
             call()
