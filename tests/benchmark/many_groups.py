@@ -49,7 +49,9 @@ def _commits(groups: int, partitions: int) -> Commits:
 def _rename(bed: Bed, name: str, groups: list[str]) -> dict[str, Run]:
     """Every step as the role takes it; nobody is in the groups, so that there is nothing to wait for."""
     cluster = connection(bed.source.near)
-    files = {kind: str(bed.folder / f"{kind}-{name}.json") for kind in ("snapshot", "plan", "receipt")}
+    files: dict[str, t.Any] = {
+        kind: str(bed.folder / f"{kind}-{name}.json") for kind in ("snapshot", "plan", "receipt")
+    }
     less: dict[str, t.Any] = {"return_entries": "none"}
     steps = {
         "snapshot": run_module("kafka_group_offsets", cluster=cluster, groups=groups, snapshot=files["snapshot"]),
