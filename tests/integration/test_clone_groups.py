@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
-from tests.support.consumers import commit_with_epoch, member
+from tests.support.consumers import commit_with_epoch
 from tests.support.playbooks import Controller, done, failed
 
 DRY_RUN = "Dry run: nothing of this has been written."
@@ -43,12 +43,6 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     assert DRY_RUN in dry.output and "run the same command without --check" in dry.output
     assert controller.files() == {} and groups(source, orders) == [orders]
 
-    with member(source, orders, [orders]):  # somebody still uses it
-        assert "still have members" in failed(controller.clone_groups(**rename))
-        assert controller.files() == {}
-    commit(source, orders, {(orders, 1): 20})
-    commit_with_epoch(source, orders, orders, 5, "five", 0)
-
     real = done(controller.clone_groups(**rename))
     assert f"Old groups removed: {orders}." in real.output
     assert "-e group_clone_phase=rollback" in real.output
@@ -56,44 +50,19 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     side_by_side = next(line.split() for line in real.output.splitlines() if f'"{orders} ' in line)
     assert [word.strip('"') for word in side_by_side[:5]] == [orders, "15", new, "15", "2"]
     assert groups(source, orders) == [new] and committed(source, new) == before
-    files = controller.files()
-    again = done(controller.clone_groups(**rename))
-    assert again.changed == 0 and controller.files() == files
-    assert consume(source, new, [orders], 3) == 3  # exactly what the old one had not consumed comes first
-    moved = committed(source, new)
-    assert done(controller.clone_groups(**rename)).changed == 0
+    assert consume(source, new, [orders], 3) == 3
+    files, moved = controller.files(), committed(source, new)
+    assert done(controller.clone_groups(**rename)).changed == 0  # though the old group is gone, and the new one goes on
+    assert (controller.files(), committed(source, new)) == (files, moved)
 
     rollback = {**rename, "phase": "rollback"}
-    refused = failed(controller.clone_groups(**rollback))
-    assert "on_rewind" in refused
+    assert "on_rewind" in failed(controller.clone_groups(**rollback))
     assert groups(source, orders) == [new] and committed(source, new) == moved
-    dry = done(controller.clone_groups("--check", on_rewind="rewind", **rollback))
-    assert dry.changed > 0 and groups(source, orders) == [new]
     back = done(controller.clone_groups(on_rewind="rewind", **rollback))
     assert f"Removed groups made again: {orders}." in back.output
     assert groups(source, orders) == [orders] and committed(source, orders) == before
-    assert done(controller.clone_groups(on_rewind="rewind", **rollback)).changed == 0
 
 
-def test_what_cannot_be_meant_is_refused_and_nothing_is_written(source, orders, controller):
-    other = f"{orders}-other"
-    commit(source, other, {(orders, 0): 9})
-    commit(source, f"{orders}-taken", {(orders, 0): 1})
-    cases = [
-        ({}, "group_clone_group_map is empty"),
-        ({"group_map": [{"name": orders, "to": orders}]}, "nothing would change for group"),
-        (
-            {"group_map": [{"name": orders, "to": "x"}, {"name": "nobody", "to": "y"}]},
-            "entry 2 (name nobody) is used for",
-        ),
-        ({"group_map": [{"name": orders, "to": ["x", "x"]}]}, "has the new name x twice"),
-        (
-            {"groups": [orders, other], "group_map": [{"pattern": ".*", "to": "one"}]},
-            "two sources map to one destination",
-        ),
-        ({"group_map": [{"name": orders, "to": f"{orders}-taken"}]}, "on_advance"),
-    ]
-    for variables, told in cases:
-        output = failed(controller.clone_groups(**{"groups": [orders], **variables}))
-        assert told in output, output
-    assert groups(source, orders) == [orders, other, f"{orders}-taken"]
+def test_a_play_that_gives_no_new_names_is_refused(controller, orders, source):
+    assert "group_clone_group_map is empty" in failed(controller.clone_groups(groups=[orders]))
+    assert controller.files() == {}

@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
+import random
+import time
+
 import pytest
 
 from demo.clients import Message, commit, committed, create_topic, list_groups, produce
-from tests.support.consumers import commit_with_epoch
-from tests.support.modules import Migration, refuses, succeeds
+from tests.support.consumers import commit_with_epoch, member
+from tests.support.modules import Migration, kill, refuses, spawn, succeeds
 
 
 @pytest.fixture
@@ -75,3 +78,85 @@ def test_a_group_is_renamed_and_comes_back(source, orders, rename):
     before_it = files["snapshot.json"].replace(b'"type": "classic"', b"")
     rename.snapshot(orders)
     assert rename.files()["snapshot.json"].replace(b'"type": "classic"', b"") == before_it  # epochs, too
+
+
+def test_what_cannot_be_meant_is_refused_and_nothing_is_written(source, orders, rename):
+    other, taken = f"{orders}-other", f"{orders}-taken"
+    commit(source, other, {(orders, 0): 9})
+    commit(source, taken, {(orders, 0): 1})
+    rename.snapshot(orders, other)
+    before = rename.files()
+    for rules, told in (
+        ([{"pattern": "(.*)", "to": "\\1"}], "nothing would change for group"),
+        (
+            [{"pattern": "(.*)", "to": "new-\\1"}, {"name": "nobody", "to": "y"}],
+            "entry 2 (name nobody) is used for nothing",
+        ),
+        ([{"pattern": ".*", "to": ["x", "x"]}], "has the new name x twice"),
+        (
+            [{"pattern": ".*", "to": "one"}],
+            f"two sources map to one destination: {orders} {orders} and {other} {orders}",
+        ),
+    ):
+        assert told in rename.translate(via=refuses, strategy="identical", group_map=rules)
+    assert rename.files() == before
+    rename.prepared(orders, group_map=[{"name": orders, "to": taken}])
+    assert "on_advance" in rename.commit(via=refuses, source=rename.source, on_advance="fail")
+    rename.commit(source=rename.source)
+    with member(source, orders, [orders]):
+        assert "has members" in rename.remove(via=refuses)
+    assert "partition 0: the group has committed offset 20, and the plan was made for 5" in rename.remove(via=refuses)
+    assert groups(source, orders) == [orders, other, taken]
+
+
+def test_one_group_becomes_several_and_several_become_one(source, orders, rename):
+    other = f"{orders}-other"
+    commit(source, other, {(orders, 0): 9, (orders, 1): 20})
+    names = [f"{orders}-a", f"{orders}-b"]
+    rename.prepared(orders, group_map=[{"name": orders, "to": names}])
+    rename.commit(source=rename.source)
+    assert [committed(source, name) for name in names] == [committed(source, orders)] * 2
+    for policy, offset, verdict in (("lowest", 5, "safe"), ("highest", 9, "requested")):
+        one = f"{orders}-{policy}"
+        rename.snapshot(orders, other)
+        planned = rename.translate(
+            strategy="identical", on_conflict=policy, group_map=[{"pattern": ".*", "to": one}], return_entries="changed"
+        )["entries"]
+        assert [(row["offset"], row["verdict"]) for row in planned] == [(offset, verdict), (20, "exact")]
+        rename.carefully(one, lambda **how: rename.commit(source=rename.source, **how))
+        assert {where: at for where, (at, _metadata) in committed(source, one).items()} == {
+            (orders, 0): offset,
+            (orders, 1): 20,
+        }
+
+
+def test_a_renewal_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(source, topic, tmp_path):
+    """Groups that had members once, with commits that no plan is about, are removed and made again."""
+    create_topic(source, topic, partitions=20)
+    produce(source, topic, [Message(b"%d" % number, partition=number % 20) for number in range(100)])
+    names = [f"{topic}-{number}" for number in range(6)]
+    new = [f"{name}-new" for name in names]
+    for name in names:
+        commit(source, name, {(topic, partition): 2 for partition in range(10)})
+        with member(source, f"{name}-new", [topic]):
+            pass  # it has committed everything, and is empty from now on
+    rename = Rename(tmp_path / "renewal", source, source)
+    rename.prepared(*names)
+    warned = rename.commit(check=True, on_rewind="rewind")
+    assert len(warned["notes"]) == 6 and "offsets.retention.minutes (10080)" in warned["notes"][0]
+    options = {"cluster": rename.destination, "plan": str(rename.plan_file), "receipt": str(rename.receipt_file)}
+    options |= {"idle_wait": 0, "on_rewind": "rewind", "on_expiring": "renew"}
+    chance = random.Random(7)
+    for _unused in range(5):
+        process = spawn("kafka_offset_commit", **options)
+        time.sleep(chance.uniform(0.05, 0.6))
+        kill(process)
+    rename.commit(on_rewind="rewind", on_expiring="renew")
+    expected = {(topic, partition): (2 if partition < 10 else 5, "") for partition in range(20)}
+    assert {name: committed(source, name) for name in new} == dict.fromkeys(new, expected)
+    assert "renewing" not in rename.receipt_file.read_text()
+    again = rename.commit(on_rewind="rewind", on_expiring="renew")
+    assert (again["changed"], again["notes"]) == (False, [])  # it counts from its commits now
+    rename.roll_back()
+    everything = {(topic, partition): (5, "") for partition in range(20)}
+    assert {name: committed(source, name) for name in new} == dict.fromkeys(new, everything)
