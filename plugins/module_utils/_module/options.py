@@ -161,7 +161,7 @@ def check_positive(params: Spec, *names: str) -> None:
 
 
 def selection(params: Spec) -> Selection:
-    """The selection that the options of selection_spec(), or only of topic_selection_spec(), describe.
+    """The selection that the options of selection_spec(), or a part of them, describe.
 
     Selection.check() tells whether it can be meant.
     """
