@@ -77,18 +77,23 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
     Several topics that are repartitioned may become one, each from one group. Unless on_conflict is fail, several groups may
     become one on any other topic: _migration/merged_groups.py makes one draft of theirs.
     """
-    drafts: list[Draft] = []
+    names: dict[tuple[str, str], tuple[str, ...]] = {}
     sources: dict[tuple[str, str], dict[str, str]] = {}
-    for group, source, committed in snapshot.entries:
-        partition = source._replace(topic=mapping.topic(source.topic))
-        for name in mapping.groups(group, source.topic):
-            known = sources.setdefault((name, partition.topic), {})
-            known.setdefault(source.topic, group)
-            for topic, its_group in known.items():
-                if not _may_share(mapping, on_conflict, (its_group, topic), (group, source.topic)):
-                    raise _two_sources((its_group, topic), (group, source.topic), (name, partition.topic))
-            drafts.append(Draft(name, partition, group, source, committed))
-    return drafts
+    for group, topic in dict.fromkeys((entry.group, entry.partition.topic) for entry in snapshot.entries):
+        names[group, topic] = mapping.groups(group, topic)
+        for name in names[group, topic]:
+            become = name, mapping.topic(topic)
+            known = sources.setdefault(become, {})
+            known.setdefault(topic, group)
+            for other, its_group in known.items():
+                if not _may_share(mapping, on_conflict, (its_group, other), (group, topic)):
+                    raise _two_sources((its_group, other), (group, topic), become)
+    topics = {topic: mapping.topic(topic) for _group, topic in names}
+    return [
+        Draft(name, TopicPartition(topics[source.topic], source.partition), group, source, committed)
+        for group, source, committed in snapshot.entries
+        for name in names[group, source.topic]
+    ]
 
 
 def _may_share(mapping: Mapping, on_conflict: OnConflict, one: tuple[str, str], other: tuple[str, str]) -> bool:
