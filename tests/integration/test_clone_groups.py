@@ -61,8 +61,3 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     back = done(controller.clone_groups(on_rewind="rewind", **rollback))
     assert f"Removed groups made again: {orders}." in back.output
     assert groups(source, orders) == [orders] and committed(source, orders) == before
-
-
-def test_a_play_that_gives_no_new_names_is_refused(controller, orders, source):
-    assert "group_clone_group_map is empty" in failed(controller.clone_groups(groups=[orders]))
-    assert controller.files() == {}

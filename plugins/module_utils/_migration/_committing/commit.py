@@ -145,20 +145,38 @@ def commit(
             return dataclasses.replace(outcome, receipt=finished)
         return outcome
     prepared = known.merged(conflicts.receipt_entries(allowed, entries, current, known))
-    prepared = renewal.begun(prepared, found, renewed)
+    finished = _carry_out(
+        destination, renewal.begun(prepared, found, renewed), everything, allowed, renewed, found.keys() - skipped, save
+    )
+    return dataclasses.replace(outcome, receipt=finished, notes=(watch.after(allowed.set) or notes) + expiry)
+
+
+def _carry_out(
+    destination: Connection,
+    prepared: Receipt,
+    everything: Writes,
+    planned: Writes,
+    renewed: t.Collection[str],
+    complete: t.Collection[str],
+    save: Save,
+) -> Receipt:
+    """Write everything and read it back, between two savings of the receipt, which is the result.
+
+    planned: what of it the plan says. renewed: groups that are removed first. complete: groups of which nothing is left to do.
+    """
+    remedy = "run the same again: what is right is left alone, the rest is written"
     save(prepared)
-    writing.remove_groups(destination, renewed, "run the same again: what is right is left alone, the rest is written")
+    writing.remove_groups(destination, renewed, remedy)
     writing.write_commits(destination, everything.set)
     done, wrong = writing.read_back(destination, everything.set)
     finished = prepared.merged(
-        entry._replace(after=done.get(entry.key)) for entry in prepared.entries if entry.key in allowed.set
+        entry._replace(after=done.get(entry.key)) for entry in prepared.entries if entry.key in planned.set
     )
     if not wrong:
-        finished = renewal.ended(finished, found.keys() - skipped)
+        finished = renewal.ended(finished, complete)
     save(finished)
-    remedy = "run the same again: what is right is left alone, the rest is written"
-    writing.raise_if(wrong, cluster, "the commit", remedy)
-    return dataclasses.replace(outcome, receipt=finished, notes=(watch.after(allowed.set) or notes) + expiry)
+    writing.raise_if(wrong, str(destination), "the commit", remedy)
+    return finished
 
 
 def _check_certificates(plan: Plan, cluster: str) -> None:

@@ -84,8 +84,8 @@ def merged_entry(
         elif lacking:
             words.insert(
                 0,
-                f"nobody knows what {', '.join(lacking)} has consumed; set on_uncommitted to start to begin at the log's start, "
-                "or to end to count the partition as consumed",
+                f"nobody knows what {', '.join(lacking)} has consumed; set on_uncommitted to start to begin at the "
+                "log's start, or to end to count the partition as consumed",
             )
             changes |= {"offset": None, "metadata": "", "leader_epoch": None}
             changes |= {"verdict": Verdict.BLOCKED, "repeats": None, "lossless": log_start}
