@@ -63,7 +63,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=math.inf, help="after which no further fault begins")
     parser.add_argument("--kind", action="append", default=[], help="a word of the kinds of fault to draw; repeatable")
     parser.add_argument("--spark", action="store_true", help="let Spark copy in every migration, not in one of four")
-    parser.add_argument("--situations", action="store_true", help="begin every migration with an ordered situation")
+    parser.add_argument("--situations", action="store_true", help="play the ordered situations alone")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_unused: sys.exit(1))  # so that nothing is left running
     begun = time.monotonic()
@@ -74,11 +74,9 @@ def main() -> int:
     tally = Tally(say)
     signal.signal(signal.SIGUSR1, lambda *_unused: print(tally.table(), flush=True))
     try:
-        share = Share(
-            kinds=named(arguments.kind),
-            situations=1 if arguments.situations else 3,
-            ends=begun + 60 * arguments.minutes,
-        )
+        share = Share(kinds=named(arguments.kind), ends=begun + 60 * arguments.minutes)
+        if arguments.situations:
+            share = share._replace(copy=0, situations=1)
         play(
             arguments.version, arguments.seed, arguments.count, tally, share, 1 if arguments.spark else SPARK_EVERY
         )  # fmt: skip

@@ -105,6 +105,8 @@ class Story:
         share, under = self.share, self.under
         if share.situations and under.story % share.situations == 1 % share.situations:
             self._situation(under.story // share.situations)
+        if not share.copy:
+            return
         under.calmly(self._snapshot())
         under.suffer(self._snapshot(), share.quick)
         under.calmly(self._preview())
