@@ -294,6 +294,6 @@ class Story:
             return self.to in client.list_topics()
 
     def _remove(self) -> None:
-        delete_topic(self.bed.destination, self.to)
         for side in (self.bed.source, self.bed.destination):
             delete_groups(side, self.groups)
+        delete_topic(self.bed.destination, self.to)

@@ -34,7 +34,7 @@ from demo.clients import (
 )
 from tests.support import copies, sparkless
 from tests.support.copies import messages
-from tests.support.modules import kill, outcome, refuses, spawn
+from tests.support.modules import kill, outcome, refuses
 
 RECORDS = 3000  # of each partition
 PARTITIONS = 4
@@ -48,7 +48,7 @@ _RECREATED = ("created again", "recreated")
 class Copy(copies.Copy):
     """A copy whose processes need no Spark."""
 
-    spawn = staticmethod(functools.partial(spawn, program=sparkless.__name__))
+    spawn = staticmethod(sparkless.spawn)
 
 
 CopyIn = t.Callable[[str], Copy]  # the same copy, by the name of its directory
