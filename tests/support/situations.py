@@ -206,11 +206,11 @@ def copied_records_are_deleted(copy_in: CopyIn, chance: Chance = None) -> None:
 def records_are_deleted_while_copied(copy_in: CopyIn, chance: Chance = None) -> None:
     """The first ones of a partition, while records are copied to it: no run may succeed over that."""
     copy = copy_in("migration")
-    running = copy.begun(seconds=10)
+    running = copy.begun(seconds=10 if chance else 5)
     copy.comes_to(moment(chance), running)
     ends = {partition: end for (partition, (_start, end)) in log_bounds(copy.servers, copy.to).items() if end}
-    partition = (chance or random).choice(sorted(ends))
-    start = (chance or random).randint(1, ends[partition])
+    partition = chance.choice(sorted(ends)) if chance else min(ends)
+    start = chance.randint(1, ends[partition]) if chance else 1
     delete_records(copy.servers, copy.to, {partition: start})
     message = outcome(running)["msg"]
     assert _begins_at(copy, partition, start) in message, message
