@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
@@ -124,14 +125,21 @@ def _claimed(backlog: Backlog, deleted: t.Collection[str], destination: Connecti
     numbers = {transactional_number(each.destination) for each in known}
     fence(destination, sorted({*transactional_ids(backlog)} - {transactional_id(backlog.name, at) for at in numbers}))
     if known:
-        claim(destination, backlog.name, all_groups(backlog), known, takeover.new_run(), _as_they_are)
+        names = all_groups(backlog)
+        decide = functools.partial(_as_they_are, destination, names[0])
+        claim(destination, backlog.name, names, known, takeover.new_run(), decide)
     return _named(backlog, destination)
 
 
-def _as_they_are(kept: Kept) -> Claims:
+def _as_they_are(destination: Connection, group: str, kept: Kept) -> Claims:
     claims = {where: progress for where, progress in kept.items() if progress is not None}
     if len(claims) < len(kept):
-        raise BrokerError("the progress of the copy is removed meanwhile by somebody else", remedy="run again")
+        raise Refused(
+            "somebody else removes the progress of the copy, too",
+            cluster=str(destination),
+            group=group,
+            remedy="run again",
+        )
     return claims
 
 
