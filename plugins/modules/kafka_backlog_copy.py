@@ -166,9 +166,9 @@ notes:
     on the topics.
   - O(state=absent) needs GROUP DELETE and TRANSACTIONAL_ID WRITE on this prefix, TOPIC DESCRIBE on the topics, and
     DESCRIBE_CONFIGS and ALTER_CONFIGS on those whose settings it restores. O(remove_topics) also needs TOPIC READ and
-    DELETE on the topics that it deletes, and GROUP READ on the prefix. With O(remove_topics), or to restore settings without the plan of a finished
-    copy, it also needs GROUP DESCRIBE on all groups, and CLUSTER DESCRIBE, because brokers do not list all groups
-    without it.
+    DELETE on the topics that it deletes, and GROUP READ on the prefix. With O(remove_topics), or to restore settings
+    without the plan of a finished copy, it also needs GROUP DESCRIBE on all groups, and CLUSTER DESCRIBE, because
+    brokers do not list all groups without it.
   - C(compression.type) in O(destination.client_config) compresses the copied records. They are not compressed by
     default.
 seealso:

@@ -14,11 +14,10 @@ from tests.faults.kinds import KINDS, Kind
 
 
 class Share(t.NamedTuple):
-    """copy, quick: faults while it copies, and in each quick step. cycles: of commit and rollback, and of faults in each.
-    Where it has none while it copies, it has no steps at all.
+    """How many faults a migration gets: while it copies, without which it has no steps at all, and in each quick step.
 
-    situations: how many migrations there are for each that begins with one of those that are ordered; 0 for none. kinds: of
-    the faults that are drawn. ends: when no further fault begins, by time.monotonic().
+    cycles: of commit and rollback, and of faults in each. situations: how many migrations there are for each that begins with
+    one of those that are ordered; 0 for none. kinds: of the faults that are drawn. ends: when no further fault begins, by time.monotonic().
     """
 
     copy: int = 30

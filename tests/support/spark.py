@@ -43,8 +43,7 @@ class Standalone(t.NamedTuple):
 def one_session() -> t.Iterator[None]:
     """Modules that are run in this process share one session, which the first that wants one opens.
 
-    To start Spark takes longer than what most tests let it do; tests/integration/test_spark_sessions.py has its beginning and end.
-    While it is open, this process has other environment variables and another folder for temporary files: whatever is to
+    To start Spark takes longer than what most tests let it do; test_spark_sessions.py has its beginning and end. While it is open, this process has other environment variables and another folder for temporary files: whatever is to
     outlive the session has to be started before.
     """
     with contextlib.ExitStack() as stack, session_on_demand(SparkOptions(master="local[2,4]")) as opened:
@@ -141,8 +140,7 @@ def _said(process: Process, log: Path, pattern: str) -> str:
 
 
 def java_processes(word: str) -> list[int]:
-    """The Java processes, and the Python ones that they have started, with a word on their command line or in their
-    environment."""
+    """The Java processes, and the Python ones that they have started, with a word in command line or environment."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

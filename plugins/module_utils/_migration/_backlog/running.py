@@ -30,7 +30,8 @@ def check_idle(backlog: Backlog, destination: Connection, wait: float) -> None:
     """Raise Locked, which names the run, where somebody copies this now.
 
     A run of this machine is under way while its process is found here, and is not this one, which may have claimed the copy to
-    give it up. Of any other one nobody knows that here, nor of one in another container of this name: its progress is read twice, `wait` seconds apart, and must be the same.
+    give it up. Of any other one nobody knows that here, nor of one in another container of this name: its progress is read
+    twice, `wait` seconds apart, and must be the same.
     """
     first = _progress(backlog, destination)
     run = max(filter(None, map(run_of, first.values())), key=lambda each: each.started, default=None)
