@@ -17,7 +17,8 @@ class Share(t.NamedTuple):
     """How many faults a migration gets: while it copies, without which it has no steps at all, and in each quick step.
 
     cycles: of commit and rollback, and of faults in each. situations: how many migrations there are for each that begins with
-    one of those that are ordered; 0 for none. kinds: of the faults that are drawn. ends: when no further fault begins, by time.monotonic().
+    one of those that are ordered; 0 for none. kinds: of the faults that are drawn. ends: when no further fault begins, by
+    time.monotonic().
     """
 
     copy: int = 30

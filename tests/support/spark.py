@@ -43,8 +43,9 @@ class Standalone(t.NamedTuple):
 def one_session() -> t.Iterator[None]:
     """Modules that are run in this process share one session, which the first that wants one opens.
 
-    To start Spark takes longer than what most tests let it do; test_spark_sessions.py has its beginning and end. While it is open, this process has other environment variables and another folder for temporary files: whatever is to
-    outlive the session has to be started before.
+    To start Spark takes longer than what most tests let it do; test_spark_sessions.py has its beginning and end. While it is
+    open, this process has other environment variables and another folder for temporary files: whatever is to outlive the
+    session has to be started before.
     """
     with contextlib.ExitStack() as stack, session_on_demand(SparkOptions(master="local[2,4]")) as opened:
 
