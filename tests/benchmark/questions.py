@@ -164,6 +164,7 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "match": (spark.match, ()),
     "proof": (proof, ("tenth", "whole")),
     "copy": (backlog.copy, ()),
+    "crumbs": (backlog.crumbs, ()),
     "sync": (group_sync.sync, ()),
 }
 
