@@ -81,6 +81,7 @@ LOADS = {
         Load("medium", topics=1, partitions=16, records=31_250, groups=0, caught_up=0, value_bytes=1_000),
         Load("large", topics=1, partitions=16, records=40, groups=0, caught_up=0, value_bytes=1_000_000),
         Load("largest", topics=1, partitions=16, records=4, groups=0, caught_up=0, value_bytes=10_000_000),
+        Load("crumbs", topics=100, partitions=50, records=20, groups=0, caught_up=0),
         Load("mirrored", topics=2, partitions=1, records=1_000_000, groups=100, caught_up=0),
         Load("synced", topics=1, partitions=20, records=20_000, groups=500, caught_up=0),
         Load("small", topics=40, partitions=50, records=20, groups=0, caught_up=0),

@@ -163,6 +163,7 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "match": (spark.match, ()),
     "proof": (proof, ("tenth", "whole")),
     "copy": (backlog.copy, ()),
+    "crumbs": (backlog.crumbs, ()),
     "sync": (group_sync.sync, ()),
 }
 
