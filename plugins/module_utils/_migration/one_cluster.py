@@ -57,4 +57,5 @@ def check_rules_fit(
             first_of(idle, _NAMED, "more rules"),
             cluster=str(cluster),
             remedy="correct group_map, or select the groups and topics that the rule is about",
+            kind=FailureKind.INVALID_OPTION,
         )

@@ -180,6 +180,7 @@ def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupRea
             f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {here}",
             cluster=str(connection),
             remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return removed.readings()
 
