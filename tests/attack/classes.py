@@ -93,11 +93,11 @@ def _short(random: rnd.Random, size: int) -> Span:
 def _base(random: rnd.Random) -> Traits:
     """A plain world of some size: mostly a few records, read in small steps half of the time."""
     draw = random.random()
-    if draw < 0.6:
+    if draw < 0.66:
         size = 2 + random.randrange(11)
-    elif draw < 0.9:
+    elif draw < 0.93:
         size = 12 + random.randrange(30)
-    elif draw < 0.985:
+    elif draw < 0.99:
         size = 60 + random.randrange(140)
     else:
         size = 300 + random.randrange(900)

@@ -15,13 +15,8 @@ import collections
 import json
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import (
-    Content,
-    Count,
-    Mixed,
-    Tally,
-    tallies,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import Content, doubted, tallies
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Count, Mixed, Tally
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import Slots, cuts
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Records, grouped, unpack
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_units import Unit, units
@@ -332,21 +327,20 @@ class _Counted:
         places = records.places[unit.sources]
         numbers = places // slots.layout.source.step
         self.consumed: Flags = places < commits[numbers - slots.sources[its.pair][0]]
-        self._hidden = int((places >= np.array(slots.hidden, np.int64)[numbers]).sum())
         self._copies: list[int] = np.sort(records.places[unit.copies]).tolist()
         self.counts = self._count()
 
     def _count(self) -> list[Count]:
         if not self._unit.mixed:
             consumed = int(self.consumed.sum())
-            return [Tally(self._copies, len(self.consumed) - consumed, consumed, self._hidden, self._unit.by_time)]
+            return [Tally(self._copies, len(self.consumed) - consumed, consumed, self._unit.by_time)]
         times = self._rows.records.times[self._unit.sources]
         consumed_times, unconsumed_times = (
             collections.Counter(times[which].tolist()) for which in (self.consumed, ~self.consumed)
         )
         if len(self._numbers) == 1:
-            return tallies(consumed_times, unconsumed_times, self._timed(), self._hidden)
-        return _separate(consumed_times, unconsumed_times, self._timed(), self._hidden)
+            return tallies(consumed_times, unconsumed_times, self._timed())
+        return _separate(consumed_times, unconsumed_times, self._timed())
 
     def _timed(self) -> list[tuple[int, int | None]]:
         """The copies with their times, by place."""
@@ -381,7 +375,7 @@ class _Counted:
             for number, copies in of.items():
                 # Where copies are missing, nobody knows of which side, nor in which partition.
                 consumed = missing + len(copies) - wanted[number] if count.consumed else 0
-                part = Tally(copies, wanted[number], consumed, count.hidden)
+                part = Tally(copies, wanted[number], consumed)
                 yield first + number - self._numbers[0], part, count.wanted > 0, copies
 
     def _ages(self, places: t.Sequence[int]) -> list[int]:
@@ -497,7 +491,6 @@ def _separate(
     consumed: t.Mapping[int, int],
     unconsumed: t.Mapping[int, int],
     copies: t.Sequence[tuple[int, int | None]],
-    hidden: int,
 ) -> list[Count]:
     """The counts of a mixed content in several partitions: own times one by one, and the rest for what has no copy so."""
     own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
@@ -505,13 +498,18 @@ def _separate(
     for place, time in copies:
         (rest if time is None else own.get(time, rest)).append(place)
     lacking = sum(max(0, number - len(own[time])) for time, number in unconsumed.items())
+    everything: list[Count] = []
+    records = collections.Counter(consumed) + collections.Counter(unconsumed)
+    if doubted(records, {time: len(places) for time, places in own.items()}):
+        everything = [Tally([place for place, _time in copies], sum(unconsumed.values()), sum(consumed.values()))]
     return [
+        *everything,
         *(
-            Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True)
+            Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), True)
             for time, places in own.items()
             if places
         ),
-        Tally(rest, lacking, sum(consumed.values()), hidden),
+        Tally(rest, lacking, sum(consumed.values())),
     ]
 
 
