@@ -197,6 +197,11 @@ CLASSES: dict[str, _Make] = {
     "stamped, partly": _with(stamps=("from", "until", "between"), route=("all", "again", "first_tries")),
     "lag": _with(lag=True),
     "lag, stamped": _with(lag=True, stamps="whole", alphabet=(1, 3, 12), unlike=(0.3, 0.8, 0.97)),
+    "lag, expired": _with(lag=True, expiry=True),
+    "again, lag, equal records": _with(
+        route="again", lag=True, clock=("same", "bursts", "append_time"), alphabet=(1, 2, 3)
+    ),
+    "again, lag, stamped partly": _with(route="again", lag=True, stamps=("from", "until", "between")),
     "strangers": _with(strangers=(0.1, 0.4), route=("all", "again")),
     "destination aged": _with(retention_there=True, route=("all", "again")),
     "destination compacted": _with(compaction_there=True, route=("all", "again")),
@@ -235,3 +240,13 @@ CLASSES: dict[str, _Make] = {
     DECLARED + "overtaking, lag": _with(manners=("overtaking",), lag=True),
     DECLARED + "late, back by hours": _with(route=("late", "mixed"), clock="back_by_hours"),
 }
+
+# What both whole logs do not show either: a copy looks like one of another record, and that one's own is missing.
+UNKNOWABLE: dict[str, _Make] = {
+    DECLARED + "compacted, stamped partly": _with(
+        compaction=(0.1, 0.3), stamps=("from", "until", "between"), route=("all", "again")
+    ),
+    DECLARED + "rounded, copies missing": _with(times="rounded", retention_there=(False, True), manners=("drops",)),
+    DECLARED + "lag, strangers": _with(lag=True, strangers=(0.1, 0.4)),
+}
+CLASSES |= UNKNOWABLE

@@ -248,7 +248,8 @@ def merged(topics: t.Sequence[Merged]) -> list[list[Answer]]:
             if sides.policy.with_timestamp is timestamps
         ]
         worlds = [sides.world(its) for sides, its in asked if its]
-        found = by_hand.count_directly(worlds, timestamps, 1, without_headers=True) if worlds else []
+        stable = [broker.facts.end for sides, its in asked if its for broker in sides.source]
+        found = by_hand.count_directly(worlds, timestamps, 1, without_headers=True, stable=stable) if worlds else []
         counts |= {
             id(position): count for position, count in zip((p for _s, its in asked for p in its), found, strict=True)
         }

@@ -15,7 +15,7 @@ import time
 import typing as t
 
 from tests.attack.case import Case
-from tests.attack.classes import DECLARED
+from tests.attack.classes import DECLARED, UNKNOWABLE
 from tests.attack.judge import FAULTS, NEEDLESS, Finding
 from tests.attack.merged import merged
 from tests.attack.ways import EVERY_WAY, answers, by_turns, kept, merged_answers
@@ -184,5 +184,5 @@ def undeclared(tally: Tally) -> list[Shape]:
     return [
         (name, way, kind)
         for name, way, kind in tally.found
-        if kind in FAULTS and (way in CERTAIN or not name.startswith(DECLARED))
+        if kind in FAULTS and (not name.startswith(DECLARED) or way in CERTAIN and name not in UNKNOWABLE)
     ]

@@ -75,28 +75,29 @@ def tallies(
     consumed: t.Mapping[int, int],
     unconsumed: t.Mapping[int, int],
     copies: t.Sequence[tuple[int, Time]],
+    hidden: int = 0,
 ) -> list[Count]:
     """The tallies of one content, from how many consumed and unconsumed source records have which time, and from its copies.
 
-    copies: (offset, time) by offset; a time is None where the broker has stamped it.
+    copies: (offset, time) by offset; a time is None where the broker has stamped it. hidden: see Tally.
     """
     if not copies:
-        return [Tally([], sum(unconsumed.values()), sum(consumed.values()))]
+        return [Tally([], sum(unconsumed.values()), sum(consumed.values()), hidden)]
     known = {*consumed, *unconsumed}
     kinds = {_kind(time, known) for _offset, time in copies}
     if _OWN in kinds and doubted(
         collections.Counter(consumed) + collections.Counter(unconsumed),
         collections.Counter(time for _offset, time in copies),
     ):
-        return [Doubted(consumed, unconsumed, copies)]
+        return [Doubted(consumed, unconsumed, copies, hidden)]
     if len(kinds) > 1:
-        return [Mixed(consumed, unconsumed, copies)]
+        return [Mixed(consumed, unconsumed, copies, hidden)]
     if kinds != {_OWN}:
-        return [Tally([offset for offset, _time in copies], sum(unconsumed.values()), sum(consumed.values()))]
+        return [Tally([offset for offset, _time in copies], sum(unconsumed.values()), sum(consumed.values()), hidden)]
     own: dict[int, list[int]] = {time: [] for time in known}
     for offset, copied in copies:
         own[t.cast(int, copied)].append(offset)
-    return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), True) for time, places in own.items()]
+    return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True) for time, places in own.items()]
 
 
 def separable(content: Content) -> list[tuple[list[int], list[int], bool]] | None:
@@ -124,7 +125,7 @@ def separable(content: Content) -> list[tuple[list[int], list[int], bool]] | Non
     return [([offset for offset, _time in content.source], [offset for offset, _time in content.copies], by_time)]
 
 
-def doubted(records: t.Mapping[int, int], copies: t.Mapping[Time, int]) -> bool:
+def doubted(records: t.Mapping[t.Any, int], copies: t.Mapping[t.Any, int]) -> bool:
     """May copies have the time of an equal record whose copies they are not? How many records and copies have which time."""
     return any(number > records[time] for time, number in copies.items() if time in records) and any(
         copies.get(time, 0) < number for time, number in records.items()

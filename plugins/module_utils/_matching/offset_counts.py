@@ -323,5 +323,5 @@ def _separable(
     for side, records in enumerate((source, copies)):
         for record in records:
             parts[record.time][side].append(record)
-    numbers = ({time: len(part[side]) for time, part in parts.items()} for side in (0, 1))
-    return None if doubted(*numbers) else list(parts.values())
+    numbers, their_numbers = ({time: len(part[side]) for time, part in parts.items()} for side in (0, 1))
+    return None if doubted(numbers, their_numbers) else list(parts.values())

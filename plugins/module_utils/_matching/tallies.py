@@ -18,12 +18,14 @@ class Tally(t.NamedTuple):
     """Copies that are counted together, for one committed offset.
 
     copies: their offsets, ascending. wanted, consumed: how many unconsumed and how many consumed source records they may stand for.
+    hidden: how many of the wanted ones do not count against repeats, because the open transactions they are in may abort.
     by_time: whether the copies have the time of these records, so that they are not those of equal records.
     """
 
     copies: t.Sequence[int]
     wanted: int
     consumed: int
+    hidden: int = 0
     by_time: bool = False
 
     @classmethod
@@ -70,7 +72,7 @@ class Tally(t.NamedTuple):
             return 0
         missing = max(0, self.consumed + self.wanted - len(self.copies)) if self.wanted else 0
         following = from_on(self.copies, offset)
-        return min(following, max(0, following + missing - self.wanted))
+        return min(following, max(0, following + missing - self.wanted) + self.hidden)
 
     def surely_repeated(self, offset: int) -> int:
         """How many consumed records it reads again, whichever copies are missing."""
@@ -98,7 +100,9 @@ class Mixed:
         consumed: t.Mapping[int, int],
         unconsumed: t.Mapping[int, int],
         copies: t.Sequence[tuple[int, Time]],
+        hidden: int = 0,
     ) -> None:
+        self._hidden = hidden
         self._consumed, self._unconsumed = consumed, unconsumed
         self._own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
         self._stamped: list[int] = []
@@ -168,7 +172,7 @@ class Mixed:
         """As Tally.repeated."""
         missing = max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0
         following = from_on(self._offsets, offset) if self.consumed else 0
-        return min(following, self._repeated(offset, missing))
+        return min(following, self._repeated(offset, missing) + self._hidden)
 
     def surely_repeated(self, offset: int) -> int:
         """As Tally.surely_repeated."""
@@ -210,9 +214,10 @@ class Doubted(Mixed):
         consumed: t.Mapping[int, int],
         unconsumed: t.Mapping[int, int],
         copies: t.Sequence[tuple[int, Time]],
+        hidden: int = 0,
     ) -> None:
-        super().__init__(consumed, unconsumed, copies)
-        self._timeless = Tally(self._offsets, self.wanted, self.consumed)
+        super().__init__(consumed, unconsumed, copies, hidden)
+        self._timeless = Tally(self._offsets, self.wanted, self.consumed, hidden)
 
     @property
     def first_wanted(self) -> int | None:

@@ -70,9 +70,12 @@ def counting(
             source = originals.up_to({at: here.logs[at].facts for at in its.sources})
             chunks = packed(source, layout, False, buckets).union(packed(destination, layout, True, buckets))
             standings = [GroupPosition(0, each) for each in dict.fromkeys(committed)]
+            stable = [here.logs[at].facts.end for at in its.sources]
             ends = [there.logs[at].facts.end for at in its.targets]
             with kept(dealt(chunks, buckets)) as contents:
-                found = count_wide(contents, layout, standings, ends, without_headers=here.leave_headers_out)
+                found = count_wide(
+                    contents, layout, standings, ends, without_headers=here.leave_headers_out, stable=stable
+                )
             by_standing = dict(zip(standings, found, strict=True))
             return [by_standing[GroupPosition(0, each)] for each in committed]
 

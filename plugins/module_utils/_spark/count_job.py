@@ -95,15 +95,17 @@ def count_wide(
     ends: t.Sequence[int],
     *,
     without_headers: bool = True,
+    stable: t.Sequence[int] | None = None,
 ) -> list[GroupCount]:
     """Where groups belong on the pairs of a frame of contents, which has to be kept: it is read twice.
 
     ends: the end of each destination log. without_headers: compare without headers where that leaves fewer records of a pair
-    that only the destination has; without that, headers are always compared.
+    that only the destination has; without that, headers are always compared. stable: the last stable offset of each source log;
+    where it is given, repeats are counted as if all that open transactions hide were aborted.
     """
     if not standings:
         return []
-    slots = Slots(layout, standings)
+    slots = Slots(layout, standings, stable)
 
     def first(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         return worker.first_pass(batches, slots, without_headers)

@@ -27,11 +27,20 @@ class Slots:
 
     sources, destinations: for each pair the numbers of its partitions. commits: for each standing the committed offsets as
     places. questions: for each standing the number of its first question. A question's place among all is that number plus the
-    destination partition's position in its pair; the same with source partitions for arrivals.
+    destination partition's position in its pair; the same with source partitions for arrivals. hidden: for each source
+    partition the place from which on open transactions hide records that may still be aborted.
     """
 
-    def __init__(self, layout: Layout, standings: t.Sequence[GroupPosition]) -> None:
+    def __init__(
+        self, layout: Layout, standings: t.Sequence[GroupPosition], stable: t.Sequence[int] | None = None
+    ) -> None:
+        """stable: the last stable offset of each source partition; by default nothing is hidden."""
         self.layout, self.standings = layout, standings
+        numbers = range(len(layout.source_pairs))
+        if stable is None:
+            self.hidden = [(number + 1) * layout.source.step for number in numbers]
+        else:
+            self.hidden = [layout.source.place(number, stable[number]) for number in numbers]
         pairs = 1 + max((*layout.source_pairs, *layout.destination_pairs, *(its.pair for its in standings)), default=-1)
         self.sources = _numbers(layout.source_pairs, pairs)
         self.destinations = _numbers(layout.destination_pairs, pairs)

@@ -327,20 +327,21 @@ class _Counted:
         places = records.places[unit.sources]
         numbers = places // slots.layout.source.step
         self.consumed: Flags = places < commits[numbers - slots.sources[its.pair][0]]
+        self._hidden = int((places >= np.array(slots.hidden, np.int64)[numbers]).sum())
         self._copies: list[int] = np.sort(records.places[unit.copies]).tolist()
         self.counts = self._count()
 
     def _count(self) -> list[Count]:
         if not self._unit.mixed:
             consumed = int(self.consumed.sum())
-            return [Tally(self._copies, len(self.consumed) - consumed, consumed, self._unit.by_time)]
+            return [Tally(self._copies, len(self.consumed) - consumed, consumed, self._hidden, self._unit.by_time)]
         times = self._rows.records.times[self._unit.sources]
         consumed_times, unconsumed_times = (
             collections.Counter(times[which].tolist()) for which in (self.consumed, ~self.consumed)
         )
         if len(self._numbers) == 1:
-            return tallies(consumed_times, unconsumed_times, self._timed())
-        return _separate(consumed_times, unconsumed_times, self._timed())
+            return tallies(consumed_times, unconsumed_times, self._timed(), self._hidden)
+        return _separate(consumed_times, unconsumed_times, self._timed(), self._hidden)
 
     def _timed(self) -> list[tuple[int, int | None]]:
         """The copies with their times, by place."""
@@ -375,7 +376,7 @@ class _Counted:
             for number, copies in of.items():
                 # Where copies are missing, nobody knows of which side, nor in which partition.
                 consumed = missing + len(copies) - wanted[number] if count.consumed else 0
-                part = Tally(copies, wanted[number], consumed)
+                part = Tally(copies, wanted[number], consumed, count.hidden)
                 yield first + number - self._numbers[0], part, count.wanted > 0, copies
 
     def _ages(self, places: t.Sequence[int]) -> list[int]:
@@ -491,6 +492,7 @@ def _separate(
     consumed: t.Mapping[int, int],
     unconsumed: t.Mapping[int, int],
     copies: t.Sequence[tuple[int, int | None]],
+    hidden: int,
 ) -> list[Count]:
     """The counts of a mixed content in several partitions: own times one by one, and the rest for what has no copy so."""
     own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
@@ -501,15 +503,17 @@ def _separate(
     everything: list[Count] = []
     records = collections.Counter(consumed) + collections.Counter(unconsumed)
     if doubted(records, {time: len(places) for time, places in own.items()}):
-        everything = [Tally([place for place, _time in copies], sum(unconsumed.values()), sum(consumed.values()))]
+        everything = [
+            Tally([place for place, _time in copies], sum(unconsumed.values()), sum(consumed.values()), hidden)
+        ]
     return [
         *everything,
         *(
-            Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), True)
+            Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True)
             for time, places in own.items()
             if places
         ),
-        Tally(rest, lacking, sum(consumed.values())),
+        Tally(rest, lacking, sum(consumed.values()), hidden),
     ]
 
 

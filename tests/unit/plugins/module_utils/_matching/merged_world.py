@@ -205,7 +205,8 @@ def answers(worlds: t.Sequence[World]) -> list[list[list[Decision]]]:
     for timestamps in (True, False):
         numbers = [number for number, its in enumerate(worlds) if its.policy.with_timestamp is timestamps]
         each = [worlds[number].as_records() for number in numbers]
-        counts = iter(by_hand.count_directly(each, timestamps, 8, without_headers=True))
+        stable = [facts.end for number in numbers for facts in worlds[number].source]
+        counts = iter(by_hand.count_directly(each, timestamps, 8, without_headers=True, stable=stable))
         for number in numbers:
             its = worlds[number]
             result[number] = [_decided(its, group, next(counts)) for group in range(len(its.groups))]

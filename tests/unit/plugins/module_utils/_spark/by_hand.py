@@ -68,10 +68,11 @@ def count_directly(
     timestamps: bool,
     buckets: int,
     without_headers: bool,
+    stable: t.Sequence[int] | None = None,
 ) -> list[GroupCount]:
     """What Spark would do, with the workers' functions called one after the other."""
     its = layout(worlds, timestamps)
-    slots = Slots(its, standings(worlds))
+    slots = Slots(its, standings(worlds), stable)
     tasks = chunks(its, sources(worlds), copies(worlds), buckets)
     ends = [end for world in worlds for end in world.ends]
     first = FirstPass.of(

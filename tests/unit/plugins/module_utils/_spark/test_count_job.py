@@ -215,6 +215,16 @@ def test_lag_and_what_the_source_does_not_have_are_told() -> None:
     assert (told.destination_only, told.surplus) == ((None, None), (None, None))
 
 
+def test_what_may_still_be_aborted_is_needed_and_does_not_hide_a_repeat() -> None:
+    """The last a may be the consumed one: if the hidden a is aborted, the group has no other to read."""
+    world = World((log([("a", 0), ("d", 0), ("a", 0)]),), (log([("a", 0), ("d", 0), ("a", 0)]),), (40,), ((2,),))
+    answers = [
+        count_directly([world], False, 1, without_headers=False, stable=stable)[0].answers[0]
+        for stable in (None, [4], [6])
+    ]
+    assert [(its.offset, its.repeats, its.equal) for its in answers] == [(1, 0, 0), (1, 1, 1), (1, 0, 0)]
+
+
 def test_real_spark_counts_the_same(spark) -> None:
     """Random logs of several pairs, one of several partitions, on two cores."""
     draws = random.Random(5)
