@@ -32,16 +32,19 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_re
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
     Position,
     Sources,
+    blocked_by_one,
     decide_merged,
-    refused,
     young_from,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count as count_whole
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count_logs as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical_entries
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
+    found_in,
+    missing_records,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.identical import entries
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_counts import found_in, missing
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
@@ -294,7 +297,7 @@ class _Sides(t.NamedTuple):
 
     def refused(self, its: Merged) -> Decision | None:
         """What a single source partition decides."""
-        return refused(self.positions(its))
+        return blocked_by_one(self.positions(its))
 
     def world(self, groups: t.Iterable[Merged]) -> by_hand.World:
         """As Spark reads it."""
@@ -308,7 +311,7 @@ class _Sides(t.NamedTuple):
     def answers(self, its: Merged, counts: GroupCount) -> list[Answer]:
         """What is decided from what was counted."""
         positions = self.positions(its)
-        sources = Sources(positions, missing(positions, counts))
+        sources = Sources(positions, missing_records(positions, counts))
         answers = []
         for number, broker in enumerate(self.destination):
             log = Log(broker.facts)
@@ -339,7 +342,7 @@ def identical(case: Case) -> Answer:
         t.cast(t.Any, _Side({partition: log}, broker))
         for log, broker in ((logs.question().source, logs.source), (logs.question().destination, logs.destination))
     )
-    [entry] = entries({draft.key: draft}, here, there, same_cluster=False).values()
+    [entry] = identical_entries({draft.key: draft}, here, there, is_one_cluster=False).values()
     reason = None if entry.reason is None else entry.reason.value
     return Answer(entry.verdict.value, entry.offset, entry.repeats, reason)
 

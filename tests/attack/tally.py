@@ -184,5 +184,5 @@ def undeclared(tally: Tally) -> list[Shape]:
     return [
         (name, way, kind)
         for name, way, kind in tally.found
-        if kind in FAULTS and (not name.startswith(DECLARED) or way in CERTAIN and name not in UNKNOWABLE)
+        if kind in FAULTS and (not name.startswith(DECLARED) or (way in CERTAIN and name not in UNKNOWABLE))
     ]

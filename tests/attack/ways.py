@@ -53,7 +53,7 @@ _MergedAnswer = tuple[Case, rule.Answer, list[Finding]]
 
 
 def merged_answers(topics: t.Sequence[Merged]) -> list[_MergedAnswer | None]:
-    """A group's answers for all partitions of each merged topic, as one, and what is wrong with it; None where nothing is said."""
+    """A group's answers for all partitions of each merged topic, as one, and what is wrong; None where nothing is said."""
     try:
         return [_as_one(its, parts) for its, parts in zip(topics, rule.merged(topics), strict=True)]
     except _ERRORS as error:

@@ -58,7 +58,7 @@ class Content:
         return there or 0 < missing <= rest
 
     def has_firmly_arrived(self, committed: int) -> bool:
-        """The same even if copies are those of equal records: has its last consumed one a time that no other has, and a copy?"""
+        """The same even if copies are those of equal records: has its last consumed one its own time, and a copy?"""
         last = self.source[bisect.bisect_left(self.source, committed, key=_offset) - 1][1]
         alone = sum(time == last for _offset, time in self.source) == 1
         return alone and any(time == last for _offset, time in self.copies) and not self._is_doubted
@@ -101,11 +101,10 @@ def tallies(
 
 
 def separable(content: Content) -> list[tuple[list[int], list[int], bool]] | None:
-    """The offsets of records and copies that are counted together whatever is committed, and whether by time; None where that
-    depends on it.
+    """The offsets of records and copies that are counted together, and whether by time; None where the commit decides.
 
-    That is so where all copies have the time of a source record that they may be of, where all have another one, and where all
-    are stamped.
+    The commit does not matter where all copies have the time of a source record that they may be of, where all have another
+    one, and where all are stamped.
     """
     known = {time for _offset, time in content.source}
     kinds = {_kind(time, known) for _offset, time in content.copies}

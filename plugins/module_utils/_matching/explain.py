@@ -7,13 +7,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import (
-    Context,
-    Known,
-    Matching,
-    Side,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, NotRead
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, Record
 
 _FIRST_SPAN = 32
@@ -42,7 +38,10 @@ def check_headers(known: Known, records: list[Record]) -> None:
 
 
 def check_times(known: Known, records: list[Record]) -> None:
-    """See whether any of these records, which are not at the source with their times, is there with another. Raises OtherMatching."""
+    """See whether any of these records, which are not at the source with their times, is there with another.
+
+    Raises OtherMatching.
+    """
     if known.matching.timestamp and known.matches_without_times(records):
         raise OtherMatching(known.matching._replace(timestamp=False))
 

@@ -42,9 +42,10 @@ _GROWTH = 2
 class Cut:
     """What a scan of the destination found.
 
-    unconsumed (L) and consumed (H) are indexes into records, which are all the visible ones of [low, high); sides go with
-    them. Every record before L is consumed or destination-only. explained: nothing that lies before L is of unknown origin, from where the search had to begin.
-    passed_over: a look-up ended at a control record, and what follows it was passed over by the times of a few records.
+    unconsumed (L) and consumed (H) are indexes into records, which are all the visible ones of [low, high); sides go
+    with them. Every record before L is consumed or destination-only. explained: nothing that lies before L is of
+    unknown origin, from where the search had to begin. passed_over: a look-up ended at a control record, and what
+    follows it was passed over by the times of a few records.
     """
 
     records: list[Record]
@@ -84,7 +85,7 @@ def find_cut(reader: Reader, context: Context, known: Known, *, may_pass_over: b
     caught_up = _caught_up(reader.destination, context, known)
     if caught_up:
         return caught_up
-    scan = _Scan(reader, context, known, may_pass_over)
+    scan = _CutSearch(reader, context, known, may_pass_over)
     while True:
         scan.look()
         try:
@@ -102,7 +103,7 @@ def find_cut(reader: Reader, context: Context, known: Known, *, may_pass_over: b
         return cut
 
 
-class _Scan:
+class _CutSearch:
     """A growing span [low, high) of the destination, and what its records are.
 
     Nothing that matters is before `begin`, so nothing before it must be explained.
@@ -288,8 +289,9 @@ def _window(destination: LogReader, begin: int) -> Span:
 def _begins_late(source: LogReader, destination: LogReader, known: Known) -> bool:
     """Does the destination begin with unconsumed records, as when the replication tool was first started late, and then again?
 
-    A replication tool that begins before the committed offset comes to its neighbours before it comes to what follows them, so a
-    look-up of these neighbours is enough. One that began after them may have left older timestamps before that.
+    A replication tool that begins before the committed offset comes to its neighbours before it comes to what follows
+    them, so a look-up of these neighbours is enough. One that began after them may have left older timestamps before
+    that.
     """
     known.add(source.records(source.start, source.start + SOURCE_HEAD))
     head = destination.records(destination.start, destination.start + HEAD)

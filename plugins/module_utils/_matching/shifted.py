@@ -5,10 +5,11 @@
 
 """Where timestamps do not lead: by how much the offsets of both logs differ, if somebody has noted it.
 
-A replication tool that keeps the order, between logs in which every offset holds a record, makes one difference for all of them. It
-is believed where both logs show the same records at three places: around the committed offset, where the destination begins,
-and where it ends. As many offsets lie in between on both sides then, and nothing else fits in. Where values come again and
-again, another difference may show the same: so the last records must differ, and stand nowhere else at the source.
+A replication tool that keeps the order, between logs in which every offset holds a record, makes one difference for all
+of them. It is believed where both logs show the same records at three places: around the committed offset, where the
+destination begins, and where it ends. As many offsets lie in between on both sides then, and nothing else fits in.
+Where values come again and again, another difference may show the same: so the last records must differ, and stand
+nowhere else at the source.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
     Comparison,
     SameDifference,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
     Decision,
@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Span,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 
 _WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
 _LAST = 64  # records at the destination's end, no two of them equal, that must be found at one place only

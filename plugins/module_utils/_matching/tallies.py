@@ -17,9 +17,10 @@ Time: t.TypeAlias = "int | None"
 class Tally(t.NamedTuple):
     """Copies that are counted together, for one committed offset.
 
-    copies: their offsets, ascending. wanted, consumed: how many unconsumed and how many consumed source records they may stand for.
-    hidden: how many of the wanted ones do not count against repeats, because the open transactions they are in may abort.
-    by_time: whether the copies have the time of these records, so that they are not those of equal records.
+    copies: their offsets, ascending. wanted, consumed: how many unconsumed and how many consumed source records they
+    may stand for. hidden: how many of the wanted ones do not count against repeats, because the open transactions they
+    are in may abort. by_time: whether the copies have the time of these records, so that they are not those of equal
+    records.
     """
 
     copies: t.Sequence[int]

@@ -25,7 +25,7 @@ _WHILE_RECORDS_ARE_DELETED = {"cleanup.policy": "compact,delete", "retention.ms"
 
 
 def check_policy(connection: Connection, topic: str, why: str, remedy: str) -> None:
-    """Raise Refused for a topic that does not keep the last record of every key for ever, as MirrorMaker 2's and Connect's do."""
+    """Raise Refused for a topic that does not keep each key's last record for ever, as Kafka Connect's do."""
     policy = configs.topic_configs(connection, [topic])[topic].effective.get("cleanup.policy")
     if policy != "compact":
         what = f"cleanup.policy is {policy}, and {why}"
@@ -55,7 +55,7 @@ def last_records(connection: Connection, topic: str, committed: bool) -> list[St
     return sorted(last.values(), key=lambda record: record[:2])
 
 
-def remove(connection: Connection, topic: str, unwanted: t.Collection[tuple[TopicPartition, bytes]]) -> None:
+def remove_keys(connection: Connection, topic: str, unwanted: t.Collection[tuple[TopicPartition, bytes]]) -> None:
     """Remove keys from partitions of a compacted topic for good. Nobody may write to it meanwhile.
 
     A tombstone is not enough for a key that is in another partition, too: whoever reads the topic as one table may read the

@@ -4,7 +4,7 @@
 # PRIVATE to this collection: no other code may import it.
 """The names of PySpark that this package uses, and what it takes to use them.
 
-Where one is missing, modules still start; check() says what is missing before any of the names is used.
+Where one is missing, modules still start; check_packages() says what is missing before any of the names is used.
 pyarrow and pandas come with PySpark's first use: only functions that run on workers import pyarrow, and there.
 """
 
@@ -23,7 +23,7 @@ try:
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
 
-# Distribution, lowest version, first version that is too new; requirements.txt says the same.
+# Distribution, lowest version, first version that is too new; requirements-spark.txt says the same.
 REQUIREMENTS: tuple[Requirement, ...] = (
     ("pyspark", (4, 0), (5,)),
     ("pyarrow", (18,), None),
@@ -36,12 +36,12 @@ def problems() -> list[str]:
     return unmet(REQUIREMENTS)
 
 
-def check() -> None:
+def check_packages() -> None:
     """Raise InvalidInput that names what this Python lacks."""
     if found := problems():
         raise InvalidInput(
             f"Spark cannot be used: {', '.join(found)} for {sys.executable}",
-            remedy="install the collection's requirements there (pip install -r requirements.txt)",
+            remedy="install the collection's requirements there (pip install -r requirements-spark.txt)",
         )
 
 

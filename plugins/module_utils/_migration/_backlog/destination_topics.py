@@ -58,8 +58,10 @@ class TopicPair(t.NamedTuple):
 
 
 class Prepared(t.NamedTuple):
-    """Topics that can be copied to. largest: what each takes as a batch, in bytes. made: those that this call has made, which
-    are empty."""
+    """Topics that can be copied to.
+
+    largest: what each takes as a batch, in bytes. made: those that this call has made, which are empty.
+    """
 
     topics: tuple[BacklogTopic, ...]
     largest: dict[str, int]
@@ -159,14 +161,16 @@ def noted_again(destination: Connection, held: t.Sequence[BacklogTopic]) -> list
     return [_noted_again(topic, configs[topic.name]) for topic in held]
 
 
-def hold(destination: Connection, topics: t.Iterable[BacklogTopic]) -> None:
+def suspend_settings(destination: Connection, topics: t.Iterable[BacklogTopic]) -> None:
     """Set what is held back."""
     during = {topic.name: {name: each.during for name, each in topic.suspended.items()} for topic in topics}
     alter_topic_configs(destination, during)
 
 
 def changes_back(destination: Connection, held: t.Iterable[BacklogTopic]) -> dict[str, dict[str, str | None]]:
-    """For each topic the settings that still are what the copy has set, and what they were before; without topics that have none.
+    """For each topic the settings that still are what the copy has set, and what they were before.
+
+    Topics without such settings are not in it.
 
     What somebody has set since then is not touched.
     """

@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     plan_topics,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_cluster
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_snapshot_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
@@ -140,7 +140,8 @@ def check_known(
         begun_at = unconsumed.standing(draft, ends[its.source].log_start, its.end, options.on_uncommitted)
         if draft.committed is None and begun_at is not None and begun_at < its.start:
             raise Refused(
-                f"on_uncommitted would start {draft.source_group} at {begun_at} on {its.source}, but the copy starts at {its.start}",
+                f"on_uncommitted would start {draft.source_group} at {begun_at} on {its.source}, but the copy "
+                f"starts at {its.start}",
                 cluster=str(source),
                 remedy="give the on_uncommitted that it was planned with, or copy into another directory",
             )
@@ -167,7 +168,10 @@ def _difference(ranges_of: t.Mapping[TopicPartition, BacklogRange], wanted: t.It
         if its is None:
             return f"{draft.source_group} has committed {draft.source_partition}, which was not planned"
         if its.start <= draft.offset < its.end and draft.offset not in its.boundaries:
-            return f"{draft.source_group} has committed {draft.offset} on {draft.source_partition}; no group had this offset when the copy was planned"
+            return (
+                f"{draft.source_group} has committed {draft.offset} on {draft.source_partition}; no group "
+                "had this offset when the copy was planned"
+            )
     return None
 
 
@@ -194,5 +198,5 @@ def _name(source_id: str, destination_id: str, snapshot: Snapshot, found: t.Iter
 def _clusters(snapshot: Snapshot, source: Connection, destination: Connection) -> tuple[str, str]:
     """The ids of both clusters."""
     source_id = topics.cluster_id(source)
-    check_cluster(snapshot, source_id, source)
+    check_snapshot_cluster(snapshot, source_id, source)
     return source_id, topics.cluster_id(destination)

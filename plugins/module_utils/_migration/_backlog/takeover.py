@@ -25,7 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     all_groups,
     host_name,
     is_first_group,
-    read,
+    progress_from_commits,
     run_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
@@ -38,8 +38,11 @@ _OTHER_COPY = "let that copy end and its groups consume, or give it up and delet
 
 
 class Takeover(t.NamedTuple):
-    """What has become of taking a copy over. backlog: with the begins that hold. lost: ranges without progress, and where
-    their logs end; where there are any, nothing is claimed yet."""
+    """What has become of taking a copy over.
+
+    backlog: with the begins that hold. lost: ranges without progress, and where their logs end; where there are any,
+    nothing is claimed yet.
+    """
 
     backlog: Backlog
     lost: dict[TopicPartition, int]
@@ -50,7 +53,7 @@ def new_run() -> Run:
     return Run(uuid.uuid4().hex[:12], host_name(socket.gethostname()), os.getpid(), int(time.time()))
 
 
-def take(
+def take_over(
     backlog: Backlog,
     destination: Connection,
     run: Run,
@@ -98,8 +101,8 @@ def take(
     return Takeover(found["backlog"], {})
 
 
-def check(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int]:
-    """What take() would refuse, as far as it can be known without taking anything over. -> what it would call lost."""
+def check_takeover(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int]:
+    """What take_over() would refuse, as far as it can be known without taking anything over. -> what it would call lost."""
     check_others(backlog, destination)
     known = read_progress(backlog, destination, stable=False)
     kept: Kept = {each.destination: known[each.source] for each in backlog.ranges if each.copies}
@@ -113,7 +116,7 @@ def check_others(backlog: Backlog, destination: Connection) -> None:
     for name, reading in _other_copies(backlog, destination):
         for where in sorted(wanted & set(reading.offsets)):
             try:
-                progress = read(0, [reading.offsets[where]])
+                progress = progress_from_commits(0, [reading.offsets[where]])
             except ValueError:
                 progress = None
             if progress is None or progress.position < progress.end:
@@ -159,7 +162,8 @@ def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[Top
         group=all_groups(backlog)[0],
         why="the group was deleted, or its commits have expired (offsets.retention.minutes): going on would copy records "
         "a second time",
-        remedy="set on_lost_progress to rebuild, which compares the copied records with the source and goes on after the last one; or empty "
+        remedy="set on_lost_progress to rebuild, which compares the copied records with the source and goes on "
+        "after the last one; or empty "
         "these topics, remove copy.json and start again; or copy to other topics (topic_map) from another directory",
         **where._asdict(),
     )
@@ -181,6 +185,7 @@ def _judged(
     """The backlog with the begins that hold, and the ranges whose logs have grown without progress, with their ends."""
     lost, ranges = {}, []
     for each in backlog.ranges:
+        placed = each
         its = bounds.get(each.destination)
         if its is not None:
             progress = kept[each.destination]
@@ -188,10 +193,10 @@ def _judged(
                 _check_end(destination, backlog, each, progress)
                 identity.check_log(destination, each, progress.next, its)
             elif its.high_watermark > each.begin and fresh:
-                each = dataclasses.replace(each, begin=its.end)
+                placed = dataclasses.replace(each, begin=its.end)
             elif its.high_watermark > each.begin:
                 lost[each.destination] = its.high_watermark
-        ranges.append(each)
+        ranges.append(placed)
     return dataclasses.replace(backlog, ranges=tuple(ranges)), lost
 
 

@@ -40,7 +40,7 @@ class RestStore:
 
     def check(self) -> None:
         """The worker answers, and the connector is STOPPED, and goes by the same policy."""
-        connect_rest.check(self.rest)
+        connect_rest.check_worker(self.rest)
         connect_rest.wait_until_stopped(self.rest, self.connector)
         self._check_policy(connect_rest.read_config(self.rest, self.connector))
 
@@ -58,7 +58,7 @@ class RestStore:
                 offsets[where] = last
         return StoredOffsets(offsets)
 
-    def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
+    def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:  # noqa: ARG002
         """Connect writes the keys itself, so none is misplaced."""
         connect_rest.write_offsets(
             self.rest,

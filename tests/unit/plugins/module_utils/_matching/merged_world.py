@@ -27,7 +27,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
     decide_merged,
     young_from,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_counts import found_in, missing
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
+    found_in,
+    missing_records,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import HOUR, NOON, Written
@@ -215,7 +218,7 @@ def answers(worlds: t.Sequence[World]) -> list[list[list[Decision]]]:
 
 def _decided(its: World, group: int, counts: GroupCount) -> list[Decision]:
     positions = its.positions(group)
-    sources = Sources(positions, missing(positions, counts))
+    sources = Sources(positions, missing_records(positions, counts))
     return [
         decide_merged(sources, found_in(sources, counts, number, log, its.policy.now), log.facts, its.policy)
         for number, log in enumerate(map(its.log, range(len(its.arrived))))

@@ -16,7 +16,11 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import buckets_for, dealt, packed
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
+    buckets_for,
+    dealt_by_content,
+    packed_chunks,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount, Lag, count_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import (
@@ -165,8 +169,10 @@ repartitioned = st.builds(
 @settings(max_examples=100, deadline=None)
 @given(repartitioned)
 def test_several_destination_partitions_are_read_by_one_group(world: World) -> None:
-    """Without times: from the answers on, all partitions together hold each content as often as it is unconsumed, as far as
-    it is there; and what is more of it is what they say is repeated. A partition that went on one record less would miss one.
+    """Without times: from the answers on, all partitions together hold each content as often as it is unconsumed.
+
+    As far as it is there; and what is more of it is what they say is repeated. A partition that went on one record less
+    would miss one.
     """
     for committed, told in zip(world.committed, count_directly([world], False, 4, without_headers=False), strict=True):
         unconsumed, consumed = collections.Counter[bytes](), collections.Counter[bytes]()
@@ -198,9 +204,10 @@ def test_several_destination_partitions_are_read_by_one_group(world: World) -> N
 
 
 def test_lag_and_what_the_source_does_not_have_are_told() -> None:
-    """How many consumed records are to come, of equal ones as many as copies are missing; and where the first copies stand that
+    """How many consumed records are to come, and where the first copies stand that the source does not have.
 
-    the source does not have, or may have lost: the first of two where the source has one, and one with a time of its own.
+    Of equal records as many are to come as copies are missing. The source may also have lost them: the first of two
+    where it has one, and one with a time of its own.
     """
     source = log([("a", 0), ("b", 0), ("b", 1), ("c", 0), ("e", 5), ("d", 0)])  # offsets 0, 2, 4, 6, 8, 10
     there = log([("x", 0), ("a", 0), ("e", 5), ("e", 5), ("a", 7), ("a", 0)])
@@ -231,11 +238,11 @@ def test_real_spark_counts_the_same(spark) -> None:
     worlds = [random_world(draws, sources, destinations) for sources, destinations in ((1, 1), (1, 1), (3, 1), (2, 2))]
     its = layout(worlds, True)
     frames = [
-        packed(spark.createDataFrame(rows(logs), SCANNED), its, of_destination, 8)
+        packed_chunks(spark.createDataFrame(rows(logs), SCANNED), its, of_destination, 8)
         for logs, of_destination in ((sources(worlds), False), (copies(worlds), True))
     ]
     ends = [end for world in worlds for end in world.ends]
-    with kept(dealt(frames[0].union(frames[1]), 8)) as contents:
+    with kept(dealt_by_content(frames[0].union(frames[1]), 8)) as contents:
         found = count_wide(contents, its, standings(worlds), ends)
     assert found == count_directly(worlds, True, 16, without_headers=True)
     check(worlds[0], found[: len(worlds[0].committed)], True)

@@ -13,9 +13,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Windows, aligned, window
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, CountedRecord
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import NUMBERS, ToolProgress
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Windows, aligned, window
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents, CountedRecord
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import NUMBERS, ToolProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, LogPair, layout_of
@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.verify_jo
     PairClaims,
     Places,
     answers,
-    summed,
+    summed_claims,
 )
 
 Log: t.TypeAlias = "list[tuple[int, str, int | None]]"  # offset, content, time; None: stamped
@@ -95,7 +95,7 @@ def test_tasks_together_count_what_one_process_counts(
     }
 
     def count(asked: dict[int, PairClaims]) -> t.Any:
-        return summed((text for task in tasks for text in answers(task, layout, places, asked)), asked)
+        return summed_claims((text for task in tasks for text in answers(task, layout, places, asked)), asked)
 
     nothing = ToolProgress({}, {})
     first = count({pair: PairClaims(True, timestamps, {}, nothing, 1) for pair in range(len(worlds))})

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""What is counted for a claim, and how the counts of several contents add up. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+Place = tuple[int, int]  # the number of a partition among those of a claim, and an offset
+
+
+class Spot(t.NamedTuple):
+    """Where a record is: at the source, at the destination, or on both sides."""
+
+    source: Place | None
+    destination: Place | None
+
+
+class Counts(t.NamedTuple):
+    """What the offsets of a claim do.
+
+    compared: unconsumed records with a copy from the offset on. skipped: unconsumed records whose copy lies before it.
+    absent: unconsumed records without a copy, though the replication tool has copied later ones; to_come: the others.
+    repeated: consumed records from the offset on. recopied: unconsumed ones that are there more often than at the
+    source. destination_only: destination-only records. pending: consumed records that the replication tool has still to
+    copy, which then come after the offset. The first of three kinds are named.
+    """
+
+    compared: int = 0
+    skipped: int = 0
+    absent: int = 0
+    to_come: int = 0
+    repeated: int = 0
+    recopied: int = 0
+    destination_only: int = 0
+    pending: int = 0
+    first_skipped: Spot | None = None
+    first_absent: Spot | None = None
+    first_repeated: Spot | None = None
+
+
+# So many members of Counts are numbers; the others are spots.
+NUMBERS = 8
+
+
+class ToolProgress(t.NamedTuple):
+    """How far the replication tool has come, by source partition: the last offset of a record that is there.
+
+    arrived: by contents of which no copy is missing. reached: as far as any number of copies may mean; a record that stands
+    after it and has no copy is still to come. The first is never too high in a faithful copy, the second never too low.
+    """
+
+    arrived: dict[int, int]
+    reached: dict[int, int]
+
+
+def furthest(progress: t.Iterable[ToolProgress]) -> ToolProgress:
+    """Of all of these together."""
+    result = ToolProgress({}, {})
+    for each in progress:
+        for mine, its in zip(result, each, strict=True):
+            for place, offset in its.items():
+                mine[place] = max(offset, mine.get(place, -1))
+    return result
+
+
+def total(counts: t.Iterable[Counts]) -> Counts:
+    """All of these together, with the first spot of each kind."""
+    several = [each for each in counts if any(each)]
+    if not several:
+        return Counts()
+    columns = list(zip(*several, strict=True))
+    firsts = [min((spot for spot in column if spot), key=_order, default=None) for column in columns[NUMBERS:]]
+    numbers: list[t.Any] = [sum(column) for column in columns[:NUMBERS]]
+    return Counts(*numbers, *firsts)
+
+
+def _order(spot: Spot) -> tuple[Place, Place]:
+    return spot.source or (0, 0), spot.destination or (0, 0)

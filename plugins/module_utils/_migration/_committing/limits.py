@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a cluster would not take in a commit is known before the first one is written."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.commit_limits import (
+    METADATA_LIMIT,
+    metadata_limit,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
+
+DEFAULT_METADATA_LIMIT = 4096  # of offset.metadata.max.bytes
+
+
+def check_metadata(destination: Connection, targets: t.Mapping[Key, CommittedOffset | None]) -> None:
+    """Raise Refused that names the first entry whose metadata is longer than the brokers take.
+
+    Where their limit may not be read, it is Kafka's default. A cluster is asked only where an entry has metadata.
+    """
+    lengths = {key: _length(target.metadata) for key, target in sorted(targets.items()) if target and target.metadata}
+    if not lengths:
+        return
+    limit = metadata_limit(destination)
+    for (group, partition), length in lengths.items():
+        if length > (DEFAULT_METADATA_LIMIT if limit is None else limit):
+            why = f"the brokers' {METADATA_LIMIT} is {limit}"
+            remedy = f"raise {METADATA_LIMIT} of the brokers, or shorten the metadata in the plan"
+            if limit is None:
+                why = (
+                    f"Kafka's default of {METADATA_LIMIT} is {DEFAULT_METADATA_LIMIT}, and this user may not "
+                    "read the brokers'"
+                )
+                remedy = "grant ACL CLUSTER DESCRIBE_CONFIGS, or shorten the metadata in the plan"
+            raise Refused(
+                f"the metadata of {length} characters is too long to be committed",
+                cluster=str(destination),
+                group=group,
+                topic=partition.topic,
+                partition=partition.partition,
+                why=why,
+                remedy=remedy,
+            )
+
+
+def _length(metadata: str) -> int:
+    """As brokers count, which call it bytes: String.length() of Java, that is, units of UTF-16."""
+    return len(metadata.encode("utf-16-le")) // 2

@@ -1,0 +1,147 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: find where groups must stand at the destination.
+
+A new strategy is a function from StrategyInput to StrategyOutput in a file of its own, a value of policies.Strategy, and a
+line of STRATEGIES.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_mirror_maker import (
+    by_mirror_maker,
+    no_copies,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_records import by_records
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
+    DraftKey,
+    StrategyInput,
+    StrategyOutput,
+    TranslateOptions,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_snapshot_cluster
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, Strategy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
+
+STRATEGIES: t.Mapping[Strategy, t.Callable[[StrategyInput], StrategyOutput]] = {
+    Strategy.RECORDS: by_records,
+    Strategy.IDENTICAL: identical,
+    Strategy.MIRROR_MAKER: by_mirror_maker,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Translation:
+    """A plan, and what it took: how many entries were kept from the previous one, and how many records were read.
+
+    index: how much MirrorMaker 2 has noted, for strategy mirror_maker. Records that Spark has read are not counted.
+    """
+
+    plan: Plan
+    kept: int = 0
+    records_read: int = 0
+    index: dict[str, int] | None = None
+
+
+def translate(
+    snapshot: Snapshot,
+    source: Connection,
+    destination: Connection,
+    mapping: Mapping,
+    options: TranslateOptions,
+    previous: Plan | None = None,
+    receipt: Receipt | None = None,
+    say: Say = silent,
+) -> Translation:
+    """Make the plan. A verdict never raises; what raises is a cluster that cannot be read, or is another one.
+
+    previous and receipt: what earlier runs left. An entry of which the decision is the same keeps what it expected
+    to find at the destination, where the receipt explains what is there now.
+    """
+    wanted = drafts.from_snapshot(snapshot, mapping)
+    source_id, destination_id = topics.cluster_id(source), topics.cluster_id(destination)
+    check_snapshot_cluster(snapshot, source_id, source)
+    check_nothing_stays(wanted, source_id, destination_id, source, destination)
+    merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
+    plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
+    source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
+    destination_counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
+    if options.mirror is not None and wanted and not destination_counts:
+        raise no_copies(wanted, destination)
+
+    entries, searched = _by_topics(plain, source_counts, destination_counts)
+    source_logs = ClusterLogs(source, options.match_on, with_open=True)
+    destination_logs = ClusterLogs(destination, options.match_on)
+    # The destination's end first: what arrives there later must not make the source look shorter than it is.
+    destination_logs.learn({draft.partition for draft in searched})
+    source_logs.learn({draft.source_partition for draft in searched})
+    entries |= _by_edges(searched, destination_logs, options.on_uncommitted)
+    is_comparable = previous is not None and (previous.source_id, previous.destination_id) == (
+        source_id,
+        destination_id,
+    )
+    with session_on_demand(options.spark, say) as spark:
+        found = STRATEGIES[options.strategy](
+            StrategyInput(
+                {draft.key: draft for draft in searched if draft.key not in entries},
+                merged,
+                source_logs,
+                destination_logs,
+                source_counts,
+                destination_counts,
+                source_id == destination_id,
+                previous if is_comparable else None,
+                options,
+                spark,
+                say,
+            )
+        )
+    made = Plan(source_id, destination_id, snapshot.digest(), tuple((entries | found.entries).values()))
+    plan = with_expected(made, destination, previous, receipt)
+    return Translation(plan, found.kept, source_logs.records_read + destination_logs.records_read, found.index)
+
+
+def _by_topics(
+    wanted: list[Draft], source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]
+) -> tuple[dict[DraftKey, PlanEntry], list[Draft]]:
+    """The entries that topics alone decide, and the drafts that they do not, partitions without a commit among them."""
+    entries: dict[DraftKey, PlanEntry] = {}
+    searched: list[Draft] = []
+    for draft in drafts.with_uncommitted(wanted, source_counts):
+        entry = drafts.without_records(draft, source_counts, destination_counts)
+        if entry is None:
+            searched.append(draft)
+        else:
+            entries[draft.key] = entry
+    return entries, searched
+
+
+def _by_edges(
+    searched: t.Iterable[Draft], destination: ClusterLogs, on_uncommitted: OnUncommitted
+) -> dict[DraftKey, PlanEntry]:
+    """The entries of partitions without a commit, which begin at an edge of the destination's log, or nowhere."""
+    entries: dict[DraftKey, PlanEntry] = {}
+    for draft in searched:
+        if draft.committed is None:
+            facts = destination.logs[draft.partition].facts
+            why = "no commit at the source"
+            entries[draft.key] = draft.uncommitted(on_uncommitted, facts.log_start, facts.end, why)
+    return entries
