@@ -74,7 +74,7 @@ def from_json(text: str, path: str) -> PromotionReceipt:
     topics = [each for each in entries if isinstance(each, TopicReceipt)]
     twice = [name for name, count in collections.Counter(each.topic for each in topics).items() if count > 1]
     if twice:
-        raise documents.damaged(KIND, path, f"topic {twice[0]} has two entries")
+        raise documents.damaged(KIND, path, f"there are two entries for topic {twice[0]}")
     return PromotionReceipt(
         cluster_id,
         {each.topic: each for each in topics},
