@@ -11,51 +11,9 @@ import re
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import partition_counts
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from demo.clients import Message, change_topic, commit, create_topic, produce
-from tests.support.modules import refuses, succeeds
-
-MODULE = "kafka_topic_promotion"
-
-
-class Promotion:
-    """kafka_topic_promotion between two clusters, with its files."""
-
-    def __init__(self, folder, source, destination):
-        self.source, self.destination = source, destination
-        self.plan_file, self.receipt_file = folder / "topics.json", folder / "topics-receipt.json"
-
-    def run(self, via=succeeds, **options):
-        its = {
-            "source": self.source.connection,
-            "destination": self.destination.connection,
-            "plan": str(self.plan_file),
-            "receipt": str(self.receipt_file),
-        }
-        return via(MODULE, **{name: value for name, value in (its | options).items() if value is not None})
-
-    def carefully(self, **options):
-        """The result of a run that check mode has predicted, and after which a second one has nothing to do."""
-        files = self.files()
-        predicted = self.run(check=True, diff=True, **options)
-        assert self.files() == files, "check mode has written a file"
-        done = self.run(diff=True, **options)
-        assert done == predicted
-        files = self.files()
-        assert self.run(**options)["changed"] is False
-        assert self.files() == files
-        return done
-
-    def files(self):
-        return {file.name: file.read_bytes() for file in (self.plan_file, self.receipt_file) if file.exists()}
-
-    def own(self, topic):
-        return topic_configs(connection_from(self.destination.connection), [topic])[topic].own
-
-    def partitions(self, *topics):
-        return partition_counts(connection_from(self.destination.connection), topics)
+from tests.support.modules import refuses
+from tests.support.promotion import Promotion
 
 
 @pytest.fixture
