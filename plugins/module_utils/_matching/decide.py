@@ -16,12 +16,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows, whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import certificate
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import (
-    Context,
-    Known,
-    Matching,
-    read_context,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, read_context
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
     Decision,
@@ -44,6 +39,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search
     find_cut,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import by_shift
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import TailCheck
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -69,7 +65,7 @@ def decide(question: Question) -> Decision | Need:
 
 def _decide(reader: Reader, question: Question) -> Decision:
     if max(reader.source.length, reader.destination.length) <= SMALL and whole.fits(reader, question):
-        return whole.from_count(reader, question, whole.count(reader, question))
+        return whole.from_count(reader, question, whole.count_logs(reader, question))
     near = _near(reader, question)
     if near is not None and (
         near.reason is not Reason.TAIL_NOT_COUNTED or question.policy.tail_check != TailCheck.RECORDS
@@ -78,7 +74,7 @@ def _decide(reader: Reader, question: Question) -> Decision:
     if not whole.fits(reader, question):
         return near or rows.budget_spent(question.policy)
     # What the near way has asked for on its way is not needed for that.
-    return whole.from_count(reader, question, whole.count(reader, question))
+    return whole.from_count(reader, question, whole.count_logs(reader, question))
 
 
 def _near(reader: Reader, question: Question) -> Decision | None:

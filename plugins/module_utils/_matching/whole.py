@@ -12,7 +12,6 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import WholeLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer, Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
@@ -27,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_re
     Reader,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -63,7 +63,7 @@ def fits(reader: Reader, question: Question) -> bool:
     return max(reader.source.length, reader.destination.length) <= question.policy.budget
 
 
-def count(reader: Reader, question: Question) -> Counted:
+def count_logs(reader: Reader, question: Question) -> Counted:
     """Count both logs. Raises NotRead."""
     source, destination = reader.source, reader.destination
     source.want(source.start, source.end)
@@ -124,7 +124,9 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
     position = rows.position_of_end(reader, answer.next_at_source)
     if question.committed < reader.source.start:
         first = None if after is None else _record(reader, after)
-        return rows.expired(reader, question, first, position if after is None else after.source_offset, matching)
+        return rows.decide_expired(
+            reader, question, first, position if after is None else after.source_offset, matching
+        )
     if answer.last_at_source is None and after is None:
         return rows.by_policy(reader, question, matching, position)
     if answer.last_at_source is not None and not answer.arrived:

@@ -162,7 +162,7 @@ def take(
     return TakenSnapshot(snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped)
 
 
-def check_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
+def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
     """Raise Refused for a snapshot of another cluster; one in CSV does not tell."""
     if snapshot.cluster_id not in (None, source_id):
         raise Refused(

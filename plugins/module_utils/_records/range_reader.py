@@ -15,6 +15,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import (
     NO_TIMESTAMP,
     Record,
@@ -31,7 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.conflue
     TopicPartition as Position,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import open_consumer
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS, fingerprint
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
 
 Span = tuple[int, int]  # offsets [start, end)
 
@@ -63,7 +64,7 @@ class RangeRead(t.NamedTuple):
 
 
 @dataclasses.dataclass(slots=True)
-class _Task:
+class _RangeTask:
     """One partition: the merged spans still to be read, the first of them at the moment, and what was found so far."""
 
     spans: collections.deque[Span]
@@ -76,7 +77,7 @@ def read_ranges(
     ranges: t.Mapping[TopicPartition, t.Sequence[Span]],
     *,
     committed: bool = True,
-    parts: t.Collection[str] = PARTS,
+    parts: t.Collection[str] = FINGERPRINTED,
     deadline: float = 300.0,
 ) -> dict[TopicPartition, list[RangeRead]]:
     """Every record of every span, answered in the order asked; spans of one partition may overlap.
@@ -90,16 +91,24 @@ def read_ranges(
     for where, spans in ranges.items():
         merged = _merged(spans)
         if merged:
-            tasks[where] = _Task(collections.deque(merged), merged[0][0])
+            tasks[where] = _RangeTask(collections.deque(merged), merged[0][0])
     _read(
-        connection, tasks, committed, PARTS if set(parts) == set(PARTS) else tuple(parts), time.monotonic() + deadline
+        connection,
+        tasks,
+        committed,
+        FINGERPRINTED if set(parts) == set(FINGERPRINTED) else tuple(parts),
+        time.monotonic() + deadline,
     )
     found = {where: task.records for where, task in tasks.items()}
     return {where: _as_asked(spans, found.get(where, [])) for where, spans in ranges.items()}
 
 
 def _read(
-    connection: Connection, tasks: dict[TopicPartition, _Task], committed: bool, parts: t.Collection[str], end: float
+    connection: Connection,
+    tasks: dict[TopicPartition, _RangeTask],
+    committed: bool,
+    parts: t.Collection[str],
+    end: float,
 ) -> None:
     left = dict(tasks)
     for number, size in enumerate(FETCH_SIZES):
@@ -151,7 +160,7 @@ class _Reader:
 
     connection: Connection
     consumer: Consumer
-    left: dict[TopicPartition, _Task]
+    left: dict[TopicPartition, _RangeTask]
     width: int  # partitions that are assigned at a time
     parts: t.Collection[str]
     complaints: list[KafkaError]
@@ -164,7 +173,7 @@ class _Reader:
     def step(self) -> set[TopicPartition]:
         """Take in what has come; -> the partitions of which something came that concerned a span."""
         heard: set[TopicPartition] = set()
-        ended: dict[TopicPartition, _Task] = {}
+        ended: dict[TopicPartition, _RangeTask] = {}
         # The first message is waited for, and what has come with it is there already.
         messages: list[t.Any] = self.consumer.consume(1, 0.05)  # typed, every field of a message may be None
         messages += self.consumer.consume(2000, 0)
@@ -180,7 +189,7 @@ class _Reader:
             self.go_on(ended)
         return heard
 
-    def _take(self, where: TopicPartition, task: _Task, message: t.Any) -> bool:
+    def _take(self, where: TopicPartition, task: _RangeTask, message: t.Any) -> bool:
         """Add one message to its task; -> is the span at its end?"""
         end = task.spans[0][1]
         offset = message.offset()
@@ -191,7 +200,7 @@ class _Reader:
         task.position = offset + 1
         return bool(offset >= end - 1)
 
-    def go_on(self, ended: t.Mapping[TopicPartition, _Task]) -> None:
+    def go_on(self, ended: t.Mapping[TopicPartition, _RangeTask]) -> None:
         """On from spans that have ended to the next of their partitions, and to partitions that have waited.
 
         Unassigning drops what was fetched beyond a span, in C.

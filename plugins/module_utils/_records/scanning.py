@@ -18,6 +18,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
@@ -30,7 +31,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.conflue
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import (
-    PARTS,
     fingerprint,
     plain_fingerprint,
 )
@@ -94,7 +94,7 @@ def scan(
     connection: Connection,
     pieces: t.Iterable[Piece],
     *,
-    parts: t.Collection[str] = PARTS,
+    parts: t.Collection[str] = FINGERPRINTED,
     committed: bool = True,
 ) -> t.Iterator[Rows]:
     """All records of all pieces, those of one piece in order; pieces of one partition are read one after the other.
@@ -105,12 +105,12 @@ def scan(
     the log begins after a start or ends before an end (of an open transaction's records too), or a partition is silent
     for request_timeout.
     """
-    tasks: dict[TopicPartition, _Task] = {}
+    tasks: dict[TopicPartition, _ScanTask] = {}
     longest = 0
     for piece in pieces:
         longest = max(longest, piece.end - piece.start)
         if piece.end > piece.start:
-            tasks.setdefault(piece.partition, _Task(piece, piece.start)).later.append(piece)
+            tasks.setdefault(piece.partition, _ScanTask(piece, piece.start)).later.append(piece)
     if not tasks:
         return
     settings = {
@@ -121,14 +121,14 @@ def scan(
     opened = open_consumer(connection, settings)
     try:
         refusals.check_existence(connection, tasks, opened.partitions)
-        every_part = set(parts) == set(PARTS)
-        yield from _Scan(connection, opened, tasks, PARTS if every_part else parts).rows()
+        every_part = set(parts) == set(FINGERPRINTED)
+        yield from _RangeScan(connection, opened, tasks, FINGERPRINTED if every_part else parts).rows()
     finally:
         opened.consumer.close()
 
 
 @dataclasses.dataclass(slots=True)
-class _Task:
+class _ScanTask:
     """A partition: the piece that is being read, the next offset, how many of its records have come; later pieces."""
 
     piece: Piece
@@ -146,12 +146,12 @@ class _Task:
 
 
 @dataclasses.dataclass(slots=True)
-class _Scan:
+class _RangeScan:
     """One consumer, and the partitions that it has not finished."""
 
     connection: Connection
     opened: Opened
-    tasks: dict[TopicPartition, _Task]
+    tasks: dict[TopicPartition, _ScanTask]
     parts: t.Collection[str]
 
     def rows(self) -> t.Iterator[Rows]:
@@ -179,7 +179,7 @@ class _Scan:
                 yield rows
             fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
 
-    def _take(self, task: _Task, stretch: t.Iterable[t.Any], rows: Rows) -> bool:
+    def _take(self, task: _ScanTask, stretch: t.Iterable[t.Any], rows: Rows) -> bool:
         """Add messages of one partition to the rows; -> has its piece ended with them?"""
         _runs, offsets, timestamps, fingerprints, bares = rows
         end, parts = task.piece.end, self.parts
@@ -202,7 +202,7 @@ class _Scan:
                 _close(rows, task, kind, begin)
                 kind, begin = this_kind, len(offsets)
             headers = message.headers()
-            if headers or parts is not PARTS:
+            if headers or parts is not FINGERPRINTED:
                 digest, bare = fingerprint(message.key(), message.value(), headers, parts)
             else:
                 digest = bare = plain_fingerprint(message.key(), message.value())
@@ -213,7 +213,7 @@ class _Scan:
         _close(rows, task, kind, begin)
         return task.position >= end
 
-    def _go_on(self, ended: t.Sequence[_Task], waiting: collections.deque[TopicPartition]) -> None:
+    def _go_on(self, ended: t.Sequence[_ScanTask], waiting: collections.deque[TopicPartition]) -> None:
         """On from pieces that have ended to the next of their partitions, and to partitions that have waited."""
         if ended:
             # Drops what was fetched beyond a piece, in C.
@@ -238,7 +238,7 @@ class _Scan:
         )
 
 
-def _close(rows: Rows, task: _Task, kind: int | None, begin: int) -> None:
+def _close(rows: Rows, task: _ScanTask, kind: int | None, begin: int) -> None:
     """End the run that has begun with row `begin`, all of one kind of timestamp."""
     length = len(rows.offsets) - begin
     if length:

@@ -13,14 +13,14 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
     Sources,
+    blocked_by_one,
     decide_merged,
-    refused,
     untouched,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
     counting,
     found_in,
-    missing,
+    missing_records,
     read_around,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_topics import (
@@ -34,6 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
     Evidence,
@@ -56,15 +57,15 @@ _Decisions = list[tuple[Decision, Evidence]]  # one for each partition of the de
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicOptions:
-    """What the user wants of these topics. match_on: the parts that are compared, empty for all; wait in seconds."""
+    """What the user wants of these topics. wait_for_replication in seconds."""
 
     policy: Policy
     on_uncommitted: OnUncommitted
-    match_on: tuple[str, ...]
+    match_on: MatchOn
     wait_for_replication: float
 
 
-def entries(
+def repartitioned_entries(
     drafts: t.Iterable[Draft],
     source_counts: t.Mapping[str, int],
     destination_counts: t.Mapping[str, int],
@@ -108,7 +109,7 @@ def _without_records(its: Merged, here: ClusterLogs, there: ClusterLogs, wanted:
     decisions: dict[str, _Decisions] = {}
     for group, drafts in its.groups.items():
         positions = its.positions(drafts, here, wanted.on_uncommitted)
-        refusal = refused(positions)
+        refusal = blocked_by_one(positions)
         if refusal is not None:
             decisions[group] = [(refusal, Evidence())] * len(its.targets)
         elif Sources(positions).nothing_consumed:
@@ -132,7 +133,9 @@ def _by_records(
         while True:
             positions = [its.positions(drafts, here, wanted.on_uncommitted) for drafts in its.groups.values()]
             counts = count([tuple(at.consumed_below for at in each) for each in positions])
-            sources = [Sources(each, missing(each, found)) for each, found in zip(positions, counts, strict=True)]
+            sources = [
+                Sources(each, missing_records(each, found)) for each, found in zip(positions, counts, strict=True)
+            ]
             read_around(its, there, zip(sources, counts, strict=True), wanted.policy.now)
             decisions = {
                 group: _decided(its, each, found, there, wanted)
@@ -174,7 +177,7 @@ def _decided(its: Merged, sources: Sources, counts: GroupCount, there: ClusterLo
             before = None
         if offset is None or (after is not None and after.destination < offset):
             after = None
-        result.append((decision, _evidence(decision, before, after, wanted.match_on or counts.matching.parts)))
+        result.append((decision, _evidence(decision, before, after, wanted.match_on.matched_by(counts.matching.parts))))
     return result
 
 
