@@ -371,11 +371,13 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     decides, applies = params["state"] != "applied", params["state"] != "planned"
     with files.locked(params["receipt"]):
-        receipt = promote.receipt_of(destination, _receipt(params["receipt"]))
+        receipt = promote.promotion_receipt(destination, _receipt(params["receipt"]))
         before = files.read(path)
         if decides:
             mapping = options.mapping({**params, "group_map": []})
-            plan, notes = promote.plan(source, destination, options.selection(params), mapping, _options(params))
+            plan, notes = promote.plan_promotion(
+                source, destination, options.selection(params), mapping, _options(params)
+            )
         else:
             text = files.read_required(path, "topics", "kafka_topic_promotion with state: planned")
             plan, notes = promote.check_expected(source, destination, topic_plan.from_json(text, path), receipt), ()
@@ -386,13 +388,13 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
             if is_new:
                 files.write(path, after)
             if applies:
-                promote.carry_out(destination, plan, receipt, _saving(params["receipt"]))
+                promote.apply_plan(destination, plan, receipt, _saving(params["receipt"]))
     return {
         "changed": is_new or (applies and plan.changes),
         "plan": path,
         "receipt": params["receipt"],
         "notes": list(notes),
-        **promotion_results.of_plan(plan),
+        **promotion_results.promotion_result(plan),
     }
 
 
@@ -402,15 +404,15 @@ def _roll_back(module: Module) -> dict[str, t.Any]:
     files.check_writable(path)
     destination = options.connection(module.params, "destination")
     with files.locked(path):
-        receipt = promote.receipt_of(destination, _receipt(path))
-        undone = undo.plan(destination, receipt, module.params["remove_created"])
+        receipt = promote.promotion_receipt(destination, _receipt(path))
+        undone = undo.plan_undo(destination, receipt, module.params["remove_created"])
         if not module.check_mode and (undone.changes or undone.receipt != receipt):
-            undo.carry_out(destination, undone, _saving(path))
+            undo.undo_promotion(destination, undone, _saving(path))
     return {
         "changed": undone.changes or undone.receipt != receipt,
         "receipt": path,
         "notes": list(undone.notes),
-        **promotion_results.of_rollback(undone),
+        **promotion_results.undo_result(undone),
     }
 
 

@@ -12,7 +12,7 @@ import time
 import confluent_kafka
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.acls import list_acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import list_acls
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import NewTopic, create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import list_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from

@@ -142,7 +142,10 @@ def check_selection(selection: Selection) -> None:
     """Raise InvalidInput for a selection without topics: a promotion of everything must be asked for with a pattern."""
     selection.check_words()
     if not selection.topics and not selection.topic_patterns:
-        raise InvalidInput("no topic is selected", remedy="set topics or topic_patterns; the pattern .* selects all")
+        raise InvalidInput(
+            "no topic is selected",
+            remedy="set topics or topic_patterns; the pattern .* selects all",
+        )
 
 
 def replication_factor_from(text: str) -> int | None:

@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.results 
 _OTHER = "other ACLs"  # on groups, transactional ids, prefixes and *
 
 
-def of_plan(plan: TopicPlan) -> dict[str, t.Any]:
+def promotion_result(plan: TopicPlan) -> dict[str, t.Any]:
     """The topics, the ACLs, a summary and the diff of what a promotion changes."""
     return {
         "topics": [
@@ -48,7 +48,7 @@ def of_plan(plan: TopicPlan) -> dict[str, t.Any]:
     }
 
 
-def of_rollback(undo: Undo) -> dict[str, t.Any]:
+def undo_result(undo: Undo) -> dict[str, t.Any]:
     """The same of a rollback."""
     acls = [
         *(AclChange(acl, ADD) for acl in undo.created_acls),

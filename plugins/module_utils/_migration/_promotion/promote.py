@@ -10,14 +10,22 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.acls import create_acls, delete_acls, list_acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import (
+    create_acls,
+    delete_acls,
+    list_acls,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
     alter_topic_configs,
     create_topics,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import add_partitions
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import planning, survey, trial
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import is_same
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import (
+    survey,
+    topic_decisions,
+    trial,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import is_same_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
@@ -45,23 +53,25 @@ Save = t.Callable[[PromotionReceipt], None]
 _AGAIN = "plan the promotion again, and review what has changed"
 
 
-def plan(
+def plan_promotion(
     source: Connection,
     destination: Connection,
     selection: Selection,
     mapping: Mapping,
     options: PromotionOptions,
-) -> planning.Planned:
+) -> topic_decisions.Planned:
     """Decide what is changed, and let the destination's brokers check it. Nothing is written."""
     check_selection(selection)
     options.check()
-    found = survey.look(source, destination, selection, mapping, options.acls)
-    planned = planning.plan(found, mapping, options, _use(destination, found, options), str(destination))
+    found = survey.take_survey(source, destination, selection, mapping, options.acls)
+    planned = topic_decisions.decide_topics(
+        found, mapping, options, _use(destination, found, options), str(destination)
+    )
     trial.check(destination, planned.plan)
     return planned
 
 
-def receipt_of(destination: Connection, known: PromotionReceipt | None) -> PromotionReceipt:
+def promotion_receipt(destination: Connection, known: PromotionReceipt | None) -> PromotionReceipt:
     """The receipt of earlier runs, or an empty one. Raises Refused for the receipt of another cluster."""
     here = topics.cluster_id(destination)
     if known is not None and known.cluster_id != here:
@@ -101,7 +111,7 @@ def check_expected(
     return remaining
 
 
-def carry_out(destination: Connection, plan: TopicPlan, receipt: PromotionReceipt, save: Save) -> PromotionReceipt:
+def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionReceipt, save: Save) -> PromotionReceipt:
     """Make the changes of a plan whose expectations hold. save: writes the receipt, before the first write and after the last.
 
     After a run that was killed at any point, the next one makes what is left, and the receipt knows what stood there first.
@@ -122,12 +132,12 @@ def carry_out(destination: Connection, plan: TopicPlan, receipt: PromotionReceip
     return with_ids
 
 
-def _use(destination: Connection, found: survey.Survey, options: PromotionOptions) -> planning.Use:
-    fewer = planning.with_fewer_partitions(found)
+def _use(destination: Connection, found: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
+    fewer = topic_decisions.with_fewer_partitions(found)
     if not fewer or options.on_fewer_partitions not in (OnFewerPartitions.GROW, OnFewerPartitions.GROW_EMPTY):
-        return planning.Use()
+        return topic_decisions.TopicUse()
     counts = {name: found.destination[name].partitions for name in fewer}
-    return planning.Use(
+    return topic_decisions.TopicUse(
         empty_topics(destination, counts),
         {name: readers for name, readers in readers_of(destination, fewer).items() if readers},
     )
@@ -224,10 +234,12 @@ def _left(
         raise _changed(destination, change, f"it has {there.partitions} partitions, and had {change.before}")
     for name, each in change.settings.items():
         now = there.configs.own.get(name)
-        if not is_same(now, each.before) and not is_same(now, each.after):
+        if not is_same_value(now, each.before) and not is_same_value(now, each.after):
             raise _changed(destination, change, f"its {name} is {_shown(now)}, and was {_shown(each.before)}")
     left = {
-        name: each for name, each in change.settings.items() if not is_same(there.configs.own.get(name), each.after)
+        name: each
+        for name, each in change.settings.items()
+        if not is_same_value(there.configs.own.get(name), each.after)
     }
     return dataclasses.replace(change, before=there.partitions, settings=left)
 
@@ -241,7 +253,9 @@ def _is_made(known: TopicReceipt, there: TopicState) -> bool:
     own = there.configs.own
     written = {name: each.written for name, each in known.settings.items()}
     # A policy of the brokers may have added settings of its own.
-    return there.partitions == known.partitions and all(is_same(own.get(name), its) for name, its in written.items())
+    return there.partitions == known.partitions and all(
+        is_same_value(own.get(name), its) for name, its in written.items()
+    )
 
 
 def _changed(destination: Connection, change: TopicChange, how: str) -> Refused:

@@ -70,7 +70,7 @@ def setting_changes(
     changes = {
         name: SettingChange(own.get(name), value, wanted.origins[name])
         for name, value in wanted.values.items()
-        if name not in hidden and not is_same(own.get(name), value)
+        if name not in hidden and not is_same_value(own.get(name), value)
     }
     if options.settings is Settings.EXACT:
         stays = (*options.keep_settings, *options.exclude_settings)
@@ -92,7 +92,7 @@ def check_overrides(overrides: t.Sequence[Override], topics: t.Collection[str]) 
             )
 
 
-def is_same(one: str | None, other: str | None) -> bool:
+def is_same_value(one: str | None, other: str | None) -> bool:
     """Are two values one to the brokers?"""
     return plain_value(one) == plain_value(other)
 

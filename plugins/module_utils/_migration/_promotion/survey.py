@@ -10,7 +10,7 @@ import concurrent.futures
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import acls, storage, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import acl_requests, storage, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
     NewTopic,
     TopicConfigs,
@@ -55,7 +55,9 @@ class Survey:
     notes: tuple[str, ...] = ()
 
 
-def look(source: Connection, destination: Connection, selection: Selection, mapping: Mapping, which: Acls) -> Survey:
+def take_survey(
+    source: Connection, destination: Connection, selection: Selection, mapping: Mapping, which: Acls
+) -> Survey:
     """What both clusters have of the selected topics. which: none reads no ACLs."""
     source_id, destination_id = both(source, destination, topics.cluster_id)
     here, there = both(source, destination, topics.list_topics)
@@ -101,7 +103,7 @@ def both(source: Connection, destination: Connection, ask: t.Callable[[Connectio
 
 
 def _acls(connection: Connection) -> frozenset[Acl]:
-    return acls.list_acls(connection)
+    return acl_requests.list_acls(connection)
 
 
 def _known(destination: Connection, states: t.Mapping[str, TopicState]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topic_changes
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.acls import missing_cluster_acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import missing_cluster_acls
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection

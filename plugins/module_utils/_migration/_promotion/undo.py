@@ -9,11 +9,15 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.acls import create_acls, delete_acls, list_acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import (
+    create_acls,
+    delete_acls,
+    list_acls,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import alter_topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.deletion import delete_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import promote, survey
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import is_same
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import is_same_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -47,7 +51,7 @@ class Undo:
         return bool(self.settings or self.created_acls or self.deleted_acls or self.deleted)
 
 
-def plan(destination: Connection, receipt: PromotionReceipt, remove_created: bool) -> Undo:
+def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created: bool) -> Undo:
     """What would be done. Nothing is written."""
     notes: list[str] = []
     states = survey.topic_states(destination, list(receipt.topics))
@@ -89,7 +93,7 @@ def plan(destination: Connection, receipt: PromotionReceipt, remove_created: boo
     )
 
 
-def carry_out(destination: Connection, undo: Undo, save: t.Callable[[PromotionReceipt], None]) -> None:
+def undo_promotion(destination: Connection, undo: Undo, save: t.Callable[[PromotionReceipt], None]) -> None:
     """Do it. The receipt is saved last: a rollback that was killed is done again from its beginning."""
     delete_acls(destination, undo.deleted_acls)
     create_acls(destination, undo.created_acls)
@@ -104,9 +108,9 @@ def _settings_back(name: str, known: TopicReceipt, there: TopicState, notes: lis
     back = {}
     for setting, each in known.settings.items():
         now = there.configs.own.get(setting)
-        if is_same(now, each.before):
+        if is_same_value(now, each.before):
             continue
-        if is_same(now, each.written):
+        if is_same_value(now, each.written):
             back[setting] = SettingChange(now, each.before, DEFAULT)
         else:
             notes.append(f"{name}: somebody has changed {setting} since the promotion, and it is left alone.")

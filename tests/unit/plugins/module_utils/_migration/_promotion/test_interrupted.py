@@ -18,8 +18,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
     trial,
     undo,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.planning import Use
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import TopicUse
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import topic_receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -103,7 +103,7 @@ def clusters(monkeypatch):
     def its(connection):
         return source if connection is SOURCE else destination
 
-    def look(_source, _destination, selection, _mapping, _which):
+    def take_survey(_source, _destination, selection, _mapping, _which):
         names = {name: name for name in selection.topics}
         there = destination.states(names)
         every = (tuple(source.topics), source.states(names), there)
@@ -112,10 +112,10 @@ def clusters(monkeypatch):
     def writes(change):
         return lambda _connection, what: destination.write(lambda: change(what)) if what else None
 
-    monkeypatch.setattr(survey, "look", look)
+    monkeypatch.setattr(survey, "take_survey", take_survey)
     monkeypatch.setattr(survey, "topic_states", lambda connection, names: its(connection).states(names))
     monkeypatch.setattr(trial, "check", lambda *_args: None)
-    monkeypatch.setattr(promote, "_use", lambda *_args: Use())
+    monkeypatch.setattr(promote, "_use", lambda *_args: TopicUse())
     monkeypatch.setattr(promote.topics, "cluster_id", lambda connection: "S" if connection is SOURCE else "D")
     monkeypatch.setattr(promote, "create_topics", writes(destination.create))
     monkeypatch.setattr(promote, "add_partitions", writes(destination.grow))
@@ -139,7 +139,7 @@ class Run:
 
     def receipt(self):
         known = None if self.text is None else topic_receipt.from_json(self.text, "receipt")
-        return promote.receipt_of(DESTINATION, known)
+        return promote.promotion_receipt(DESTINATION, known)
 
     def save(self, receipt):
         def keep():
@@ -148,18 +148,18 @@ class Run:
         self.destination.write(keep)
 
     def promote(self):
-        planned = promote.plan(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
-        promote.carry_out(DESTINATION, planned, self.receipt(), self.save)
+        planned = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+        promote.apply_plan(DESTINATION, planned, self.receipt(), self.save)
         return planned
 
     def apply(self, plan):
         left = promote.check_expected(SOURCE, DESTINATION, plan, self.receipt())
-        promote.carry_out(DESTINATION, left, self.receipt(), self.save)
+        promote.apply_plan(DESTINATION, left, self.receipt(), self.save)
         return left
 
     def roll_back(self):
-        undone = undo.plan(DESTINATION, self.receipt(), True)
-        undo.carry_out(DESTINATION, undone, self.save)
+        undone = undo.plan_undo(DESTINATION, self.receipt(), True)
+        undo.undo_promotion(DESTINATION, undone, self.save)
 
 
 PROMOTED = (
@@ -176,7 +176,7 @@ def test_killed_after_any_write(clusters, writes, ends):
     _source, destination = clusters
     run = Run(destination)
     before = destination.state()
-    plan = promote.plan(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
     destination.left = writes
     with pytest.raises(Killed):
         run.promote()
@@ -228,7 +228,7 @@ def test_a_rollback_leaves_alone_what_somebody_has_changed(clusters):
     run = Run(destination)
     run.promote()
     destination.alter({"old": {"retention.ms": "9"}})
-    undone = undo.plan(DESTINATION, run.receipt(), False)
+    undone = undo.plan_undo(DESTINATION, run.receipt(), False)
     assert undone.settings["old"].keys() == {"segment.ms"}
     assert "old: somebody has changed retention.ms since the promotion, and it is left alone." in undone.notes
 
@@ -236,7 +236,7 @@ def test_a_rollback_leaves_alone_what_somebody_has_changed(clusters):
 def test_a_plan_is_refused_where_the_destination_has_changed(clusters):
     _source, destination = clusters
     run = Run(destination)
-    plan = promote.plan(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
     first = copy.deepcopy(destination.topics)
     cases = {
         "somebody else has created it since then": {**first, "new": (2, {"retention.ms": "5"}, "id-9")},
@@ -257,4 +257,4 @@ def test_a_plan_is_refused_where_the_destination_has_changed(clusters):
 
 def test_the_receipt_of_another_cluster_is_refused(clusters):
     with pytest.raises(Refused, match="the receipt is of cluster X, and the destination is cluster D"):
-        promote.receipt_of(DESTINATION, topic_receipt.PromotionReceipt("X"))
+        promote.promotion_receipt(DESTINATION, topic_receipt.PromotionReceipt("X"))

@@ -29,7 +29,7 @@ _REPLICAS = "min.insync.replicas"
 _NAMED = 5  # names in a note
 
 
-class Use(t.NamedTuple):
+class TopicUse(t.NamedTuple):
     """What is known of the destination's topics that have fewer partitions: which are empty, and which groups read each."""
 
     empty: frozenset[str] = frozenset()
@@ -44,7 +44,7 @@ class Planned(t.NamedTuple):
 
 
 def with_fewer_partitions(survey: Survey) -> list[str]:
-    """The destination's topics that have fewer partitions than the source's, about which plan() needs to know more."""
+    """The destination's topics that have fewer partitions than the source's, about which decide_topics() needs to know more."""
     return [
         name
         for source, name in survey.names.items()
@@ -52,7 +52,9 @@ def with_fewer_partitions(survey: Survey) -> list[str]:
     ]
 
 
-def plan(survey: Survey, mapping: Mapping, options: PromotionOptions, use: Use, destination: str) -> Planned:
+def decide_topics(
+    survey: Survey, mapping: Mapping, options: PromotionOptions, use: TopicUse, destination: str
+) -> Planned:
     """Decide for all topics and ACLs. destination: what the cluster calls itself. Raises Refused or InvalidInput.
 
     use: of the topics of with_fewer_partitions().
@@ -120,7 +122,7 @@ def _existing(
     here: TopicState,
     there: TopicState,
     wanted: settings.Wanted,
-    use: Use,
+    use: TopicUse,
     options: PromotionOptions,
     notes: list[str],
     destination: str,
@@ -154,7 +156,7 @@ def _grows(
     source: str,
     here: TopicState,
     there: TopicState,
-    use: Use,
+    use: TopicUse,
     options: PromotionOptions,
     destination: str,
 ) -> bool:

@@ -174,7 +174,9 @@ def _raise_for_cluster(connection: Connection, error: type[errors.KafkaError], o
         )
     if error is errors.SecurityDisabledError:
         raise Refused(
-            "the cluster has no authorizer, so it has no ACLs", cluster=str(connection), remedy="set acls to none"
+            "the cluster has no authorizer, so it has no ACLs",
+            cluster=str(connection),
+            remedy="set acls to none",
         )
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.planning import Use, plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import (
+    TopicUse,
+    decide_topics,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
@@ -25,7 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion
 
 KNOWN = frozenset({"retention.ms", "segment.ms", "min.insync.replicas", "preallocate", "cleanup.policy"})
 
-UNUSED = Use()
+UNUSED = TopicUse()
 
 
 def topic(partitions=1, replicas=1, hidden=(), **own):
@@ -37,7 +40,7 @@ def planned(source, destination=None, use=UNUSED, brokers=3, known=KNOWN, **opti
     """The change of one topic, and the notes."""
     there = {} if destination is None else {"orders": destination}
     survey = Survey("s", "d", {"orders": "orders"}, ("orders",), {"orders": source}, there, known, brokers)
-    made = plan(survey, Mapping(), PromotionOptions(**options), use, "destination")
+    made = decide_topics(survey, Mapping(), PromotionOptions(**options), use, "destination")
     return made.plan.topics[0], made.notes
 
 
@@ -117,7 +120,9 @@ def test_the_first_override_that_fits_wins_setting_by_setting():
         KNOWN,
         1,
     )
-    made = plan(survey, Mapping(), PromotionOptions(overrides=overrides), Use(), "destination").plan.topics
+    made = decide_topics(
+        survey, Mapping(), PromotionOptions(overrides=overrides), TopicUse(), "destination"
+    ).plan.topics
     assert {name: each.after for name, each in made[0].settings.items()} == {
         "retention.ms": "1",
         "min.insync.replicas": "1",
@@ -182,7 +187,7 @@ def test_more_partitions_stay():
     ],
 )
 def test_fewer_partitions_grow_only_as_asked_for(choice, is_empty, after):
-    use = Use(frozenset({"orders"} if is_empty else ()), {"orders": ("billing",)})
+    use = TopicUse(frozenset({"orders"} if is_empty else ()), {"orders": ("billing",)})
     source, there, option = topic(3), topic(2), OnFewerPartitions(choice)
     if after is None:
         with pytest.raises(Refused, match="destination, topic orders: the topic has 2 partitions"):
