@@ -30,7 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     KafkaAdminClient,
     errors,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import metadata
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import request_metadata
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 
@@ -53,7 +53,7 @@ def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Tr
     """Ask whether these topics could be made."""
 
     def read(client: KafkaAdminClient) -> Trial:
-        controller = metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
+        controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
         asked = [(creation(connection, batch, True), controller) for batch in batches(topics)]
         rows = {row.name: row for answer in exchange(client, asked) for row in answer.topics}
         return Trial(_refusals(rows), {name: configs_of(row.configs) for name, row in rows.items() if row.configs})
@@ -91,7 +91,7 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
     """
 
     def grow(client: KafkaAdminClient) -> dict[str, Refusal]:
-        has = {topic.name: len(topic.partitions) for topic in metadata(client, sorted(counts)).topics}
+        has = {topic.name: len(topic.partitions) for topic in request_metadata(client, sorted(counts)).topics}
         return _grow(client, connection, {name: n for name, n in counts.items() if has[name] < n}, False)
 
     refusals = attempt(connection, grow) if counts else {}
@@ -112,7 +112,7 @@ def _grow(
         timeout_ms=int(connection.request_timeout * 1000),
         validate_only=validate_only,
     )
-    (answer,) = exchange(client, [(request, metadata(client, []).controller_id)])
+    (answer,) = exchange(client, [(request, request_metadata(client, []).controller_id)])
     return _refusals({row.name: row for row in answer.results})
 
 
