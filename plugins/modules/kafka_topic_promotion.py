@@ -53,9 +53,9 @@ options:
   exclude_topic_patterns:
     description:
       - Topics that O(topic_patterns) must not select, as regular expressions that match the whole name.
-      - By default, these topics are left out and listed in RV(notes) - C(__.*), C(streamshift-.*), C(mm2-.*),
-        C(heartbeats), C(.*[.-]heartbeats), C(.*[.-]checkpoints[.-]internal), C(connect-(configs|offsets|status\)),
-        C(.*\.replica), C(.*[.-]internal).
+      - By default, these topics are left out and listed in the notes - C(__.*), C(streamshift-.*), C(mm2-.*),
+        C(heartbeats), C(.*[.-]heartbeats), C(.*[.-]checkpoints[.-]internal), C(connect-configs), C(connect-offsets),
+        C(connect-status), C(.*\.replica), C(.*[.-]internal).
     type: list
     elements: str
   topic_map:
@@ -107,7 +107,7 @@ options:
     description:
       - What to do if the destination does not have a topic.
       - V(create) creates it with the source's number of partitions.
-      - V(leave) leaves it missing, and says so in RV(notes).
+      - V(leave) leaves it missing, and says so in the notes.
     type: str
     choices: [create, leave]
     default: create
@@ -127,7 +127,7 @@ options:
       - V(grow_empty) adds partitions if the topic holds no record, and fails if it holds one.
       - V(grow) adds partitions. From then on, records with a key go to other partitions than before, so consumers may
         see records of one key out of order.
-      - V(leave) leaves the topic as it is, and says so in RV(notes).
+      - V(leave) leaves the topic as it is, and says so in the notes.
     type: str
     choices: [fail, grow_empty, grow, leave]
     default: fail
@@ -180,7 +180,7 @@ options:
     description:
       - What to do if the brokers of the destination do not know a setting, because they run another version of Kafka.
       - V(fail) writes nothing at all, and fails.
-      - V(leave) leaves the setting out, and says so in RV(notes).
+      - V(leave) leaves the setting out, and says so in the notes.
     type: str
     choices: [fail, leave]
     default: fail
@@ -212,7 +212,7 @@ options:
   acl_wildcards:
     description:
       - Copies ACLs on C(*), which cover every topic, and every group or transactional id if O(acl_groups) or
-        O(acl_transactional_ids) is set. Without it, these ACLs are left out and listed in RV(notes).
+        O(acl_transactional_ids) is set. Without it, these ACLs are left out and listed in the notes.
     type: bool
     default: false
   principal_map:
@@ -241,7 +241,7 @@ options:
     description:
       - Removes ACLs on the promoted topics, groups and transactional ids that only the destination has. This can take
         away the ACLs of the replication tool.
-      - Without it, these ACLs stay and are listed in RV(notes).
+      - Without it, these ACLs stay and are listed in the notes.
     type: bool
     default: false
   remove_created:
@@ -485,7 +485,7 @@ def main() -> None:
             "plan": {"type": "path"},
             "receipt": {"type": "path", "required": True},
         },
-        required_if=[(("state", state, ("plan",))) for state in ("promoted", "planned", "applied")],
+        required_if=[("state", state, ("plan",)) for state in ("promoted", "planned", "applied")],
         supports_check_mode=True,
     )
     run(module, promote_topics)

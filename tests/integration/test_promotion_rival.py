@@ -54,7 +54,7 @@ def test_what_mirror_maker_does_and_what_a_promotion_does(tmp_path, secured, top
         "emit.heartbeats.enabled": "false",
         "emit.checkpoints.enabled": "false",
     }
-    chosen = ",".join([topic, fewer, has_prefix]).replace(".", r"\\.")
+    chosen = f"{topic},{fewer},{has_prefix}".replace(".", r"\\.")
     promotion = Promotion(tmp_path, secured, secured)
     try:
         with MirrorMaker(

@@ -21,7 +21,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection
 # Besides those that are never selected by a pattern: what Kafka Connect and MirrorMaker 2 keep for themselves.
 EXCLUDED_TOPICS = (
     *DEFAULT_EXCLUDED_TOPICS,
-    "connect-(configs|offsets|status)",
+    "connect-configs",
+    "connect-offsets",
+    "connect-status",
     r".*\.replica",
     r".*[.-]internal",
 )
