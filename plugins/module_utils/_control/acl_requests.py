@@ -60,7 +60,7 @@ def missing_cluster_acls(connection: Connection, *operations: str) -> list[str]:
     def read(client: KafkaAdminClient) -> set[int]:
         (answer,) = exchange(client, [(DescribeClusterRequest(include_cluster_authorized_operations=True), None)])
         raise_if_retriable(errors.for_code(answer.error_code))
-        return set(answer.cluster_authorized_operations or ())
+        return set(answer.authorized_operations or ())
 
     allowed = attempt(connection, read)
     return [f"CLUSTER {each} on kafka-cluster" for each in operations if _CODES[each] not in allowed]
