@@ -34,7 +34,7 @@ def promotion(tmp_path, secured):
 
 @pytest.fixture
 def granted(secured):
-    """granted(right, ...): let the user migrator do this until the test ends."""
+    """``granted(right, ...)`` lets the user migrator do this until the test ends."""
     given = []
 
     def run(*rights):
@@ -99,7 +99,7 @@ def test_prefixes_groups_and_principals_are_mapped(promotion, secured, topic, gr
         acl_groups=[f"{topic}.*"],
         principal_map=[{"pattern": "User:(.*)", "to": r"User:\1-prod"}],
     )
-    assert [each["acl"] for each in done["acls"]] == [
+    assert [each["acl"] for each in done["acls"] if each["action"] == "add"] == [
         f"ALLOW READ on GROUP {topic}* for User:migrator-prod",
         f"ALLOW READ on TOPIC new-{topic}.* for User:migrator-prod",
     ]

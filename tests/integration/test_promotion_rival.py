@@ -77,8 +77,7 @@ def test_what_mirror_maker_does_and_what_a_promotion_does(tmp_path, secured, top
         assert promotion.partitions(f"src.{fewer}", f"ours.{fewer}") == {f"src.{fewer}": 2, f"ours.{fewer}": 2}
         # a topic that has the prefix of the policy already
         assert f"src.{has_prefix}" in list_topics(connection)
-        src = {"name": "default", "source_alias": "src"}
-        refused = promotion.run(refuses, topics=[has_prefix], replication_policy=src)
+        refused = promotion.run(refuses, topics=[has_prefix], replication_policy=policy | {"source_alias": "src"})
         assert f"topic {has_prefix}: the topic has the prefix src. already" in refused
         # timestamp limits of the topic
         assert promotion.own(f"src.{topic}")["message.timestamp.after.max.ms"] == "60000"
@@ -101,9 +100,8 @@ def test_what_mirror_maker_does_and_what_a_promotion_does(tmp_path, secured, top
         change_topic(secured, f"ours.{topic}", retention_ms=3)
         shown = promotion.run(**options, on_fewer_partitions="grow_empty", acl_wildcards=True, check=True)
         assert shown["summary"] == [f"ours.{topic}: retention.ms 3 -> 5000 (source)"]
-        change_topic(secured, f"ours.{topic}", retention_ms=5000)
         promotion.run(state="rolled_back")
-        assert promotion.own(f"ours.{topic}") == {"segment.ms": "7000", "retention.ms": "1"}
+        assert promotion.own(f"ours.{topic}") == {"segment.ms": "7000", "retention.ms": "3"}
     finally:
         delete_acls(connection, acls_of(connection))
 

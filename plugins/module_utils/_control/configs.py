@@ -58,7 +58,8 @@ _REMEDIES = {
 class TopicConfigs:
     """effective: whatever the broker tells, the defaults included. own: only what is set on the topic itself.
 
-    Settings without a value, such as those that are secret, are left out; hidden are the names of those set on the topic itself.
+    Settings without a value, such as those that are secret, are left out; hidden are the names of those set on
+    the topic itself.
     """
 
     effective: dict[str, str]

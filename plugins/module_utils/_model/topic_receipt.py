@@ -28,8 +28,8 @@ class Setting(t.NamedTuple):
 class TopicReceipt:
     """One topic of the destination. created: whether a promotion makes it; settings are then those that it is made with.
 
-    topic_id: noted once the topic is made, or when it was found; None before that, and where brokers give none. partitions: what
-    it is made with or grows to, None where a promotion does neither; before: how many it had.
+    topic_id: noted once the topic is made, or when it was found; None before that, and where brokers give none. partitions:
+    what it is made with or grows to, None where a promotion does neither; before: how many it had.
     """
 
     topic: str

@@ -194,8 +194,8 @@ def _merged(change: TopicChange, known: TopicReceipt | None) -> TopicReceipt:
 def _with_ids(destination: Connection, receipt: PromotionReceipt, new: t.Collection[str]) -> PromotionReceipt:
     """The receipt with the ids of the topics that promotions have made. new: those of this run.
 
-    A run may be killed between making a topic and noting its id. Its topic then has the partitions and settings that were noted; any
-    other is somebody else's. Raises Refused where one of new is.
+    A run may be killed between making a topic and noting its id. Its topic then has the partitions and settings that were
+    noted; any other is somebody else's. Raises Refused where one of new is.
     """
     unknown = [name for name, each in receipt.topics.items() if each.created and each.topic_id is None]
     noted = dict(receipt.topics)

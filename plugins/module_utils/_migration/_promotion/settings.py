@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_pla
 
 
 class Wanted(t.NamedTuple):
-    """The settings that a topic must have, None for the brokers' default, and whether each comes from the source or an override.
+    """The settings that a topic must have, None for the brokers' default, and where each comes from.
 
     unknown: what the destination's version does not know, and leaves out.
     """
@@ -41,8 +41,8 @@ def wanted_settings(
 ) -> Wanted:
     """What the destination must set, of a source topic that sets own.
 
-    known: the settings that the destination's version knows; empty where that cannot be told. Raises Refused for one that it does
-    not know, with on_unknown_setting=fail.
+    known: the settings that the destination's version knows; empty where that cannot be told. Raises Refused for one that it
+    does not know, with on_unknown_setting=fail.
     """
     if options.settings is Settings.NONE:
         return Wanted({}, {})

@@ -39,8 +39,11 @@ class TopicState:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Survey:
-    """names: what each selected topic of the source is called at the destination. known: the settings that the destination's
-    version knows, empty where nobody may tell. brokers: how many the destination has. topics: every topic of the source."""
+    """What both clusters have.
+
+    names: what each selected topic of the source is called at the destination. known: the settings that the destination's
+    version knows, empty where nobody may tell. brokers: how many the destination has. topics: every topic of the source.
+    """
 
     source_id: str
     destination_id: str

@@ -109,8 +109,8 @@ def _missing(
         factor = min(here.replicas, brokers)
         if factor < here.replicas:
             notes.append(
-                f"{name} gets {counted(factor, 'replica')} instead of the source's {here.replicas}, because the destination has "
-                f"{counted(brokers, 'broker')}."
+                f"{name} gets {counted(factor, 'replica')} instead of the source's {here.replicas}, because the destination "
+                f"has {counted(brokers, 'broker')}."
             )
     changes = settings.setting_changes(wanted, {}, (), options)
     return TopicChange(name, source, None, here.partitions, factor, changes)
@@ -130,20 +130,21 @@ def _existing(
     after = there.partitions
     if there.partitions > here.partitions:
         notes.append(
-            f"{name} has {there.partitions} partitions, and {source} has {here.partitions} at the source. It stays so, and records "
-            "with a key may be in other partitions."
+            f"{name} has {there.partitions} partitions, and {source} has {here.partitions} at the source. It stays so, and "
+            "records with a key may be in other partitions."
         )
     elif there.partitions < here.partitions and _grows(name, source, here, there, use, options, destination):
         after = here.partitions
         readers = use.readers.get(name, ())
         read = f" Groups that read it: {first_of(readers, _NAMED)}." if readers else ""
         notes.append(
-            f"{name} grows from {there.partitions} to {after} partitions: from now on, records with a key go to other partitions than "
-            f"before.{read}"
+            f"{name} grows from {there.partitions} to {after} partitions: from now on, records with a key go to "
+            f"other partitions than before.{read}"
         )
     elif there.partitions < here.partitions:
         notes.append(
-            f"{name} has {there.partitions} partitions, and {source} has {here.partitions} at the source. on_fewer_partitions leaves it so."
+            f"{name} has {there.partitions} partitions, and {source} has {here.partitions} at the source. "
+            "on_fewer_partitions leaves it so."
         )
     hidden = there.configs.hidden & wanted.values.keys()
     notes += [f"{name}: the brokers hide the value of {setting}, which is left alone." for setting in sorted(hidden)]
@@ -168,7 +169,7 @@ def _grows(
             f"the topic has {counted(there.partitions, 'partition')}{why}, and {source} has {here.partitions} at the source",
             cluster=destination,
             topic=name,
-            remedy="set on_fewer_partitions to leave; or to grow, after which records with a key go to other partitions than before",
+            remedy="set on_fewer_partitions to leave; or to grow, after which records with a key go to other partitions",
         )
     return choice is not OnFewerPartitions.LEAVE
 

@@ -23,7 +23,7 @@ _NAMED = 5  # topics that a message names
 
 
 def check(destination: Connection, plan: TopicPlan) -> None:
-    """Raise NotAuthorized that names every missing ACL, or Refused that names each topic and setting the brokers would not take."""
+    """Raise NotAuthorized that names every missing ACL, or Refused that names what the brokers would not take."""
     missing: list[str] = []
     problems: list[str] = []
     tries: list[tuple[str, dict[str, Refusal], str]] = [

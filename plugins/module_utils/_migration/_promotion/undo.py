@@ -70,8 +70,8 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
         rest = known if known.created else dataclasses.replace(known, settings={})
         if known.partitions is not None and not known.created:
             notes.append(
-                f"{name} keeps the {counted(known.partitions - (known.before or 0), 'partition')} that a promotion has added, because Kafka "
-                "cannot remove partitions."
+                f"{name} keeps the {counted(known.partitions - (known.before or 0), 'partition')} that a promotion has added, "
+                "because Kafka cannot remove partitions."
             )
         if not rest.is_empty:
             left[name] = rest
