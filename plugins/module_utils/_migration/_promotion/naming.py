@@ -61,7 +61,9 @@ def pairs(selection: Selection, mapping: Mapping, existing: t.Collection[str], s
     return Pairs({topic: _name(topic, mapping, source) for topic in selected.names}, notes)
 
 
-def check_names(names: t.Mapping[str, str], there: t.Collection[str], one_cluster: bool, destination: str) -> None:
+def check_topic_names(
+    names: t.Mapping[str, str], there: t.Collection[str], one_cluster: bool, destination: str
+) -> None:
     """Raise InvalidInput where the names of the destination cannot be what is meant.
 
     names: of Pairs. there: every topic of the destination. one_cluster: whether source and destination are the same.

@@ -65,7 +65,7 @@ def take_survey(
     source_id, destination_id = both(source, destination, topics.cluster_id)
     here, there = both(source, destination, topics.list_topics)
     found = naming.pairs(selection, mapping, here, str(source))
-    naming.check_names(found.names, there, source_id == destination_id, str(destination))
+    naming.check_topic_names(found.names, there, source_id == destination_id, str(destination))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         at_source = pool.submit(topic_states, source, list(found.names))
         at_destination = pool.submit(topic_states, destination, list(found.names.values()))

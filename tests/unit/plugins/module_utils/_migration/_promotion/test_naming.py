@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.naming import check_names, pairs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.naming import (
+    check_topic_names,
+    pairs,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -65,18 +68,18 @@ def test_a_topic_with_the_prefix_of_the_policy_is_refused():
 )
 def test_names_that_cannot_be_meant_are_refused(names, there, why):
     with pytest.raises(InvalidInput, match=why):
-        check_names(names, there, False, "destination")
+        check_topic_names(names, there, False, "destination")
 
 
 def test_names_that_the_destination_has_already_are_no_collision():
-    check_names({"a": "x.y"}, ["x_y", "x.y"], False, "destination")
+    check_topic_names({"a": "x.y"}, ["x_y", "x.y"], False, "destination")
 
 
 def test_a_topic_keeps_its_name_only_in_another_cluster():
-    check_names({"a": "a"}, ["a"], False, "destination")
-    check_names({"a": "b"}, ["a"], True, "destination")
+    check_topic_names({"a": "a"}, ["a"], False, "destination")
+    check_topic_names({"a": "b"}, ["a"], True, "destination")
     with pytest.raises(InvalidInput, match="one cluster, and the topic would keep its name"):
-        check_names({"a": "a"}, ["a"], True, "destination")
+        check_topic_names({"a": "a"}, ["a"], True, "destination")
 
 
 def test_names_are_mapped_as_everywhere():
