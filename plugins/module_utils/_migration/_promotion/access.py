@@ -148,8 +148,7 @@ def _is_legal(resource: str, operation: str) -> bool:
 
 def _for_principal(acl: Acl, options: PromotionOptions) -> Acl:
     for rule in options.principal_rules:
-        new = rule.apply(acl.principal)
-        if new is not None:
+        for new in rule.apply(acl.principal):  # one at most: only groups may get several names
             kind, colon, name = new.partition(":")
             if not (kind and colon and name):
                 raise InvalidInput(
