@@ -97,7 +97,7 @@ def test_prefixes_groups_and_principals_are_mapped(promotion, secured, topic, gr
         topic_map=[{"pattern": f"{topic}(.*)", "to": rf"new-{topic}\1"}],
         acls="mirror",
         acl_groups=[f"{topic}.*"],
-        principal_map=[{"pattern": "User:(.*)", "to": r"User:\1-prod"}],
+        principal_map=[{"name": "User:migrator", "to": "User:migrator-prod"}],
     )
     assert [each["acl"] for each in done["acls"] if each["action"] == "add"] == [
         f"ALLOW READ on GROUP {topic}* for User:migrator-prod",
