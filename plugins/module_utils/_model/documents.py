@@ -34,6 +34,8 @@ _AGAIN = {
     "removed": "restore it from a backup: without it the removed groups cannot be made again",
     "report": "remove it, and verify the plan again",
     "connect-receipt": "restore it from a backup: without it nothing can be rolled back",
+    "topics": "remove it, and plan the promotion again",
+    "topics-receipt": "restore it from a backup: without it nothing can be rolled back",
 }
 _T = t.TypeVar("_T")
 
