@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 
 # Codes of org.apache.kafka.common: resource.ResourceType, resource.PatternType, acl.AclOperation, acl.AclPermissionType.
 ANY = 1
@@ -177,6 +178,7 @@ def _raise_for_cluster(connection: Connection, error: type[errors.KafkaError], o
             "the cluster has no authorizer, so it has no ACLs",
             cluster=str(connection),
             remedy="set acls to none",
+            kind=FailureKind.INVALID_OPTION,
         )
 
 

@@ -11,6 +11,7 @@ import enum
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import (
     DEFAULT_EXCLUDED_TOPICS,
@@ -147,6 +148,7 @@ def check_selection(selection: Selection) -> None:
         raise InvalidInput(
             "no topic is selected",
             remedy="set topics or topic_patterns; the pattern .* selects all",
+            kind=FailureKind.NOTHING_SELECTED,
         )
 
 

@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls impo
     Acl,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, PromotionOptions
@@ -125,6 +126,7 @@ def _prefix(acl: Acl, covered: t.Sequence[str], mapping: Mapping) -> str:
             f"the source's {acl} covers topics with a prefix, and topic_map does not give them one prefix",
             why="an ACL with a prefix also covers topics that do not exist yet",
             remedy="map the whole prefix by one rule of topic_map; or set acls to none, and grant the ACLs yourself",
+            kind=FailureKind.INVALID_OPTION,
         )
     return str(found.pop())
 

@@ -11,6 +11,7 @@ import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import EXCLUDED_TOPICS
@@ -56,6 +57,7 @@ def pairs(selection: Selection, mapping: Mapping, existing: t.Collection[str], s
             "no topic is selected" + (f", because {_left_out(selected.left_out)}" if selected.left_out else ""),
             cluster=source,
             remedy="correct topic_patterns or exclude_topic_patterns",
+            kind=FailureKind.NOTHING_SELECTED,
         )
     notes = (f"{_left_out(selected.left_out)}.",) if selected.left_out else ()
     return Pairs({topic: _name(topic, mapping, source) for topic in selected.names}, notes)
@@ -75,6 +77,7 @@ def check_topic_names(
                 cluster=destination,
                 topic=source,
                 remedy="correct bootstrap_servers of one of the clusters, or give the topic another name in topic_map",
+                kind=FailureKind.ONE_CLUSTER,
             )
         if name in _INTERNAL:
             raise InvalidInput(f"{source} would become the internal topic {name}", remedy="correct topic_map")

@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     OnFewerPartitions,
@@ -79,6 +80,7 @@ def promotion_receipt(destination: Connection, known: PromotionReceipt | None) -
             f"the receipt is of cluster {known.cluster_id}, and the destination is cluster {here}",
             cluster=str(destination),
             remedy="use another directory, because the rollback of the earlier run needs this receipt",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return known or PromotionReceipt(here)
 
@@ -95,6 +97,7 @@ def check_expected(
         raise Refused(
             f"the plan is for clusters {plan.source_id} and {plan.destination_id}, and these are {ids[0]} and {ids[1]}",
             remedy="correct bootstrap_servers, or plan the promotion again",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     states = survey.topic_states(destination, [change.topic for change in plan.topics])
     left = [
@@ -208,6 +211,7 @@ def _with_ids(destination: Connection, receipt: PromotionReceipt, new: t.Collect
                 cluster=str(destination),
                 topic=name,
                 remedy=_AGAIN,
+                kind=FailureKind.DESTINATION_CHANGED,
             )
         elif there.topic_id is not None:
             del noted[name]
@@ -264,6 +268,7 @@ def _changed(destination: Connection, change: TopicChange, how: str) -> Refused:
         cluster=str(destination),
         topic=change.topic,
         remedy=_AGAIN,
+        kind=FailureKind.DESTINATION_CHANGED,
     )
 
 

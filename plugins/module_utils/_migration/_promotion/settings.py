@@ -10,6 +10,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import plain_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     OnUnknownSetting,
     Override,
@@ -56,6 +57,7 @@ def wanted_settings(
             cluster=destination,
             why="they run another version of Kafka than the source's",
             remedy="correct overrides, add it to exclude_settings, or set on_unknown_setting to leave",
+            kind=FailureKind.TOPIC_UNSUITABLE,
         )
     kept = {name: value for name, value in sorted(values.items()) if name not in unknown}
     return Wanted(kept, {name: OVERRIDE if name in overridden else SOURCE for name in kept}, unknown)

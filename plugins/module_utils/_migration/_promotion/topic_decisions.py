@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import access, settings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
@@ -65,6 +66,7 @@ def decide_topics(
             f"replication_factor is {options.replication_factor}, and the cluster has {counted(survey.brokers, 'broker')}",
             cluster=destination,
             remedy="set replication_factor to at most that, to source or to broker",
+            kind=FailureKind.INVALID_OPTION,
         )
     notes = list(survey.notes)
     topics = []
@@ -170,6 +172,7 @@ def _grows(
             cluster=destination,
             topic=name,
             remedy="set on_fewer_partitions to leave; or to grow, after which records with a key go to other partitions",
+            kind=FailureKind.TOPIC_UNSUITABLE,
         )
     return choice is not OnFewerPartitions.LEAVE
 
@@ -187,4 +190,5 @@ def _check_replicas(change: TopicChange, there: TopicState | None, destination: 
             topic=change.topic,
             why="producers with acks=all could write nothing",
             remedy="give a lower number in overrides",
+            kind=FailureKind.INVALID_OPTION,
         )

@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import EXTRA, TopicChange, TopicPlan
 
@@ -54,6 +55,7 @@ def check(destination: Connection, plan: TopicPlan) -> None:
             f"the brokers would not take {first_of(problems, _NAMED)}",
             cluster=str(destination),
             remedy="correct overrides, leave a setting out with exclude_settings, or leave the topic out; nothing was written",
+            kind=FailureKind.BROKER_REFUSED,
         )
 
 
