@@ -44,6 +44,7 @@ options:
       - If the source is lost, omit this option and set O(strategy=mirror_maker). The plan then uses MirrorMaker 2's
         checkpoints as they are. Their verdict is V(safe) with the reason C(checkpoint), so consumed records are
         repeated.
+      - Omit it with O(strategy=reset), which is about O(destination) alone.
     required: false
   snapshot:
     description:
@@ -81,11 +82,67 @@ options:
         O(replication_policy), and MirrorMaker 2 must have preserved the order of the records. If timestamps do not
         identify a record, as on topics with C(message.timestamp.type=LogAppendTime), it usually avoids counting both
         logs.
+      - V(reset) moves the groups inside O(destination) to the offsets that O(resets) says. It needs neither O(source) nor
+        O(snapshot). The verdict is V(requested), and C(detail) says how many offsets are skipped or repeated.
       - With V(mirror_maker), exact offsets of an earlier O(plan) are kept for groups that have not moved, provided that
         the records around them, read again, confirm them.
     type: str
-    choices: [records, identical, mirror_maker]
+    choices: [records, identical, mirror_maker, reset]
     default: records
+  resets:
+    description:
+      - With O(strategy=reset), where the groups go. The first entry that fits a partition wins. A partition that none fits
+        stays as it is. An entry that fits no partition is an error.
+      - A group gets offsets on the partitions on which it has committed some, as with C(--all-topics) of
+        C(kafka-consumer-groups). If the group is in O(groups) and the topic in O(topics), it gets them on all partitions of
+        the topic, and a group that does not exist is created.
+      - Without O(topics) and O(topic_patterns), all topics are selected on which the groups have committed offsets.
+    type: list
+    elements: dict
+    suboptions:
+      topics:
+        description:
+          - Regular expressions for the topics that this entry is about. Each must match a whole name.
+          - By default, all selected topics.
+        type: list
+        elements: str
+      partitions:
+        description:
+          - The partitions that this entry is about. By default, all of them.
+        type: list
+        elements: int
+      to:
+        description:
+          - Where the groups go.
+          - V(earliest) is the start of the log. Everything that the log has is read again.
+          - V(latest) is the end of the log. All unconsumed records that are there now are skipped.
+          - V(current) keeps the committed offset, with its metadata and leader epoch.
+          - V(datetime) is the first record that is not older than O(resets[].value), or the end of the log if all records
+            are older. Records with later offsets may be older.
+          - V(duration) is V(datetime) with the time so long ago.
+          - V(shift) moves the committed offset by O(resets[].value) offsets, forward or, if it is negative, back. A second
+            run with the same O(receipt) does not move it again.
+          - V(offset) is the offset O(resets[].value).
+        type: str
+        choices: [earliest, latest, current, datetime, duration, shift, offset]
+        required: true
+      value:
+        description:
+          - With V(datetime), a date with time and zone, as V(2026-11-22T18:00:00Z) or V(2026-11-22T18:00:00+02:00). A
+            time without zone, or in the future, is an error.
+          - With V(duration), an ISO 8601 duration of days, hours, minutes and seconds, as V(P1D) or V(PT2H30M). A day has 24
+            hours. Years, months and weeks are an error.
+          - With V(shift), a number of offsets. With V(offset), an offset.
+        type: str
+  on_out_of_range:
+    description:
+      - With O(strategy=reset), what to do if O(resets) asks for an offset outside of the log, or for a time before the
+        first record that the log still has.
+      - V(block) blocks the group-partition with the reason C(out_of_range).
+      - V(clamp) takes the nearest offset that the log has, as C(kafka-consumer-groups) does, and C(detail) says so.
+    type: str
+    choices: [block, clamp]
+    default: block
   match_on:
     description:
       - Which parts two records must have in common to count as the same record.
@@ -232,6 +289,17 @@ EXAMPLES = r"""
     group_map:
       - pattern: "legacy-(.*)"
         to: "\\1"
+
+- name: Plan to read the orders since yesterday evening again
+  streamshift.kafka.kafka_offset_translate:
+    destination: "{{ kafka_cluster }}"
+    groups: [billing]
+    plan: "{{ inventory_dir }}/plan.json"
+    strategy: reset
+    resets:
+      - topics: [orders]
+        to: datetime
+        value: "2026-11-21T18:00:00+01:00"
 """
 
 RETURN = r"""
@@ -333,7 +401,7 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import checkpoints
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import checkpoints, resets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, snapshot
@@ -341,14 +409,25 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnExpired,
     OnNoAnchor,
+    OnOutOfRange,
     OnUncommitted,
     TailCheck,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.resets import ResetTo, reset_rules_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
+
+
+STRATEGIES = ["records", "identical", "mirror_maker", "reset"]
+_RESET = {
+    "topics": {"type": "list", "elements": "str"},
+    "partitions": {"type": "list", "elements": "int"},
+    "to": {**options.choices(ResetTo), "required": True},
+    "value": {"type": "str"},
+}
 
 
 def translate(module: Module) -> dict[str, t.Any]:
@@ -360,7 +439,7 @@ def translate(module: Module) -> dict[str, t.Any]:
     with files.locked(path):
         before = files.read(path)
         previous = file.from_json(before, path) if before is not None else None
-        made = (_from_records if params["source"] else _from_checkpoints)(module, previous)
+        made = _way(params)(module, previous)
         plan = made.plan
         text = file.to_json(plan)
         if text != before and not module.check_mode:
@@ -379,8 +458,25 @@ def translate(module: Module) -> dict[str, t.Any]:
     }
 
 
+_Way = t.Callable[[Module, "file.Plan | None"], use_case.Translation]
+
+
+def _way(params: dict[str, t.Any]) -> _Way:
+    """What makes the plan."""
+    if params["strategy"] == "reset":
+        return _from_resets
+    return _from_records if params["source"] else _from_checkpoints
+
+
 def _check_combination(params: dict[str, t.Any]) -> None:
     """What Ansible's own rules for arguments would say less plainly."""
+    if params["strategy"] == "reset":
+        _check_reset(params)
+        return
+    if params["resets"]:
+        raise InvalidInput(
+            f"resets is for strategy reset, and strategy is {params['strategy']}", remedy="set strategy to reset"
+        )
     if params["strategy"] == "mirror_maker" and not params["replication_policy"]:
         raise InvalidInput(
             "strategy mirror_maker needs to know how MirrorMaker 2 calls its topics", remedy="set replication_policy"
@@ -403,6 +499,15 @@ def _check_combination(params: dict[str, t.Any]) -> None:
             "a snapshot tells where groups stood at the source, and there is no source to find that in",
             remedy="set source, or groups or group_patterns in place of snapshot to take MirrorMaker 2's checkpoints",
         )
+
+
+def _check_reset(params: dict[str, t.Any]) -> None:
+    for option in ("source", "snapshot", "topic_map", "group_map", "replication_policy", "repartitioned"):
+        if params[option]:
+            raise InvalidInput(
+                f"{option} has no meaning for strategy reset, which moves groups inside one cluster",
+                remedy=f"leave {option} out; destination, groups and topics say what is reset",
+            )
 
 
 def _from_records(module: Module, previous: file.Plan | None) -> use_case.Translation:
@@ -441,6 +546,21 @@ def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Tr
     for note in notes:
         module.warn(note)
     return use_case.Translation(plan, index={"checkpoints": count, "syncs": 0})
+
+
+def _from_resets(module: Module, previous: file.Plan | None) -> use_case.Translation:
+    params = module.params
+    plan, notes = resets.plan_resets(
+        options.connection(params, "destination"),
+        options.selection(params),
+        reset_rules_from(params["resets"] or (), time.time_ns() // 1_000_000),
+        OnOutOfRange(params["on_out_of_range"]),
+        previous,
+        _receipt(params["receipt"]),
+    )
+    for note in notes:
+        module.warn(note)
+    return use_case.Translation(plan)
 
 
 def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
@@ -491,7 +611,9 @@ def main() -> None:
             "snapshot_group": {"type": "str"},
             "plan": {"type": "path", "required": True},
             "receipt": {"type": "path"},
-            "strategy": {"type": "str", "choices": ["records", "identical", "mirror_maker"], "default": "records"},
+            "strategy": {"type": "str", "choices": STRATEGIES, "default": "records"},
+            "resets": {"type": "list", "elements": "dict", "options": _RESET},
+            "on_out_of_range": {**options.choices(OnOutOfRange), "default": "block"},
             "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
             "wait_for_replication": {"type": "float", "default": 0},
             "on_uncommitted": {**options.choices(OnUncommitted), "default": "ignore"},

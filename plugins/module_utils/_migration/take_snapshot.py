@@ -114,7 +114,7 @@ def take(
             remedy="correct the patterns, or name the groups in groups",
         )
     readings = groups.read_groups(connection, selected.names)
-    foreign = tuple(name for name in selected.names if not _has_offsets(readings[name]))
+    foreign = tuple(name for name in selected.names if not has_offsets(readings[name]))
     nothing_else = len(foreign) == len(selected.names)
     for name in selected.names:
         if name in selection.groups and (name not in foreign or on_blocked == OnBlocked.FAIL or nothing_else):
@@ -172,7 +172,7 @@ def check_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> Non
         )
 
 
-def _has_offsets(reading: GroupReading) -> bool:
+def has_offsets(reading: GroupReading) -> bool:
     """Share groups keep their state elsewhere, and Connect's hold no consumer's offsets."""
     return reading.type != "share" and reading.protocol_type in ("", "consumer")
 
@@ -185,7 +185,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             group=reading.group,
             remedy="correct groups, or grant the ACL",
         )
-    if not _has_offsets(reading):
+    if not has_offsets(reading):
         kind = "share" if reading.type == "share" else reading.protocol_type
         raise InvalidInput(
             f"this is a {kind} group, and what it has consumed is not kept as committed offsets",

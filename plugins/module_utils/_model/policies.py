@@ -77,3 +77,10 @@ class OnActiveGroup(enum.StrEnum):
     WARN = "warn"
     SKIP_GROUP = "skip_group"
     FAIL = "fail"
+
+
+class OnOutOfRange(enum.StrEnum):
+    """A reset asks for an offset outside of the log."""
+
+    BLOCK = "block"
+    CLAMP = "clamp"
