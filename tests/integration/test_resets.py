@@ -6,10 +6,28 @@
 
 from __future__ import annotations
 
+import csv
+import datetime
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
-from demo.clients import Message, commit, committed, create_topic, produce
+from demo.clients import (
+    Message,
+    commit,
+    committed,
+    create_topic,
+    delete_records,
+    produce,
+    produce_in_transactions,
+)
+from tests.support.consumers import open_transaction
+from tests.support.logs import compacted_log
 from tests.support.modules import Migration
+from tests.support.stock_tool import consumer_groups
+
+HOUR = 3_600_000  # milliseconds
 
 
 class Reset(Migration):
@@ -43,3 +61,74 @@ def test_a_reset_is_planned_committed_and_rolled_back(source, orders, tmp_path):
     assert reset.plan_resets({"to": "earliest"}, groups=[orders])["changed"] is False
     reset.roll_back(on_advance="advance")
     assert committed(source, orders) == before
+
+
+@pytest.fixture
+def logs(source, topic):
+    """A log that begins at 4 with a record an hour, a compacted one, and one of transactions, of which one is open."""
+    names = [f"{topic}-plain", f"{topic}-compacted", f"{topic}-transactional"]
+    now = int(time.time() * 1000)
+    create_topic(source, names[0], retention_ms=-1)
+    produce(source, names[0], [Message(b"%d" % hour, timestamp=now - (20 - hour) * HOUR) for hour in range(20)])
+    delete_records(source, names[0], {0: 4})
+    compacted_log(source, names[1])
+    create_topic(source, names[2], retention_ms=-1)
+    for hour, is_committed in ((15, True), (10, False), (5, True)):
+        written = [Message(b"%d" % number, timestamp=now - hour * HOUR + number) for number in range(6)]
+        produce_in_transactions(source, names[2], [(written, is_committed)])
+    with open_transaction(source, names[2], [Message(b"open", timestamp=now - HOUR)] * 3):
+        yield names
+
+
+def at(hours):
+    """A time so many hours ago, as the stock tool and the collection read it, in a zone of its own."""
+    zone = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
+    moment = datetime.datetime.now(zone) - datetime.timedelta(hours=hours)
+    return moment.isoformat(timespec="milliseconds")
+
+
+SPECIFICATIONS = {
+    "earliest": (["--to-earliest"], {"to": "earliest"}, []),
+    "latest": (["--to-latest"], {"to": "latest"}, []),
+    "current": (["--to-current"], {"to": "current"}, []),
+    "shift back": (["--shift-by", "-2"], {"to": "shift", "value": -2}, []),
+    "shift forward": (["--shift-by", "3"], {"to": "shift", "value": 3}, []),
+    "offset": (["--to-offset", "11"], {"to": "offset", "value": 11}, []),
+    "duration": (["--by-duration", "PT4H30M"], {"to": "duration", "value": "PT4H30M"}, ["compacted"]),
+    "datetime": (["--to-datetime", at(12)], {"to": "datetime", "value": at(12)}, ["compacted"]),
+    # What the tool moves into the log, we refuse unless on_out_of_range says clamp.
+    "shift before the start": (["--shift-by", "-9"], {"to": "shift", "value": -9}, ["plain", "transactional"]),
+    "shift after the end": (["--shift-by", "5000"], {"to": "shift", "value": 5000}, ["plain", "compacted", "transactional"]),
+    "offset before the start": (["--to-offset", "2"], {"to": "offset", "value": 2}, ["plain"]),
+    "time before the first record": (
+        ["--by-duration", "P1D"], {"to": "duration", "value": "P1D"}, ["plain", "compacted", "transactional"]
+    ),
+}  # fmt: skip
+
+
+def test_every_specification_gives_the_offsets_of_the_stock_tool(source, logs, topic, tmp_path):
+    commit(source, topic, {(logs[0], 0): 8, (logs[1], 0): 150, (logs[2], 0): 7})
+    reset = Reset(tmp_path / "reset", source, source)
+    asked = ["--group", topic, "--all-topics", "--reset-offsets", "--dry-run", "--export"]
+    with ThreadPoolExecutor(2) as pool:  # most of a run is Java's start
+        answers = list(pool.map(lambda its: consumer_groups(source, *asked, *its[0]), SPECIFICATIONS.values()))
+    wrong = {}
+    for (name, (_words, rule, refused)), said in zip(SPECIFICATIONS.items(), answers, strict=True):
+        tool = {row[0]: int(row[2]) for row in csv.reader(said.splitlines()) if len(row) == 3}
+        clamped = reset.plan_resets(rule, groups=[topic], on_out_of_range="clamp")["entries"]
+        strict = reset.plan_resets(rule, groups=[topic])["entries"]
+        ours = {row["topic"]: row["offset"] for row in clamped}
+        blocked = [row["topic"].rsplit("-", 1)[1] for row in strict if row["reason"] == "out_of_range"]
+        same = {row["topic"]: row["offset"] for row in strict if row["reason"] != "out_of_range"}.items() <= tool.items()
+        if ours != tool or sorted(blocked) != sorted(refused) or not same:
+            wrong[name] = (tool, [(row["topic"], row["offset"], row["detail"]) for row in clamped], blocked)
+    assert not wrong
+
+
+def test_where_nothing_is_committed_current_is_left_alone_though_the_tool_takes_the_end(source, orders, tmp_path):
+    commit(source, orders, {(orders, 0): 4})
+    words = ["--group", orders, "--topic", orders, "--reset-offsets", "--to-current", "--dry-run", "--export"]
+    said = consumer_groups(source, *words)
+    assert [orders, "1", "10"] in list(csv.reader(said.splitlines()))
+    planned = Reset(tmp_path / "reset", source, source).plan_resets({"to": "current"}, groups=[orders], topics=[orders])
+    assert [(row["offset"], row["verdict"]) for row in planned["entries"]] == [(4, "requested"), (None, "uncommitted")]
