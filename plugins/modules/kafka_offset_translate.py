@@ -57,14 +57,49 @@ options:
       - Without O(source), names of consumer groups to select. O(exclude_group_patterns) does not apply to them.
   snapshot_group:
     description:
-      - The name of the group in a CSV snapshot of three columns, which does not contain it.
+      - The name of the group in a snapshot that does not contain it, such as CSV of three columns. The group need not exist
+        at the source.
     type: str
+  snapshot_format:
+    description:
+      - Format of the snapshot file. Offsets that another tool keeps outside of Kafka can be planned like those of a group.
+      - V(auto) tells V(json) from V(csv).
+      - V(json) and V(csv) are what M(streamshift.kafka.kafka_group_offsets) writes. V(csv) is also what
+        C(kafka-consumer-groups) exports.
+      - V(structured_streaming) is the checkpoint directory of a query of Spark Structured Streaming that reads Kafka, one of
+        the files in its C(offsets) directory, or a value of C(startingOffsets). Of a directory, the module reads the last
+        batch that the query has finished. Stop the query first.
+      - V(flink_sql) is the options C(topic) and C(scan.startup.specific-offsets) of tables of Flink SQL.
+    type: str
+    choices: [auto, json, csv, structured_streaming, flink_sql]
+    default: auto
   plan:
     description:
       - Path of the plan file. Its directory must exist.
       - The module leaves a file that already has the same content untouched.
     type: path
     required: true
+  csv:
+    description:
+      - Path of a file to write as CSV, as with O(export) and O(export_format=csv).
+    type: path
+  export:
+    description:
+      - Path of a file with the planned offsets for another tool, which starts at the destination with them. Its directory
+        must exist.
+    type: path
+  export_format:
+    description:
+      - Format of O(export).
+      - V(csv) is what C(kafka-consumer-groups --reset-offsets --from-file) reads. It lacks blocked and uncommitted
+        group-partitions, and all metadata; a warning counts both.
+      - V(structured_streaming) is a value of C(startingOffsets) for a query of Spark Structured Streaming with a new
+        checkpoint. A partition without an offset starts at the start of the log. One group only.
+      - V(flink_sql) is the options of a table of Flink SQL for each topic. One group only.
+      - With V(structured_streaming) and V(flink_sql), a blocked partition is an error, and nothing is written.
+    type: str
+    choices: [csv, structured_streaming, flink_sql]
+    default: csv
   receipt:
     description:
       - Path of the receipt file of M(streamshift.kafka.kafka_offset_commit).
@@ -290,6 +325,17 @@ EXAMPLES = r"""
       - pattern: "legacy-(.*)"
         to: "\\1"
 
+- name: Find where a query of Spark Structured Streaming starts at the destination
+  streamshift.kafka.kafka_offset_translate:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    snapshot: /srv/checkpoints/enrich-orders
+    snapshot_format: structured_streaming
+    snapshot_group: enrich-orders
+    plan: "{{ inventory_dir }}/plan.json"
+    export: "{{ inventory_dir }}/starting-offsets.json"
+    export_format: structured_streaming
+
 - name: Plan to read the orders since yesterday evening again
   streamshift.kafka.kafka_offset_translate:
     destination: "{{ kafka_cluster }}"
@@ -308,6 +354,12 @@ plan:
   returned: success
   type: str
   sample: /srv/kafka-migrations/onprem-to-cloud/plan.json
+exports:
+  description: Paths of the files for other tools that O(csv) and O(export) name.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 entries:
   description: The contents of the plan, sorted by group, topic and partition.
   returned: success
@@ -403,9 +455,10 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import checkpoints, resets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import translate as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnExpired,
     OnNoAnchor,
@@ -415,11 +468,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.resets import ResetTo, reset_rules_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
+    digests,
+    exports,
+    files,
+    options,
+    results,
+    streaming_checkpoint,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
-
 
 STRATEGIES = ["records", "identical", "mirror_maker", "reset"]
 _RESET = {
@@ -436,17 +496,24 @@ def translate(module: Module) -> dict[str, t.Any]:
     options.check_not_negative(params, "wait_for_replication", "search_limit", "spark_limit")
     _check_combination(params)
     files.check_writable(path)
+    asked_for = exports.asked_for(params)
     with files.locked(path):
         before = files.read(path)
         previous = file.from_json(before, path) if before is not None else None
         made = _way(params)(module, previous)
         plan = made.plan
         text = file.to_json(plan)
+        exported = [exports.export_of(plan, path, form) for path, form in asked_for.items()]
         if text != before and not module.check_mode:
             files.write(path, text)
+        diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
+    for note in (note for each in exported for note in each.notes):
+        module.warn(note)
+    diff = results.file_diff(before, text, path, results.plan_lines, file.from_json)
     return {
-        "changed": text != before,
+        "changed": text != before or bool(diffs),
         "plan": path,
+        "exports": [each.path for each in exported],
         "digest": digests.digest(text),
         "kept": made.kept,
         "records_read": made.records_read,
@@ -454,7 +521,7 @@ def translate(module: Module) -> dict[str, t.Any]:
         "entries": [results.plan_row(entry) for entry in plan.entries],
         "counts": results.plan_counts(plan),
         "summary": results.plan_summary(plan),
-        "diff": results.file_diff(before, text, path, results.plan_lines, file.from_json),
+        "diff": [diff, *diffs] if exported else diff,
     }
 
 
@@ -512,11 +579,7 @@ def _check_reset(params: dict[str, t.Any]) -> None:
 
 def _from_records(module: Module, previous: file.Plan | None) -> use_case.Translation:
     params = module.params
-    taken = snapshot.read(
-        files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets"),
-        params["snapshot"],
-        params["snapshot_group"],
-    )
+    taken = _snapshot(module)
     mapping = options.mapping(params)
     for pattern in mapping.idle_patterns({entry.partition.topic for entry in taken.entries}):
         module.warn(f"repartitioned: {pattern} matches no topic of these groups")
@@ -530,6 +593,17 @@ def _from_records(module: Module, previous: file.Plan | None) -> use_case.Transl
         _receipt(params["receipt"]),
         reporter(params["progress_file"]),
     )
+
+
+def _snapshot(module: Module) -> Snapshot:
+    path, group, form = (module.params[name] for name in ("snapshot", "snapshot_group", "snapshot_format"))
+    if form != OffsetFormat.STRUCTURED_STREAMING:
+        text = files.read_required(path, "snapshot", "kafka_group_offsets")
+        return offset_formats.read_snapshot(text, path, group, form)
+    found = streaming_checkpoint.read_offsets(path)
+    for note in found.notes:
+        module.warn(note)
+    return offset_formats.read_snapshot(found.text, found.path, group, form)
 
 
 def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Translation:
@@ -609,7 +683,11 @@ def main() -> None:
             **progress_spec(),
             "snapshot": {"type": "path"},
             "snapshot_group": {"type": "str"},
+            "snapshot_format": {"type": "str", "choices": ["auto", "json", *OffsetFormat], "default": "auto"},
             "plan": {"type": "path", "required": True},
+            "csv": {"type": "path"},
+            "export": {"type": "path"},
+            "export_format": {**options.choices(OffsetFormat), "default": "csv"},
             "receipt": {"type": "path"},
             "strategy": {"type": "str", "choices": STRATEGIES, "default": "records"},
             "resets": {"type": "list", "elements": "dict", "options": _RESET},

@@ -119,7 +119,9 @@ def test_every_specification_gives_the_offsets_of_the_stock_tool(source, logs, t
         strict = reset.plan_resets(rule, groups=[topic])["entries"]
         ours = {row["topic"]: row["offset"] for row in clamped}
         blocked = [row["topic"].rsplit("-", 1)[1] for row in strict if row["reason"] == "out_of_range"]
-        same = {row["topic"]: row["offset"] for row in strict if row["reason"] != "out_of_range"}.items() <= tool.items()
+        same = {
+            row["topic"]: row["offset"] for row in strict if row["reason"] != "out_of_range"
+        }.items() <= tool.items()
         if ours != tool or sorted(blocked) != sorted(refused) or not same:
             wrong[name] = (tool, [(row["topic"], row["offset"], row["detail"]) for row in clamped], blocked)
     assert not wrong

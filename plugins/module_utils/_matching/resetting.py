@@ -47,7 +47,9 @@ def reset_decision(rule: ResetRule, committed: int | None, log: ResetLog, on_out
     if outside is not None:
         clauses.append(f"{outside}: moved to offset {offset} (on_out_of_range: clamp)")
     if log.stable < offset:
-        clauses.append(f"an open transaction begins at offset {log.stable}, and its records before {offset} are skipped")
+        clauses.append(
+            f"an open transaction begins at offset {log.stable}, and its records before {offset} are skipped"
+        )
     repeats = None if committed is None else _between(offset, committed, log)
     return Decision(Verdict.REQUESTED, offset, repeats=repeats, detail="; ".join(clauses))
 

@@ -10,7 +10,7 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     GroupBusy,
@@ -160,6 +160,15 @@ def take(
         ),
     )
     return TakenSnapshot(snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped)
+
+
+def with_uncommitted(
+    connection: Connection, positions: t.Mapping[TopicPartition, int | None]
+) -> dict[TopicPartition, int | None]:
+    """The offsets of a group, and None for every partition of their topics on which it has committed none."""
+    counts = partition_counts(connection, {partition.topic for partition in positions})
+    every = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
+    return {**dict.fromkeys(every), **positions}
 
 
 def check_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:

@@ -50,7 +50,7 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
     Raises InvalidFile when the text is not JSON, of another kind, or of a version that this release cannot read.
     """
     try:
-        document = json.loads(text, object_pairs_hook=_members)
+        document = json.loads(text, object_pairs_hook=members_once)
     except RecursionError:
         raise damaged(kind, path, "it is nested too deeply") from None
     except ValueError as exc:
@@ -161,8 +161,8 @@ def _shown(value: t.Any) -> str:
     return text[:200].encode(errors="backslashreplace").decode()
 
 
-def _members(pairs: list[tuple[str, t.Any]]) -> Json:
-    """An object whose members are there once: of two, one reader takes the one and another the other."""
+def members_once(pairs: list[tuple[str, t.Any]]) -> Json:
+    """For json.loads(): an object whose members are there once, or ValueError: of two, readers take the one or the other."""
     members = dict(pairs)
     if len(members) < len(pairs):
         first = next(name for number, (name, _value) in enumerate(pairs) if name in dict(pairs[:number]))

@@ -67,8 +67,7 @@ def plan_resets(
     reset = {
         key: rule
         for key, rule in ruled.items()
-        if key[1].partition < counts.get(key[1].topic, 0)
-        and (key in commits or (wanted[key] and not rule.from_commit))
+        if key[1].partition < counts.get(key[1].topic, 0) and (key in commits or (wanted[key] and not rule.from_commit))
     }
     logs = _logs(cluster, reset)
     entries = []
@@ -77,7 +76,9 @@ def plan_resets(
             entries.append(_entry(key, rule, commits.get(key), receipts.get(key), logs[key], on_out_of_range))
         else:
             entries.append(_without_offset(key, rule, commits.get(key), counts))
-    snapshot = Snapshot(None, (), tuple(sorted(_base(entry) for entry in entries if entry.source[0].offset is not None)))
+    snapshot = Snapshot(
+        None, (), tuple(sorted(_base(entry) for entry in entries if entry.source[0].offset is not None))
+    )
     plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries))
     return PlannedResets(
         with_expected(plan, cluster, previous, receipt), _notes(readings, selected.left_out + topic_names.left_out)
