@@ -15,7 +15,8 @@ import typing as t
 from tests.benchmark.bed import Bed
 from tests.benchmark.loads import LOADS, Load, create, fill
 from tests.benchmark.programs import Program, started
-from tests.benchmark.rivals import connector_jars, consumer_performance, plain_consumer
+from tests.benchmark.rivals import consumer_performance, plain_consumer
+from tests.support.spark_connector import connector_jars
 
 REPEATS = 3
 
