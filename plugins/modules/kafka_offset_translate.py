@@ -455,15 +455,18 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import checkpoints, resets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import translate as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnExpired,
     OnNoAnchor,
     OnOutOfRange,
     OnUncommitted,
+    Strategy,
     TailCheck,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -481,7 +484,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame im
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
 
-STRATEGIES = ["records", "identical", "mirror_maker", "reset"]
 _RESET = {
     "topics": {"type": "list", "elements": "str"},
     "partitions": {"type": "list", "elements": "int"},
@@ -530,14 +532,14 @@ _Way = t.Callable[[Module, "file.Plan | None"], use_case.Translation]
 
 def _way(params: dict[str, t.Any]) -> _Way:
     """What makes the plan."""
-    if params["strategy"] == "reset":
+    if params["strategy"] == Strategy.RESET:
         return _from_resets
     return _from_records if params["source"] else _from_checkpoints
 
 
 def _check_combination(params: dict[str, t.Any]) -> None:
     """What Ansible's own rules for arguments would say less plainly."""
-    if params["strategy"] == "reset":
+    if params["strategy"] == Strategy.RESET:
         _check_reset(params)
         return
     if params["resets"]:
@@ -645,18 +647,18 @@ def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
     return options.replication_policy(params, "source_alias", *(["target_alias"] if at_source else []))
 
 
-def _options(params: dict[str, t.Any]) -> use_case.TranslateOptions:
-    match_on = tuple(params["match_on"] or ())
+def _options(params: dict[str, t.Any]) -> TranslateOptions:
+    match_on = MatchOn.of(params["match_on"])
     policy = Policy(
         on_expired=OnExpired(params["on_expired"]),
         on_no_anchor=OnNoAnchor(params["on_no_anchor"]),
         tail_check=TailCheck(params["tail_check"]),
-        with_timestamp=not match_on or "timestamp" in match_on,
+        with_timestamp=match_on.timestamp,
         budget=params["search_limit"],
         now=time.time_ns() // 1_000_000,
     )
-    return use_case.TranslateOptions(
-        params["strategy"],
+    return TranslateOptions(
+        Strategy(params["strategy"]),
         params["wait_for_replication"],
         OnUncommitted(params["on_uncommitted"]),
         match_on,
@@ -689,10 +691,10 @@ def main() -> None:
             "export": {"type": "path"},
             "export_format": {**options.choices(OffsetFormat), "default": "csv"},
             "receipt": {"type": "path"},
-            "strategy": {"type": "str", "choices": STRATEGIES, "default": "records"},
+            "strategy": {**options.choices(Strategy), "default": "records"},
             "resets": {"type": "list", "elements": "dict", "options": _RESET},
             "on_out_of_range": {**options.choices(OnOutOfRange), "default": "block"},
-            "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
+            "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
             "wait_for_replication": {"type": "float", "default": 0},
             "on_uncommitted": {**options.choices(OnUncommitted), "default": "ignore"},
             "on_expired": {**options.choices(OnExpired), "default": "count_back"},

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifte
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
@@ -27,7 +28,7 @@ _Pair = tuple[TopicPartition, TopicPartition]
 
 
 def kept_entries(
-    searched: t.Mapping[_Key, Draft], previous: Plan, here: ClusterLogs, there: ClusterLogs, match_on: tuple[str, ...]
+    searched: t.Mapping[_Key, Draft], previous: Plan, here: ClusterLogs, there: ClusterLogs, match_on: MatchOn
 ) -> dict[_Key, PlanEntry]:
     """The entries of a plan for the same clusters that are about the same commits, and as exact as they were.
 
@@ -54,13 +55,13 @@ def kept_entries(
     return {key: entry for key, entry in same.items() if holds[searched[key].source_partition, entry.partition]}
 
 
-def _anchor(entry: PlanEntry, draft: Draft, match_on: tuple[str, ...]) -> Copied | None:
+def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Copied | None:
     """A record and its copy of an exact entry about this very commit; None for any other entry."""
     if entry.verdict is not Verdict.EXACT or entry.lacks_certificate or entry.source != (draft.position,):
         return None
     if entry.metadata != (draft.committed.metadata if draft.committed else ""):
         return None
-    if match_on and entry.evidence.matched_by != match_on:
+    if match_on.parts and MatchOn.of(entry.evidence.matched_by) != match_on:
         return None
     if entry.evidence.before is None:
         return None  # the offset was the log's start: nothing tells whether more stood there, or stands there again
