@@ -77,9 +77,12 @@ class Controller:
     def _play(self, playbook: str, prefix: str, variables: dict[str, t.Any], words: t.Sequence[str]) -> Played:
         its = {"source": "onprem", "destination": "cloud", **variables}
         extra = json.dumps({f"{prefix}_{name}": value for name, value in its.items()})
+        return self.run(f"streamshift.kafka.{playbook}", "-e", extra, *words)
+
+    def run(self, playbook: str, *words: str) -> Played:
+        """Play any playbook with this inventory."""
         environment = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
-        its_words = [f"streamshift.kafka.{playbook}", "-i", str(self.inventory), "-e", extra, *words]
-        code, output = self._run(its_words, environment)
+        code, output = self._run([playbook, "-i", str(self.inventory), *words], environment)
         changed = sum(map(int, re.findall(r"changed=(\d+)", output)))
         return Played(code, changed, output)
 

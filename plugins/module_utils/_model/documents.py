@@ -33,6 +33,7 @@ _AGAIN = {
     "report": "remove it, and verify the plan again",
     "connect-receipt": "restore it from a backup: without it nothing can be rolled back",
 }
+KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
 _T = t.TypeVar("_T")
 
 
@@ -71,6 +72,23 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
     if not isinstance(entries, list):
         raise damaged(kind, path, "it has no list of entries")
     return document, entries
+
+
+def loads_any(text: str, path: str) -> Json:
+    """Read a document of any kind of a migration, as a whole. Raises InvalidFile as loads() does."""
+    try:
+        document = json.loads(text, object_pairs_hook=members_once)
+    except (ValueError, RecursionError) as exc:
+        why = "it is nested too deeply" if isinstance(exc, RecursionError) else f"it is not JSON ({exc})"
+        raise InvalidFile(f"{path} is no file of a migration", why=why, remedy="correct the path") from exc
+    found = document.get("format") if isinstance(document, dict) else None
+    if found not in [_PREFIX + kind for kind in KINDS]:
+        raise InvalidFile(
+            f"{path} is no file of a migration",
+            why=f"its format is {_shown(found)}, and those of a migration are {_PREFIX}{', '.join(KINDS)}",
+            remedy="correct the path",
+        )
+    return loads(found.removeprefix(_PREFIX), text, path)[0]
 
 
 def parse_entries(kind: str, path: str, rows: t.Iterable[t.Any], build: t.Callable[[t.Any], _T]) -> tuple[_T, ...]:
