@@ -36,6 +36,8 @@ Options = dict[str, t.Any]
 # Options of the modules that the roles set themselves, or that mean something else there.
 OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format", "copy", "plan", "receipt", "state"}
 OWN |= {"report"}
+# Files for other tools, and snapshots of theirs: who has them calls the module.
+OWN |= {"csv", "export", "export_format", "snapshot_format"}
 OTHER_NAMES = {
     "kafka_group_offsets.on_active_group": "on_active_source",
     "kafka_offset_commit.everything": "rollback_all",
@@ -43,9 +45,33 @@ OTHER_NAMES = {
 FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
     "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest"},
+    # A reset searches nothing, and takes no snapshot.
+    "group_reset": {
+        "group_map",
+        "match_on",
+        "on_expired",
+        "on_missing_entry",
+        "on_no_anchor",
+        "on_uncommitted",
+        "on_active_source",
+    }
+    | {
+        "repartitioned",
+        "replication_policy",
+        "search_limit",
+        "spark",
+        "spark_limit",
+        "strategy",
+        "tail_check",
+        "topic_map",
+    }
+    | {"wait_for_replication"},
     # A sync leaves out what cannot be written now, because there is a next round, and is about MirrorMaker 2's copies alone.
     "mirror_maker_group_sync": {"on_active_source", "on_active_group", "on_advance", "on_blocked"}
-    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"},
+    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"}
+    | {"on_out_of_range", "resets"},
+    # A migration between clusters resets nothing.
+    "group_migration": {"on_out_of_range", "resets"},
 }
 # Variables that the roles use for more than one thing: their descriptions are written by hand.
 BY_HAND = {"idle_wait"}
@@ -63,6 +89,7 @@ ADDED = {
         "A group in O(group_migration_groups) without committed offsets, such as a share group, counts as blocked, too.",
         "With V(fail), the phase V(plan) also fails when offsets fail verification.",
     ],
+    "group_reset_plan_digest": ["O(group_reset_phase=plan) prints the digest."],
     "group_migration_plan_digest": ["O(group_migration_phase=plan) prints the digest."],
     "backlog_migration_live": ["The phase V(plan) always plans as if this were V(true)."],
     "backlog_migration_on_active_source": ["The phase V(plan) always only warns."],
@@ -98,6 +125,10 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
         "kafka_offset_verify": VERIFY,
+    },
+    "group_reset": {
+        "kafka_offset_translate": TRANSLATE,
+        "kafka_offset_commit": COMMIT,
     },
     "backlog_migration": {
         "kafka_group_offsets": SNAPSHOT,

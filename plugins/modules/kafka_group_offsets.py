@@ -204,7 +204,7 @@ def _text(snapshot: file.Snapshot, connection: Connection, form: str) -> str:
         return file.to_json(snapshot)
     groups = offset_formats.positions_of(snapshot)
     if form == OffsetFormat.STRUCTURED_STREAMING:  # which wants every partition
-        groups = {group: use_case.with_uncommitted(connection, positions) for group, positions in groups.items()}
+        groups = {group: use_case.with_every_partition(connection, positions) for group, positions in groups.items()}
     return offset_formats.to_text(OffsetFormat(form), groups)
 
 

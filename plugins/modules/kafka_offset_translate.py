@@ -126,8 +126,9 @@ options:
     default: records
   resets:
     description:
-      - With O(strategy=reset), where the groups go. The first entry that fits a partition wins. A partition that none fits
-        stays as it is. An entry that fits no partition is an error.
+      - Where the groups go. The first entry that fits a partition wins. A partition that none fits stays as it is. An entry
+        that fits no partition is an error.
+      - Required with O(strategy=reset), and only allowed with it.
       - A group gets offsets on the partitions on which it has committed some, as with C(--all-topics) of
         C(kafka-consumer-groups). If the group is in O(groups) and the topic in O(topics), it gets them on all partitions of
         the topic, and a group that does not exist is created.
@@ -171,8 +172,8 @@ options:
         type: str
   on_out_of_range:
     description:
-      - With O(strategy=reset), what to do if O(resets) asks for an offset outside of the log, or for a time before the
-        first record that the log still has.
+      - What to do if O(resets) asks for an offset outside of the log, or for a time before the first record that the log
+        still has.
       - V(block) blocks the group-partition with the reason C(out_of_range).
       - V(clamp) takes the nearest offset that the log has, as C(kafka-consumer-groups) does, and C(detail) says so.
     type: str
@@ -470,7 +471,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     TailCheck,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.resets import ResetTo, reset_rules_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import ResetTo, reset_rules_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
     digests,
@@ -602,7 +603,7 @@ def _snapshot(module: Module) -> Snapshot:
     if form != OffsetFormat.STRUCTURED_STREAMING:
         text = files.read_required(path, "snapshot", "kafka_group_offsets")
         return offset_formats.read_snapshot(text, path, group, form)
-    found = streaming_checkpoint.read_offsets(path)
+    found = streaming_checkpoint.offsets_file(path)
     for note in found.notes:
         module.warn(note)
     return offset_formats.read_snapshot(found.text, found.path, group, form)

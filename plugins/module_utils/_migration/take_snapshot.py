@@ -162,7 +162,7 @@ def take(
     return TakenSnapshot(snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped)
 
 
-def with_uncommitted(
+def with_every_partition(
     connection: Connection, positions: t.Mapping[TopicPartition, int | None]
 ) -> dict[TopicPartition, int | None]:
     """The offsets of a group, and None for every partition of their topics on which it has committed none."""
@@ -171,7 +171,7 @@ def with_uncommitted(
     return {**dict.fromkeys(every), **positions}
 
 
-def check_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
+def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
     """Raise Refused for a snapshot of another cluster; one in CSV does not tell."""
     if snapshot.cluster_id not in (None, source_id):
         raise Refused(

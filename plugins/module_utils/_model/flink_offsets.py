@@ -26,7 +26,7 @@ _OPTION = re.compile(r"\s*'([^']+)'\s*=\s*'([^']*)'\s*,?\s*")
 _POSITION = re.compile(r"partition:(\d{1,10}),offset:(\d{1,19})", re.ASCII)
 
 
-def to_options(positions: t.Mapping[TopicPartition, int | None]) -> str:
+def to_table_options(positions: t.Mapping[TopicPartition, int | None]) -> str:
     """The options of a table for each topic, with a blank line between them. A partition without an offset is not in it."""
     found: dict[str, list[str]] = {}
     for (topic, partition), offset in sorted(positions.items()):
@@ -38,8 +38,8 @@ def to_options(positions: t.Mapping[TopicPartition, int | None]) -> str:
     )
 
 
-def from_options(text: str, path: str) -> dict[TopicPartition, int]:
-    """Read what to_options() writes. Raises InvalidFile that names the line."""
+def read_table_options(text: str, path: str) -> dict[TopicPartition, int]:
+    """Read what to_table_options() writes. Raises InvalidFile that names the line."""
     found: dict[TopicPartition, int] = {}
     topic = None
     for number, line in enumerate(text.removeprefix(BYTE_ORDER_MARK).splitlines(), 1):

@@ -68,7 +68,7 @@ def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:
     """
     if form is OffsetFormat.CSV:
         rows = (
-            stock_csv.Row(group, partition, offset)
+            stock_csv.CsvRow(group, partition, offset)
             for group, positions in groups.items()
             for partition, offset in positions.items()
             if offset is not None
@@ -81,7 +81,11 @@ def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:
             remedy="select one group, and use a file for each",
         )
     (positions,) = groups.values()
-    write = streaming_offsets.to_json if form is OffsetFormat.STRUCTURED_STREAMING else flink_offsets.to_options
+    write = (
+        streaming_offsets.to_starting_offsets
+        if form is OffsetFormat.STRUCTURED_STREAMING
+        else flink_offsets.to_table_options
+    )
     return write(positions)
 
 
@@ -98,8 +102,12 @@ def from_text(form: OffsetFormat, text: str, path: str, group: str | None) -> Sn
                 f"{path} does not say whose offsets it holds",
                 remedy="set snapshot_group to the name that they get in the plan; the group need not exist",
             )
-        read = streaming_offsets.from_text if form is OffsetFormat.STRUCTURED_STREAMING else flink_offsets.from_options
-        rows = [stock_csv.Row(group, partition, offset) for partition, offset in read(text, path).items()]
+        read = (
+            streaming_offsets.read_streaming_offsets
+            if form is OffsetFormat.STRUCTURED_STREAMING
+            else flink_offsets.read_table_options
+        )
+        rows = [stock_csv.CsvRow(group, partition, offset) for partition, offset in read(text, path).items()]
     names = sorted({row.group for row in rows})
     entries = sorted(SnapshotEntry(row.group, row.partition, CommittedOffset(row.offset)) for row in rows)
     return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(entries))

@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 BYTE_ORDER_MARK = "\ufeff"
 
 
-class Row(t.NamedTuple):
+class CsvRow(t.NamedTuple):
     """One line."""
 
     group: str
@@ -25,7 +25,7 @@ class Row(t.NamedTuple):
     offset: int
 
 
-def to_csv(rows: t.Iterable[Row], one_group: bool) -> str:
+def to_csv(rows: t.Iterable[CsvRow], one_group: bool) -> str:
     """The lines, sorted: no header, topic, partition and offset for one group, the group before them for several.
 
     InvalidInput for a group whose name the tool, which reads line by line, or from_csv() would not read again.
@@ -42,7 +42,7 @@ def to_csv(rows: t.Iterable[Row], one_group: bool) -> str:
     return out.getvalue()
 
 
-def from_csv(text: str, path: str, group: str | None) -> list[Row]:
+def from_csv(text: str, path: str, group: str | None) -> list[CsvRow]:
     """Read the lines; a file of three columns needs the name of its group. Raises InvalidFile that names the line.
 
     A byte order mark, Windows line ends and blank lines at the end are what editors leave. Anything else is refused.
@@ -52,7 +52,7 @@ def from_csv(text: str, path: str, group: str | None) -> list[Row]:
         lines.pop()
     if not lines:
         raise InvalidFile(f"{path} is empty", remedy="correct the path, or export the offsets again")
-    rows: dict[tuple[str, TopicPartition], tuple[int, Row]] = {}
+    rows: dict[tuple[str, TopicPartition], tuple[int, CsvRow]] = {}
     columns = 0
     for number, line in enumerate(lines, 1):
         try:
@@ -79,7 +79,7 @@ def from_csv(text: str, path: str, group: str | None) -> list[Row]:
     return [row for _number, row in rows.values()]
 
 
-def _row(cells: list[str], columns: int, group: str | None) -> Row:
+def _row(cells: list[str], columns: int, group: str | None) -> CsvRow:
     """One line's row. ValueError for what is wrong with it, LookupError for one of a group that is not known."""
     if not cells:
         raise ValueError("it is blank")
@@ -93,7 +93,7 @@ def _row(cells: list[str], columns: int, group: str | None) -> Row:
     if not name or not topic:
         raise ValueError("a name is empty")
     where = TopicPartition(documents.name_of(topic), documents.partition_of(_number(partition)))
-    return Row(documents.name_of(name), where, documents.offset_of(_number(offset)))
+    return CsvRow(documents.name_of(name), where, documents.offset_of(_number(offset)))
 
 
 def _columns(count: int) -> str:

@@ -24,7 +24,7 @@ _VERSION = "v1"
 _NOTHING = "-"  # a source that has no offset yet
 
 
-def to_json(positions: t.Mapping[TopicPartition, int | None]) -> str:
+def to_starting_offsets(positions: t.Mapping[TopicPartition, int | None]) -> str:
     """The value of startingOffsets. A partition without an offset starts at the log's start, so that nothing is skipped."""
     found: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(positions.items()):
@@ -32,7 +32,7 @@ def to_json(positions: t.Mapping[TopicPartition, int | None]) -> str:
     return json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def from_text(text: str, path: str) -> dict[TopicPartition, int]:
+def read_streaming_offsets(text: str, path: str) -> dict[TopicPartition, int]:
     """Read a batch's file of a checkpoint, or the value of startingOffsets. Raises InvalidFile that names the line."""
     lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
     while lines and not lines[-1].strip():

@@ -102,7 +102,10 @@ def plan_summary(plan: Plan) -> list[str]:
         counts = collections.Counter(entry.verdict.value for entry in entries)
         cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
         lines.append(f"{name:<{width}}  {len(entries):>10}  {cells}  {_repeats(entries):>16}")
-    lines += [f"  {entry_line(entry)}" for entry in entries_by_key if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED)]
+    shown = [Verdict.SAFE, Verdict.BLOCKED]
+    if plan.source_id == plan.destination_id:  # what a reset skips and repeats
+        shown.append(Verdict.REQUESTED)
+    lines += [f"  {entry_line(entry)}" for entry in entries_by_key if entry.verdict in shown]
     return lines
 
 
@@ -131,6 +134,7 @@ def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection
 
 def _repeats(entries: t.Iterable[PlanEntry]) -> str:
     repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
+    repeats += [entry.repeats or 0 for entry in entries if entry.verdict is Verdict.REQUESTED]
     return "not counted" if None in repeats else str(sum(each for each in repeats if each is not None))
 
 

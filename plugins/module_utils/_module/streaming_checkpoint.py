@@ -27,7 +27,7 @@ class OffsetsFile(t.NamedTuple):
     notes: list[str]
 
 
-def read_offsets(path: str) -> OffsetsFile:
+def offsets_file(path: str) -> OffsetsFile:
     """The offsets file of the last finished batch, for a checkpoint's directory; else the file itself. InvalidFile otherwise.
 
     A file in offsets/ whose batch is not the last that was finished is refused: from it, the query would skip or repeat.

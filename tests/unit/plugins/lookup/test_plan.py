@@ -124,7 +124,7 @@ def test_a_playbook_queries_a_plan_and_is_told_what_is_wrong(file, tmp_path):
     path, playbook = file(EXAMPLES["plan"]), tmp_path / "playbook.yml"
     query = "entries[?verdict=='blocked'].reason"
     play = {"hosts": "cloud", "gather_facts": False}
-    shown = [{"ansible.builtin.debug": {"msg": "{{ lookup('%s', place, query=query) }}" % NAME}}]
+    shown = [{"ansible.builtin.debug": {"msg": f"{{{{ lookup('{NAME}', place, query=query) }}}}"}}]
     playbook.write_text(json.dumps([{**play, "vars": {"place": str(path), "query": query}, "tasks": shown}]))
     controller = Controller(tmp_path / "infrastructure", cloud={"bootstrap_servers": ["127.0.0.1:1"]})
     played = controller.run(str(playbook))

@@ -42,7 +42,7 @@ def connect_call(call, *arguments):
 
 CALLS = {
     "token": get_token,
-    "check": connect_call(connect_rest.check),
+    "check": connect_call(connect_rest.check_worker),
     "state": connect_call(connect_rest.state, "mirror"),
     "wait_until_stopped": connect_call(connect_rest.wait_until_stopped, "mirror"),
     "read_config": connect_call(connect_rest.read_config, "mirror"),

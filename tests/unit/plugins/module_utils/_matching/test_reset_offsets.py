@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.resetting import ResetLog, reset_decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reset_offsets import ResetLog, reset_decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnOutOfRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.resets import ResetRule, ResetTo
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import ResetRule, ResetTo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 LOG = ResetLog(log_start=10, stable=100, end=100)

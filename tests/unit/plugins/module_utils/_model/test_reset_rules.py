@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.resets import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import (
     LARGEST_OFFSET,
     first_fit,
     reset_rules_from,

@@ -14,7 +14,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, blocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnOutOfRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.resets import ResetRule, ResetTo
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import ResetRule, ResetTo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 
