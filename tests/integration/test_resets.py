@@ -19,12 +19,14 @@ from demo.clients import (
     committed,
     create_topic,
     delete_records,
+    log_bounds,
     produce,
     produce_in_transactions,
 )
 from tests.support.consumers import open_transaction
 from tests.support.logs import compacted_log
-from tests.support.modules import Migration
+from tests.support.modules import Migration, refuses
+from tests.support.playbooks import Controller, done, failed
 from tests.support.stock_tool import consumer_groups
 
 HOUR = 3_600_000  # milliseconds
@@ -127,10 +129,51 @@ def test_every_specification_gives_the_offsets_of_the_stock_tool(source, logs, t
     assert not wrong
 
 
-def test_where_nothing_is_committed_current_is_left_alone_though_the_tool_takes_the_end(source, orders, tmp_path):
+def test_where_nothing_or_what_has_expired_is_committed_we_refuse_what_the_tool_does(source, logs, topic, tmp_path):
+    commit(source, topic, {(logs[0], 0): 2})
+    words = ["--group", topic, "--topic", logs[0], "--topic", logs[2], "--reset-offsets", "--dry-run", "--export"]
+    in_an_hour = at(-1)
+    current, future = (consumer_groups(source, *words, *to) for to in (["--to-current"], ["--to-datetime", in_an_hour]))
+    found = [
+        {row[0]: int(row[2]) for row in csv.reader(said.splitlines()) if len(row) == 3} for said in (current, future)
+    ]
+    ends = {name: max(end for _start, end in log_bounds(source, name).values()) for name in (logs[0], logs[2])}
+    assert found == [{**ends, logs[0]: 2}, ends]
+    reset = Reset(tmp_path / "reset", source, source)
+    selected = {"groups": [topic], "topics": [logs[0], logs[2]]}
+    planned = reset.plan_resets({"to": "current"}, **selected)["entries"]
+    assert [(row["reason"], row["verdict"]) for row in planned] == [("out_of_range", "blocked"), (None, "uncommitted")]
+    message = reset.plan_resets({"to": "datetime", "value": in_an_hour}, via=refuses, **selected)
+    assert "resets, entry 1: " in message and "is in the future" in message
+
+
+def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
+    before = {(orders, 0): (4, "by hand"), (orders, 1): (10, "")}
+    commit(source, orders, before)
+    controller = Controller(tmp_path / "infrastructure", onprem=source)
+    asked = {"groups": [orders], "resets": [{"topics": [orders], "to": "shift", "value": -3}]}
+    predicted = done(controller.reset_groups("--check", "--diff", **asked))
+    assert "Dry run: nothing of this has been written." in predicted.output
+    assert f"{orders} {orders}-0: 4 -> 1, requested: shift -3; 3 offsets are repeated" in predicted.output
+    assert committed(source, orders) == before and controller.files() == {}
+    assert done(controller.reset_groups(phase="plan", **asked)).changed
+    assert committed(source, orders) == before
+    done(controller.reset_groups(phase="apply", **asked))
+    after = {(orders, 0): (1, ""), (orders, 1): (7, "")}
+    assert committed(source, orders) == after
+    assert done(controller.reset_groups(**asked)).changed == 0
+    assert committed(source, orders) == after
+    done(controller.reset_groups(phase="rollback", **asked))
+    assert committed(source, orders) == before
+    assert done(controller.reset_groups(phase="rollback", **asked)).changed == 0
+
+
+def test_an_offset_outside_of_the_log_ends_the_run_unless_it_is_clamped(source, orders, tmp_path):
     commit(source, orders, {(orders, 0): 4})
-    words = ["--group", orders, "--topic", orders, "--reset-offsets", "--to-current", "--dry-run", "--export"]
-    said = consumer_groups(source, *words)
-    assert [orders, "1", "10"] in list(csv.reader(said.splitlines()))
-    planned = Reset(tmp_path / "reset", source, source).plan_resets({"to": "current"}, groups=[orders], topics=[orders])
-    assert [(row["offset"], row["verdict"]) for row in planned["entries"]] == [(4, "requested"), (None, "uncommitted")]
+    controller = Controller(tmp_path / "infrastructure", onprem=source)
+    asked = {"groups": [orders], "resets": [{"to": "shift", "value": -5}]}
+    output = failed(controller.reset_groups(**asked))
+    assert "out_of_range" in output and "on_out_of_range: clamp takes offset 0" in output
+    assert committed(source, orders) == {(orders, 0): (4, "")}
+    done(controller.reset_groups(on_out_of_range="clamp", **asked))
+    assert committed(source, orders) == {(orders, 0): (0, "")}

@@ -135,3 +135,20 @@ def test_a_rollback_says_when_it_does_not_know_whose_it_is(controller):
     assert "-e rollback_role=backlog_migration" in output
     output = failed(controller.rollback("-e", both, "-e", "rollback_role=group_migration", on_rewnd="fail"))
     assert "group_migration_on_rewnd is no variable" in output
+
+
+def test_a_reset_is_refused_before_any_cluster_is_asked(controller):
+    asked = {"groups": ["billing"], "resets": [{"to": "earliest"}]}
+    for variables, message in [
+        ({"cluster": "onpremm"}, "onpremm is no host of this inventory with a variable kafka_cluster"),
+        ({"on_rewnd": "keep"}, "Did you mean group_reset_on_rewind?"),
+        ({"idle_wait": -1}, "group_reset_idle_wait is -1. Give 0 or more."),
+        ({"phase": "apply"}, "There is no plan file"),
+        ({"resets": []}, "there are no resets"),
+        ({"resets": [{"to": "datetime", "value": "2026-11-22T18:00:00"}]}, "has no time zone"),
+        ({"resets": [{"to": "datetime", "value": "2026-13-22T18:00:00Z"}]}, "is no date with a time of day"),
+        ({"resets": [{"to": "offset", "value": "four"}]}, "resets, entry 1: 'four' is no offset"),
+    ]:
+        output = failed(controller.reset_groups(**{**asked, **variables}))
+        assert message in output.replace("\\'", "'") and "cannot connect" not in output
+    assert not [name for name in controller.files() if name.endswith(".json")]
