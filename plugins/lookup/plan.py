@@ -64,17 +64,18 @@ except ImportError:
     jmespath = None
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]
+class LookupModule(LookupBase):
     """The look-up."""
 
     def run(self, terms: list[str], variables: dict[str, t.Any] | None = None, **kwargs: t.Any) -> list[t.Any]:
         """What the query finds in each file."""
-        self.set_options(var_options=variables, direct=kwargs)
-        query = self.get_option("query")
+        self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
+        query = self.get_option("query")  # type: ignore[no-untyped-call]
         return [_found(self._document(term, variables or {}), query, term) for term in terms]
 
     def _document(self, path: str, variables: dict[str, t.Any]) -> documents.Json:
-        there = self.find_file_in_search_path(variables, "files", path, ignore_missing=True) or path
+        found = self.find_file_in_search_path(variables, "files", path, ignore_missing=True)  # type: ignore[no-untyped-call]
+        there = found or path
         try:
             text = files.read(there)
             if text is not None:
