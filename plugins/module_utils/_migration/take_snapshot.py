@@ -69,7 +69,8 @@ class TakenSnapshot(t.NamedTuple):
         moving = {name: moved for name, moved in self.moving.items() if name not in self.skipped}
         if moving:
             lines.append(
-                f"Committed offsets of groups without members still change: {_moving_text(moving)}. Consumers that use assign() do that. "
+                f"Committed offsets of groups without members still change: {_moving_text(moving)}. Consumers "
+                "that use assign() do that. "
                 "Stop them before their offsets are committed elsewhere."
             )
         holding = {entry.group for entry in self.snapshot.entries}
@@ -237,13 +238,15 @@ def _in_use(active: dict[str, str], moving: dict[str, list[Move]], connection: C
     clauses = [f"groups still have members: {', '.join(members)}"] if members else []
     if moving:
         clauses.append(
-            f"committed offsets of groups without members still change: {_moving_text(moving)}; consumers that use assign() do that"
+            f"committed offsets of groups without members still change: {_moving_text(moving)}; consumers that "
+            "use assign() do that"
         )
     return GroupBusy(
         "; ".join(clauses),
         cluster=str(connection),
         why="what they consume from now on would be consumed again at the destination",
-        remedy="stop their consumers and wait for the session timeout, or allow it by on_active_group (on_active_source of the roles)",
+        remedy="stop their consumers and wait for the session timeout, or allow it by on_active_group "
+        "(on_active_source of the roles)",
     )
 
 

@@ -35,6 +35,13 @@ class GroupListing(t.NamedTuple):
     protocol_type: str
 
 
+class GroupMember(t.NamedTuple):
+    """One consumer of a group. host: the address that its broker sees."""
+
+    client_id: str
+    host: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupReading:
     """One group at one moment. exists is False for a group that no broker knows; its other fields are then empty."""
