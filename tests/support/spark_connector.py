@@ -12,15 +12,15 @@ from pathlib import Path
 
 from sandbox_java import COPY_DEPENDENCIES, cache_folder, locked
 
-# The newest that Maven's mirrors commonly have; it runs on Spark 4.3.
-CONNECTOR = "4.0.0"
-PROJECT = f"""\
+# The newest that Maven's mirrors commonly have. Queries of Spark 4.3 run with it; version 4.0.0 can only read batches there.
+CONNECTOR = "4.2.0"
+PROJECT = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>streamshift</groupId><artifactId>benchmark</artifactId><version>1</version><packaging>pom</packaging>
   <dependencies>
     <dependency>
-      <groupId>org.apache.spark</groupId><artifactId>spark-sql-kafka-0-10_2.13</artifactId><version>{CONNECTOR}</version>
+      <groupId>org.apache.spark</groupId><artifactId>spark-sql-kafka-0-10_2.13</artifactId><version>VERSION</version>
     </dependency>
   </dependencies>
 </project>
@@ -33,14 +33,14 @@ WANTED = (
 )  # the rest Spark has
 
 
-def connector_jars() -> list[Path]:
+def connector_jars(version: str = CONNECTOR) -> list[Path]:
     """Spark's connector and what it needs."""
-    folder = cache_folder() / f"spark-connector-{CONNECTOR}"
+    folder = cache_folder() / f"spark-connector-{version}"
     with locked(folder.name):
         if not folder.is_dir():
             with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
                 project, target = Path(scratch) / "pom.xml", Path(scratch) / "jars"
-                project.write_text(PROJECT)
+                project.write_text(PROJECT.replace("VERSION", version))
                 subprocess.run(
                     ["mvn", "-q", "-B", "-f", project, COPY_DEPENDENCIES, f"-DoutputDirectory={target}"],
                     check=True,

@@ -18,4 +18,4 @@ def consumer_groups(cluster: Servers, *words: str) -> str:
     """What the tool prints. CalledProcessError where it fails."""
     command = java_command("4.3.0", _MAIN, *words, memory="128m")
     command += ["--bootstrap-server", ",".join(cluster.bootstrap_servers)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout

@@ -4,8 +4,8 @@
 # PRIVATE to this collection: no other code may import it.
 """Where a reset sets a group in one log, and how many offsets are skipped or repeated by it.
 
-The offsets are those of `kafka-consumer-groups --reset-offsets`: latest is the high watermark, a time after the last record is the
-end. Where the tool moves an offset into the log with a warning, this blocks it, unless `on_out_of_range` says clamp.
+The offsets are those of `kafka-consumer-groups --reset-offsets`: latest is the high watermark, a time after the last record is
+the end. Where the tool moves an offset into the log with a warning, this blocks it, unless `on_out_of_range` says clamp.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
     if missing and form is OffsetFormat.CSV:
         kinds = " and ".join(f"{count} {verdict}" for verdict, count in sorted(missing.items()))
         notes.append(
-            f"{path} lacks {missing.total()} of {counted(len(plan.entries), 'group-partition')} ({kinds}): the stock tool leaves "
-            "their committed offsets as they are."
+            f"{path} lacks {missing.total()} of {counted(len(plan.entries), 'group-partition')} ({kinds}): the stock tool "
+            "leaves their committed offsets as they are."
         )
     if missing and form is OffsetFormat.STRUCTURED_STREAMING:
         notes.append(

@@ -50,8 +50,8 @@ def offsets_file(path: str) -> OffsetsFile:
     begun = [batch for batch in _batches(os.path.join(path, "offsets")) if batch > last]
     if begun:
         notes.append(
-            f"{path}: batch {max(begun)} was begun and is not finished. The plan goes on after batch {last}, so what a sink has "
-            "taken of the unfinished one is repeated. To avoid it, let the query finish the batch, stop it, and plan again."
+            f"{path}: batch {max(begun)} was begun and is not finished. The plan goes on after batch {last}, so what a sink "
+            "has taken of the unfinished one is repeated. To avoid it, let the query finish the batch, stop it, and plan again."
         )
     return OffsetsFile(files.read_required(file, "offsets", MADE_BY), file, notes)
 

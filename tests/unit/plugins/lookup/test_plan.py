@@ -29,7 +29,9 @@ ANSWERS = {
     "snapshot": [["orders", 0, 41], ["orders", 1, 60]],
     "plan": [["billing", "clicks", 0, "destination_lags"]],
     "receipt": [["billing", "orders", 0, 12, 46], ["billing", "orders", 1, None, 65]],
-    "report": [["billing", "1 unconsumed record is skipped: before the offset 47, first source offset 41, destination offset 46"]],
+    "report": [
+        ["billing", "1 unconsumed record is skipped: before the offset 47, first source offset 41, destination offset 46"]
+    ],
     "copy": ["orders"],
 }  # fmt: skip
 
@@ -93,7 +95,7 @@ def test_a_query_that_is_wrong_is_quoted_with_the_reason(file, query, why):
         ("[1]", "its format is null"),
         ("billing,orders,0,41\n", "it is not JSON"),
         ('{"format": "streamshift.kafka/connect-receipt", "version": 1}', "its format is"),
-        ('{"format": "streamshift.kafka/plan", "version": 2, "entries": []}', "has version 2, and this release reads version 1"),
+        ('{"format": "streamshift.kafka/plan", "version": 2, "entries": []}', "and this release reads version 1"),
         ('{"format": "streamshift.kafka/plan", "version": 1}', "it has no list of entries"),
         ("[" * 100_000, "nested too deeply"),
     ],
