@@ -150,3 +150,9 @@ def test_no_name_stands_twice() -> None:
     assert not {
         name: files for name, files in places.items() if len(files) > 1 and name not in THE_SAME_OF_ANOTHER_TYPE
     }
+
+
+def test_every_module_has_a_unit_test_of_its_own() -> None:
+    modules = {file.stem for file in (PLUGINS / "modules").glob("*.py")}
+    tested = {file.stem.removeprefix("test_") for file in (ROOT / "tests/unit/plugins/modules").glob("test_kafka_*.py")}
+    assert modules == tested
