@@ -72,7 +72,7 @@ def without_what_csv_drops(snapshot: Snapshot) -> list[tuple[str, TopicPartition
 @given(snapshots())
 def test_json_keeps_everything(snapshot):
     text = to_json(snapshot)
-    assert from_text(text, "snapshot.json") == snapshot
+    assert read(text, "snapshot.json") == snapshot
     assert text.count("\n") == (len(snapshot.entries) + 2 if snapshot.entries else 1)
 
 
