@@ -30,6 +30,11 @@ options:
       - The module leaves a file that already has the same content untouched.
     type: path
     required: true
+  removed:
+    description:
+      - Path of the file of M(streamshift.kafka.kafka_group_removal). The snapshot has the groups that it has removed as
+        they were then, so a second run of a rename finds what the first has found. The file need not exist.
+    type: path
   format:
     description:
       - Format of the snapshot file.
@@ -150,7 +155,7 @@ import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import take_snapshot as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
@@ -173,6 +178,7 @@ def take(module: Module) -> dict[str, t.Any]:
             OnActiveGroup(params["on_active_group"]),
             on_blocked=OnBlocked(params["on_blocked"]),
             idle_wait=params["idle_wait"],
+            removed=_removed(params["removed"]),
         )
         text = _text(taken.snapshot, connection, params["format"])
         before = files.read(path)
@@ -208,12 +214,18 @@ def _text(snapshot: file.Snapshot, connection: Connection, form: str) -> str:
     return offset_formats.to_text(OffsetFormat(form), groups)
 
 
+def _removed(path: str | None) -> removed.Removed | None:
+    text = files.read(path) if path else None
+    return removed.from_json(text, path or "") if text is not None else None
+
+
 def main() -> None:
     module = Module(
         argument_spec={
             **options.cluster_spec("cluster"),
             **options.selection_spec(),
             "snapshot": {"type": "path", "required": True},
+            "removed": {"type": "path"},
             "format": {"type": "str", "choices": ["json", *OffsetFormat], "default": "json"},
             "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
             "on_blocked": {**options.choices(OnBlocked), "default": "fail"},

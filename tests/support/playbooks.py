@@ -59,6 +59,11 @@ class Controller:
         its = {"cluster": "onprem", "idle_wait": 0, **variables}
         return self._play("reset_groups", "group_reset", its, words, clusters=())
 
+    def clone_groups(self, *words: str, **variables: t.Any) -> Played:
+        """Play clone_groups on the cluster onprem; variables are the role's, without its prefix."""
+        its = {"cluster": "onprem", "idle_wait": 0, **variables}
+        return self._play("clone_groups", "group_clone", its, words, clusters=())
+
     def migrate_backlog(self, *words: str, **variables: t.Any) -> Played:
         """Play migrate_backlog; variables are the role's, without its prefix. Spark has one core, and so one worker."""
         its = {"spark": {"master": "local[1,4]"}, "verify": "records", **variables}

@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
@@ -93,6 +94,7 @@ def take(
     surely: bool = True,
     on_blocked: OnBlocked = OnBlocked.FAIL,
     idle_wait: float = 0,
+    removed: Removed | None = None,
 ) -> TakenSnapshot:
     """Read the selected groups' commits.
 
@@ -101,12 +103,14 @@ def take(
     :param on_blocked: fail, or skip_group or skip_partition, which leave out named groups that hold no committed offsets.
     :param idle_wait: seconds between two readings, once for all groups together; the second one is the snapshot. Consumers
         that use assign() never show as members, only their commits move. 0 reads once.
+    :param removed: groups that an earlier run has removed are taken as they were then.
     Raises NotFound for a group or topic that was asked for by name and is not there or has no commits, InvalidInput
     for patterns that match nothing, GroupBusy where on_active_group says so.
     """
     selection.check()
+    gone = _gone(removed, connection)
     listed = [each.group for each in groups.list_groups(connection, surely)] if selection.group_patterns else []
-    selected = selection.select_groups(listed)
+    selected = selection.select_groups({*listed, *gone})
     if not selected.names:
         raise InvalidInput(
             f"no group is matched by group_patterns {list(selection.group_patterns)}",
@@ -114,7 +118,7 @@ def take(
             why=_excluded(selected.left_out),
             remedy="correct the patterns, or name the groups in groups",
         )
-    readings = groups.read_groups(connection, selected.names)
+    readings = _read(connection, selected.names, gone)
     foreign = tuple(name for name in selected.names if not has_offsets(readings[name]))
     nothing_else = len(foreign) == len(selected.names)
     for name in selected.names:
@@ -124,7 +128,7 @@ def take(
     moving: dict[str, list[Move]] = {}
     if idle_wait and readings and not (on_active_group == OnActiveGroup.FAIL and _with_members(readings)):
         time.sleep(idle_wait)
-        first, readings = readings, groups.read_groups(connection, sorted(readings))
+        first, readings = readings, _read(connection, sorted(readings), gone)
         moving = _moving(first, readings, selection)
     active = _with_members(readings)
     moving = {name: moved for name, moved in moving.items() if name not in active}
@@ -170,6 +174,28 @@ def with_every_partition(
     counts = partition_counts(connection, {partition.topic for partition in positions})
     every = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
     return {**dict.fromkeys(every), **positions}
+
+
+def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupReading]:
+    """The groups that an earlier run has removed, as they were. Raises Refused for a file of another cluster."""
+    if removed is None:
+        return {}
+    here = cluster_id(connection)
+    if removed.cluster_id != here:
+        raise Refused(
+            f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {here}",
+            cluster=str(connection),
+            remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
+        )
+    return removed.readings()
+
+
+def _read(
+    connection: Connection, names: t.Sequence[str], gone: t.Mapping[str, GroupReading]
+) -> dict[str, GroupReading]:
+    """The groups as they are, and where they are gone as they were."""
+    found = groups.read_groups(connection, names)
+    return {name: gone.get(name, each) if not each.exists else each for name, each in found.items()}
 
 
 def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:

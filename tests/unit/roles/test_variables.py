@@ -14,8 +14,13 @@ from tools import role_docs
 ROOT = role_docs.ROOT
 Options = role_docs.Options
 
-# A snapshot alone harms nobody; a reset was asked for.
-OTHER_DEFAULTS = {"on_active_source": "fail", "idle_wait": 5, "group_reset_on_rewind": "rewind"}
+# A snapshot alone harms nobody; a new group inside one cluster should have committed nothing; a reset was asked for.
+OTHER_DEFAULTS = {
+    "on_active_source": "fail",
+    "idle_wait": 5,
+    "group_clone_on_advance": "fail",
+    "group_reset_on_rewind": "rewind",
+}
 NOT_OFFERED = {"group_migration_strategy": {"reset"}}  # the role group_reset does that
 OPTIONS = [
     pytest.param(role, variable, option, id=f"{role}-{module}.{variable}")

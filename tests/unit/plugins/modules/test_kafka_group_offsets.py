@@ -57,7 +57,7 @@ def test_options_reach_the_use_case(take):
     _connection, selection, on_active_group, more = take.asked
     assert selection.group_patterns == ("b.*",)
     assert on_active_group is OnActiveGroup.SKIP_GROUP
-    assert more == {"on_blocked": OnBlocked.SKIP_GROUP, "idle_wait": 2.0}
+    assert more == {"on_blocked": OnBlocked.SKIP_GROUP, "idle_wait": 2.0, "removed": None}
 
 
 def test_the_user_is_warned_of_groups_in_use_and_left_out(take):
