@@ -422,6 +422,20 @@ entries:
       type: str
       returned: success
       sample: ""
+    source:
+      description:
+        - What the offset was planned from, by the names at the source. Several if partitions or topics were merged into
+          this partition.
+        - Each has C(group), C(topic), C(partition) and C(offset). C(offset) is the committed offset; null if there is
+          none.
+      type: list
+      elements: dict
+      returned: success
+      sample:
+        - group: billing
+          topic: orders
+          partition: 3
+          offset: 41801
 digest:
   description: SHA-256 digest of the plan file, for O(streamshift.kafka.kafka_offset_commit#module:plan_digest).
   returned: success
@@ -455,14 +469,50 @@ counts:
     requested: 0
     safe: 0
     uncommitted: 0
+not_exact:
+  description: One line for each entry with the verdict V(safe) or V(blocked), with the reason.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 summary:
-  description: A human-readable table, as lines.
+  description: A human-readable table, as lines. After it, the lines of RV(not_exact).
   returned: success
   type: list
   elements: str
   sample:
     - "group    partitions        exact  at most repeated"
     - "billing          12           12                 0"
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: connection_failed
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "source cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
 """
 
 import time
@@ -542,6 +592,7 @@ def translate(module: Module) -> dict[str, t.Any]:
             results.plan_row(entry) for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
         ],
         "counts": results.plan_counts(plan),
+        "not_exact": results.not_exact(plan),
         "summary": results.plan_summary(plan, made.ends),
         "diff": [diff, *diffs] if exported else diff,
     }

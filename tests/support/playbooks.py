@@ -24,11 +24,15 @@ PROGRAMS = Path(sys.executable).parent
 
 
 class Played(t.NamedTuple):
-    """code: the exit code. changed: how many tasks have changed something. output: all that was printed."""
+    """code: the exit code. changed: how many tasks have changed something. output: all that was printed.
+
+    ran: how many tasks have run, on all hosts; those that were skipped do not count.
+    """
 
     code: int
     changed: int
     output: str
+    ran: int
 
 
 class Controller:
@@ -100,8 +104,8 @@ class Controller:
         """Play any playbook with this inventory."""
         environment = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
         code, output = self._run([playbook, "-i", str(self.inventory), *words], environment)
-        changed = sum(map(int, re.findall(r"changed=(\d+)", output)))
-        return Played(code, changed, output)
+        changed, ran = (sum(map(int, re.findall(rf"\b{word}=(\d+)", output))) for word in ("changed", "ok"))
+        return Played(code, changed, output, ran)
 
     def _run(self, words: list[str], environment: dict[str, str]) -> tuple[int, str]:
         return run_ansible_playbook(words, environment)

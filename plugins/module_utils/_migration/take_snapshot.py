@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotFound,
     Refused,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
@@ -117,6 +118,7 @@ def take(
             cluster=str(connection),
             why=_excluded(selected.left_out),
             remedy="correct the patterns, or name the groups in groups",
+            kind=FailureKind.NOTHING_SELECTED,
         )
     readings = _read(connection, selected.names, gone)
     foreign = tuple(name for name in selected.names if not has_offsets(readings[name]))
@@ -153,6 +155,7 @@ def take(
             cluster=str(connection),
             why=_excluded(selected_topics.left_out),
             remedy="correct the patterns, or name the topics in topics",
+            kind=FailureKind.NOTHING_SELECTED,
         )
     snapshot = Snapshot(
         cluster_id(connection),
@@ -186,6 +189,7 @@ def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupRea
             f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {here}",
             cluster=str(connection),
             remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return removed.readings()
 
@@ -205,6 +209,7 @@ def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connectio
             f"the snapshot was taken of cluster {snapshot.cluster_id}, and this is cluster {source_id}",
             cluster=str(source),
             remedy="take the snapshot again, or connect to the cluster that it was taken of",
+            kind=FailureKind.OTHER_CLUSTER,
         )
 
 

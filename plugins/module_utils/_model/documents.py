@@ -19,6 +19,7 @@ import json
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 
 Json = dict[str, t.Any]
 VERSION = 1
@@ -63,12 +64,14 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
             f"{path} is not a {kind} file",
             why=f"its format is {_shown(found)}, not {_shown(_PREFIX + kind)}",
             remedy="correct the path, or move that file away",
+            kind=FailureKind.FILE_DAMAGED,
         )
     if document.get("version") != VERSION:
         raise InvalidFile(
             f"the {kind} file {path} has version {_shown(document.get('version'))}, and this release reads version {VERSION}",
             remedy="use the release that wrote it"
             + (f", or {_AGAIN[kind]}" if kind not in ("receipt", "removed") else ""),
+            kind=FailureKind.FILE_DAMAGED,
         )
     entries = document.get("entries")
     if not isinstance(entries, list):
@@ -116,7 +119,9 @@ def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T], plac
 
 def damaged(kind: str, path: str, why: str) -> InvalidFile:
     """The error for a file that has the right format name, but not its members."""
-    return InvalidFile(f"the {kind} file {path} is damaged", why=why, remedy=_AGAIN[kind])
+    return InvalidFile(
+        f"the {kind} file {path} is damaged", why=why, remedy=_AGAIN[kind], kind=FailureKind.FILE_DAMAGED
+    )
 
 
 def text_of(value: t.Any) -> str:

@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -64,17 +65,20 @@ def from_csv(text: str, path: str, group: str | None) -> list[CsvRow]:
                 f"line {number} of {path} is not topic, partition, offset with or without a group before them",
                 why=str(exc),
                 remedy="correct the line",
+                kind=FailureKind.FILE_DAMAGED,
             ) from exc
         except LookupError as exc:
             raise InvalidFile(
                 f"{path} has three columns (topic, partition, offset), which do not say whose offsets they are",
                 remedy="set snapshot_group, or use a file with four columns (group, topic, partition, offset)",
+                kind=FailureKind.FILE_DAMAGED,
             ) from exc
         first = rows.setdefault(row[:2], (number, row))[0]
         if first != number:
             raise InvalidFile(
                 f"{path} has two lines for group {row.group} and {row.partition}, lines {first} and {number}",
                 remedy="remove one of them",
+                kind=FailureKind.FILE_DAMAGED,
             )
     return [row for _number, row in rows.values()]
 

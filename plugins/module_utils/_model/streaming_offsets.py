@@ -16,6 +16,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.stock_csv import BYTE_ORDER_MARK
 
@@ -82,4 +83,5 @@ def _refused(path: str, number: int, why: str) -> InvalidFile:
         f"line {number} of {path} is not what Structured Streaming writes",
         why=why,
         remedy="give the directory of a checkpoint, one of its files in offsets/, or a value of startingOffsets",
+        kind=FailureKind.FILE_DAMAGED,
     )

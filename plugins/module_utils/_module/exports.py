@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
@@ -67,6 +68,7 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
             partition=first.partition.partition,
             why=f"{first.reason and first.reason.value}: {first.detail}",
             remedy="remove the cause and plan again; without export, the plan alone is written",
+            kind=FailureKind.PLAN_BLOCKED,
         )
     groups: dict[str, dict[TopicPartition, int | None]] = {}
     for entry in plan.entries:

@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expec
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import has_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupReading,
@@ -93,6 +94,7 @@ def _read_groups(cluster: Connection, selection: Selection) -> tuple[Selected, d
             f"no group is matched by group_patterns {list(selection.group_patterns)}",
             cluster=str(cluster),
             remedy="correct the patterns, or name the groups in groups",
+            kind=FailureKind.NOTHING_SELECTED,
         )
     readings = groups.read_groups(cluster, selected.names)
     for name in selection.groups:
