@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Offsets go to other tools and come from them."""
+"""Offsets go to other tools and come from them: the stock tool, Spark Structured Streaming."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from demo.clients import Message, commit, create_topic, produce, read
 from tests.support.modules import Migration, refuses
 from tests.support.replication_tool import copy
 from tests.support.stock_tool import consumer_groups
+from tests.support.streaming_query import queries
 
 
 @pytest.fixture
@@ -62,6 +63,35 @@ def test_the_stock_tools_dry_run_of_our_csv_says_what_our_plan_says(source, dest
         (groups[0], 1): 10,
         (groups[1], 0): 30,
     }
+
+
+def test_a_streaming_query_that_stops_at_the_source_and_starts_at_the_destination_gets_each_record_once(
+    source, destination, copied, tmp_path
+):
+    migration = Migration(tmp_path / "m", source, destination)
+    with queries(tmp_path / "spark") as spark:
+        checkpoint = spark.run("before", source.bootstrap_servers, copied, die_at=3)
+        consumed = spark.written("before")
+        assert 0 < len(consumed) < 60
+        export = tmp_path / "m/starting-offsets.json"
+        asked = {
+            "snapshot": str(checkpoint),
+            "snapshot_format": "structured_streaming",
+            "snapshot_group": "a-name-that-need-not-exist",
+            "export": str(export),
+            "export_format": "structured_streaming",
+        }
+        done = migration.carefully("a-name-that-need-not-exist", lambda **how: migration.translate(**asked, **how))
+        assert [row["verdict"] for row in done["entries"]] == ["exact", "exact"]
+        assert any("batch 3 was begun and is not finished" in line for line in done["warnings"])
+        unfinished = checkpoint / "offsets/3"
+        assert "is not of the last finished batch, which is batch 2" in migration.translate(
+            via=refuses, **asked | {"snapshot": str(unfinished)}
+        )
+        produce(source, copied, [Message(b"%d" % number, partition=number % 2) for number in range(60, 70)])
+        produce(destination, copied, [Message(b"%d" % number, partition=number % 2) for number in range(60, 70)])
+        spark.run("after", destination.bootstrap_servers, copied, starting=export.read_text())
+        assert sorted(consumed + spark.written("after"), key=int) == [str(number) for number in range(70)]
 
 
 def test_nothing_is_written_for_a_query_while_a_partition_is_blocked(source, destination, copied, tmp_path):
