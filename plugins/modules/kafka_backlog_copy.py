@@ -422,7 +422,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import removal, restoring
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -462,7 +462,7 @@ def _present(module: Module) -> dict[str, t.Any]:
             outcome = restoring.restore(earlier, destination, written)
         else:
             text = files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
-            taken, say = snapshot.from_text(text, params["snapshot"]), reporter(params["progress_file"])
+            taken, say = offset_formats.read_snapshot(text, params["snapshot"]), reporter(params["progress_file"])
             outcome = use_case.copy_backlog(
                 taken, source, destination, mapping, _options(params), earlier, written, say
             )

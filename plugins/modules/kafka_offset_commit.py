@@ -331,7 +331,7 @@ failure:
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
@@ -392,7 +392,7 @@ def commit(module: Module) -> dict[str, t.Any]:
                 cluster,
                 policies,
                 writer,
-                snapshot.from_text(taken, params["snapshot"]) if taken else None,
+                offset_formats.read_snapshot(taken, params["snapshot"]) if taken else None,
                 source,
                 _objections(params),
             )

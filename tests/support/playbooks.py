@@ -58,6 +58,11 @@ class Controller:
         """Play rollback; variables are those of group_migration, without its prefix."""
         return self.play("rollback", *words, **variables)
 
+    def reset_groups(self, *words: str, **variables: t.Any) -> Played:
+        """Play reset_groups on the cluster onprem; variables are the role's, without its prefix."""
+        its = {"cluster": "onprem", "idle_wait": 0, **variables}
+        return self._play("reset_groups", "group_reset", its, words, clusters=())
+
     def clone_groups(self, *words: str, **variables: t.Any) -> Played:
         """Play clone_groups on the cluster onprem; variables are the role's, without its prefix."""
         its = {"cluster": "onprem", "idle_wait": 0, **variables}
@@ -93,9 +98,12 @@ class Controller:
     ) -> Played:
         its = {**dict(clusters), **variables}
         extra = json.dumps({f"{prefix}_{name}": value for name, value in its.items()})
+        return self.run(f"streamshift.kafka.{playbook}", "-e", extra, *words)
+
+    def run(self, playbook: str, *words: str) -> Played:
+        """Play any playbook with this inventory."""
         environment = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
-        its_words = [f"streamshift.kafka.{playbook}", "-i", str(self.inventory), "-e", extra, *words]
-        code, output = self._run(its_words, environment)
+        code, output = self._run([playbook, "-i", str(self.inventory), *words], environment)
         changed, ran = (sum(map(int, re.findall(rf"\b{word}=(\d+)", output))) for word in ("changed", "ok"))
         return Played(code, changed, output, ran)
 

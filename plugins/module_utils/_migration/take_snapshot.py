@@ -10,7 +10,7 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     GroupBusy,
@@ -121,7 +121,7 @@ def take(
             kind=FailureKind.NOTHING_SELECTED,
         )
     readings = _read(connection, selected.names, gone)
-    foreign = tuple(name for name in selected.names if not _has_offsets(readings[name]))
+    foreign = tuple(name for name in selected.names if not has_offsets(readings[name]))
     nothing_else = len(foreign) == len(selected.names)
     for name in selected.names:
         if name in selection.groups and (name not in foreign or on_blocked == OnBlocked.FAIL or nothing_else):
@@ -170,6 +170,15 @@ def take(
     return TakenSnapshot(snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped)
 
 
+def with_every_partition(
+    connection: Connection, positions: t.Mapping[TopicPartition, int | None]
+) -> dict[TopicPartition, int | None]:
+    """The offsets of a group, and None for every partition of their topics on which it has committed none."""
+    counts = partition_counts(connection, {partition.topic for partition in positions})
+    every = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
+    return {**dict.fromkeys(every), **positions}
+
+
 def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupReading]:
     """The groups that an earlier run has removed, as they were. Raises Refused for a file of another cluster."""
     if removed is None:
@@ -204,7 +213,7 @@ def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connectio
         )
 
 
-def _has_offsets(reading: GroupReading) -> bool:
+def has_offsets(reading: GroupReading) -> bool:
     """Share groups keep their state elsewhere, and Connect's hold no consumer's offsets."""
     return reading.type != "share" and reading.protocol_type in ("", "consumer")
 
@@ -217,7 +226,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             group=reading.group,
             remedy="correct groups, or grant the ACL",
         )
-    if not _has_offsets(reading):
+    if not has_offsets(reading):
         kind = "share" if reading.type == "share" else reading.protocol_type
         raise InvalidInput(
             f"this is a {kind} group, and what it has consumed is not kept as committed offsets",

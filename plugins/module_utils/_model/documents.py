@@ -37,6 +37,7 @@ _AGAIN = {
     "topics": "remove it, and plan the promotion again",
     "topics-receipt": "restore it from a backup: without it nothing can be rolled back",
 }
+KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
 _T = t.TypeVar("_T")
 
 
@@ -54,7 +55,7 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
     Raises InvalidFile when the text is not JSON, of another kind, or of a version that this release cannot read.
     """
     try:
-        document = json.loads(text, object_pairs_hook=_members)
+        document = json.loads(text, object_pairs_hook=members_once)
     except RecursionError:
         raise damaged(kind, path, "it is nested too deeply") from None
     except ValueError as exc:
@@ -78,6 +79,23 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
     if not isinstance(entries, list):
         raise damaged(kind, path, "it has no list of entries")
     return document, entries
+
+
+def loads_any(text: str, path: str) -> Json:
+    """Read a document of any kind of a migration, as a whole. Raises InvalidFile as loads() does."""
+    try:
+        document = json.loads(text, object_pairs_hook=members_once)
+    except (ValueError, RecursionError) as exc:
+        why = "it is nested too deeply" if isinstance(exc, RecursionError) else f"it is not JSON ({exc})"
+        raise InvalidFile(f"{path} is no file of a migration", why=why, remedy="correct the path") from exc
+    found = document.get("format") if isinstance(document, dict) else None
+    if found not in [_PREFIX + kind for kind in KINDS]:
+        raise InvalidFile(
+            f"{path} is no file of a migration",
+            why=f"its format is {_shown(found)}, and those of a migration are {_PREFIX}{', '.join(KINDS)}",
+            remedy="correct the path",
+        )
+    return loads(found.removeprefix(_PREFIX), text, path)[0]
 
 
 def parse_entries(kind: str, path: str, rows: t.Iterable[t.Any], build: t.Callable[[t.Any], _T]) -> tuple[_T, ...]:
@@ -170,8 +188,8 @@ def _shown(value: t.Any) -> str:
     return text[:200].encode(errors="backslashreplace").decode()
 
 
-def _members(pairs: list[tuple[str, t.Any]]) -> Json:
-    """An object whose members are there once: of two, one reader takes the one and another the other."""
+def members_once(pairs: list[tuple[str, t.Any]]) -> Json:
+    """For json.loads(): an object whose members are there once, or ValueError: of two, readers take the one or the other."""
     members = dict(pairs)
     if len(members) < len(pairs):
         first = next(name for number, (name, _value) in enumerate(pairs) if name in dict(pairs[:number]))

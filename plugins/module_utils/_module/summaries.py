@@ -42,9 +42,11 @@ def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None)
 
 
 def not_exact(plan: Plan) -> list[str]:
-    """What may repeat and what is blocked, entry by entry."""
-    entries = sorted(plan.entries, key=lambda entry: entry.key)
-    return [entry_line(entry) for entry in entries if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED)]
+    """What may repeat, what is blocked, and inside one cluster what was requested, entry by entry."""
+    shown = [Verdict.SAFE, Verdict.BLOCKED]
+    if plan.source_id == plan.destination_id:  # what a reset skips and repeats
+        shown.append(Verdict.REQUESTED)
+    return [entry_line(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.verdict in shown]
 
 
 def commit_summary(
@@ -141,8 +143,9 @@ def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], ends: t.Mapping[Topi
     return sum(max(0, ends[entry.partition] - offset) for entry, offset in known)
 
 
-def _repeats(entries: t.Iterable[PlanEntry]) -> int | None:
+def _repeats(entries: t.Sequence[PlanEntry]) -> int | None:
     """How many records are repeated at most; None if one of them is not counted."""
     repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
+    repeats += [entry.repeats or 0 for entry in entries if entry.verdict is Verdict.REQUESTED]
     counted_ones = [each for each in repeats if each is not None]
     return sum(counted_ones) if len(counted_ones) == len(repeats) else None

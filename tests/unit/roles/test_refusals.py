@@ -137,6 +137,20 @@ def test_a_rollback_says_when_it_does_not_know_whose_it_is(controller):
     assert "group_migration_on_rewnd is no variable" in output
 
 
+def test_a_reset_is_refused_before_any_cluster_is_asked(controller):
+    asked = {"groups": ["billing"], "resets": [{"to": "earliest"}]}
+    for variables, message in [
+        ({"cluster": "onpremm"}, "onpremm is no host of this inventory with a variable kafka_cluster"),
+        ({"on_rewnd": "keep"}, "Did you mean group_reset_on_rewind?"),
+        ({"phase": "apply"}, "There is no plan file"),
+        ({"resets": []}, "there are no resets"),
+        ({"resets": [{"to": "offset", "value": "four"}]}, "resets, entry 1: 'four' is no offset"),
+    ]:
+        output = failed(controller.reset_groups(**{**asked, **variables}))
+        assert message in output.replace("\\'", "'") and "cannot connect" not in output
+    assert not [name for name in controller.files() if name.endswith(".json")]
+
+
 def test_a_clone_without_new_names_or_without_a_cluster_is_refused(controller):
     output = failed(controller.clone_groups(groups=["billing"]))
     assert "group_clone_group_map is empty, so every group would keep its name" in output
