@@ -19,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -30,8 +30,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
     SnapshotEntry,
     SnapshotGroup,
 )
-
-_IDLE_STATES = ("", "Empty", "Dead")
 
 
 class TakenSnapshot(t.NamedTuple):
@@ -121,7 +119,7 @@ def take(
             kind=FailureKind.NOTHING_SELECTED,
         )
     readings = _read(connection, selected.names, gone)
-    foreign = tuple(name for name in selected.names if not has_offsets(readings[name]))
+    foreign = tuple(name for name in selected.names if not readings[name].keeps_offsets)
     nothing_else = len(foreign) == len(selected.names)
     for name in selected.names:
         if name in selection.groups and (name not in foreign or on_blocked == OnBlocked.FAIL or nothing_else):
@@ -213,9 +211,15 @@ def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connectio
         )
 
 
-def has_offsets(reading: GroupReading) -> bool:
-    """Share groups keep their state elsewhere, and Connect's hold no consumer's offsets."""
-    return reading.type != "share" and reading.protocol_type in ("", "consumer")
+def check_keeps_offsets(reading: GroupReading, connection: Connection) -> None:
+    """Raise InvalidInput for a named group that has no offsets to move: share groups keep their state elsewhere."""
+    if not reading.keeps_offsets:
+        raise InvalidInput(
+            f"this is a {reading.kind} group, and what it has consumed is not kept as committed offsets",
+            cluster=str(connection),
+            group=reading.group,
+            remedy="take it out of groups",
+        )
 
 
 def _check_named(reading: GroupReading, connection: Connection) -> None:
@@ -226,14 +230,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             group=reading.group,
             remedy="correct groups, or grant the ACL",
         )
-    if not has_offsets(reading):
-        kind = "share" if reading.type == "share" else reading.protocol_type
-        raise InvalidInput(
-            f"this is a {kind} group, and what it has consumed is not kept as committed offsets",
-            cluster=str(connection),
-            group=reading.group,
-            remedy="take it out of groups",
-        )
+    check_keeps_offsets(reading, connection)
     if not reading.offsets:
         raise NotFound(
             "the group has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",
@@ -245,7 +242,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
 
 def _with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
     """The state of each group that has members."""
-    return {name: each.state for name, each in sorted(readings.items()) if each.state not in _IDLE_STATES}
+    return {name: each.state for name, each in sorted(readings.items()) if each.state not in IDLE_STATES}
 
 
 def _moving(
