@@ -58,6 +58,6 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     rollback = {**rename, "phase": "rollback"}
     assert "on_rewind" in failed(controller.clone_groups(**rollback))
     assert groups(source, orders) == [new] and committed(source, new) == moved
-    back = done(controller.clone_groups(on_rewind="rewind", **rollback))
+    back = done(controller.clone_groups(playbook="rollback", on_rewind="rewind", **rollback))
     assert f"Removed groups made again: {orders}." in back.output
     assert groups(source, orders) == [orders] and committed(source, orders) == before

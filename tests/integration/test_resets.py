@@ -163,7 +163,7 @@ def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
     assert committed(source, orders) == after
     assert done(controller.reset_groups(**asked)).changed == 0
     assert committed(source, orders) == after
-    done(controller.reset_groups(phase="rollback", **asked))
+    done(controller.reset_groups(playbook="rollback", **asked))
     assert committed(source, orders) == before
     assert done(controller.reset_groups(phase="rollback", **asked)).changed == 0
 

@@ -58,15 +58,15 @@ class Controller:
         """Play rollback; variables are those of group_migration, without its prefix."""
         return self.play("rollback", *words, **variables)
 
-    def reset_groups(self, *words: str, **variables: t.Any) -> Played:
-        """Play reset_groups on the cluster onprem; variables are the role's, without its prefix."""
+    def reset_groups(self, *words: str, playbook: str = "reset_groups", **variables: t.Any) -> Played:
+        """Play reset_groups, or rollback, on the cluster onprem; variables are the role's, without its prefix."""
         its = {"cluster": "onprem", "idle_wait": 0, **variables}
-        return self._play("reset_groups", "group_reset", its, words, clusters=())
+        return self._play(playbook, "group_reset", its, words, clusters=())
 
-    def clone_groups(self, *words: str, **variables: t.Any) -> Played:
-        """Play clone_groups on the cluster onprem; variables are the role's, without its prefix."""
+    def clone_groups(self, *words: str, playbook: str = "clone_groups", **variables: t.Any) -> Played:
+        """Play clone_groups, or rollback, on the cluster onprem; variables are the role's, without its prefix."""
         its = {"cluster": "onprem", "idle_wait": 0, **variables}
-        return self._play("clone_groups", "group_clone", its, words, clusters=())
+        return self._play(playbook, "group_clone", its, words, clusters=())
 
     def migrate_backlog(self, *words: str, **variables: t.Any) -> Played:
         """Play migrate_backlog; variables are the role's, without its prefix. Spark has one core, and so one worker."""

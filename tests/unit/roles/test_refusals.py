@@ -137,6 +137,15 @@ def test_a_rollback_says_when_it_does_not_know_whose_it_is(controller):
     assert "group_migration_on_rewnd is no variable" in output
 
 
+def test_a_rollback_knows_the_roles_of_one_cluster(controller):
+    output = failed(controller.reset_groups(playbook="rollback", groups=["billing"], on_rewnd="keep"))
+    assert "group_reset_on_rewnd is no variable of the role group_reset" in output
+    output = failed(controller.clone_groups("--limit", "cloud", playbook="rollback", groups=["billing"]))
+    assert "--limit cloud leaves out onprem" in output
+    output = failed(controller.clone_groups(playbook="rollback", groups=["billing"], cluster="clod"))
+    assert "clod is no host of this inventory with a variable kafka_cluster" in output
+
+
 def test_a_reset_is_refused_before_any_cluster_is_asked(controller):
     asked = {"groups": ["billing"], "resets": [{"to": "earliest"}]}
     for variables, message in [
