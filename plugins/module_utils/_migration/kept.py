@@ -26,12 +26,18 @@ _Pair = tuple[TopicPartition, TopicPartition]
 
 
 def kept_entries(
-    searched: t.Mapping[_Key, Draft], previous: Plan, here: ClusterLogs, there: ClusterLogs, match_on: tuple[str, ...]
+    searched: t.Mapping[_Key, Draft],
+    previous: Plan,
+    here: ClusterLogs,
+    there: ClusterLogs,
+    match_on: tuple[str, ...],
+    same_offsets: bool = False,
 ) -> dict[_Key, PlanEntry]:
     """The entries of a plan for the same clusters that are about the same commits, and as exact as they were.
 
     Of each partition one record and its copy are read again, the last that the plan names, and what stands at the
     destination's end: a topic that was recreated shows there, and a replication tool that has begun again.
+    same_offsets: only entries that keep the source's offset, as strategy identical demands.
     """
     known = previous.by_key()
     same: dict[_Key, PlanEntry] = {}
@@ -40,6 +46,8 @@ def kept_entries(
         entry = known.get(key)
         anchor = _anchor(entry, draft, match_on) if entry is not None else None
         if entry is None or anchor is None or (entry.offset or 0) <= there.logs[draft.partition].facts.log_start:
+            continue
+        if same_offsets and entry.offset != draft.offset:
             continue
         same[key] = entry
         pair, its = (draft.source_partition, draft.partition), (anchor, "timestamp" in entry.evidence.matched_by)

@@ -137,13 +137,14 @@ def translate(
                 options.on_uncommitted, facts.log_start, facts.end, "no commit at the source"
             )
             del searched[key]
-    index, kept = None, {}
+    index, kept = None, dict[tuple[str, TopicPartition], PlanEntry]()
     if options.mirror is not None:
         index = read_index(source, destination, options.mirror)
-        if previous is not None and (previous.source_id, previous.destination_id) == (source_id, destination_id):
-            kept = kept_entries(searched, previous, here, there, options.match_on)
-            entries |= kept
-            searched = {key: draft for key, draft in searched.items() if key not in kept}
+    if previous is not None and (previous.source_id, previous.destination_id) == (source_id, destination_id):
+        same_offsets = options.strategy == "identical"
+        kept = kept_entries(searched, previous, here, there, options.match_on, same_offsets)
+        entries |= kept
+        searched = {key: draft for key, draft in searched.items() if key not in kept}
     if options.strategy == "identical":
         entries |= identical.entries(
             searched, here, there, source_id == destination_id, options.match_on, options.policy.on_expired
