@@ -155,6 +155,7 @@ def decide_merged(sources: Sources, found: PartitionCount, there: LogFacts, poli
         f"{missing.records} consumed records are not at the destination; the last one, {missing.partition} offset "
         f"{missing.offset}, has not come, nor any after it; they would be repeated when they come: wait for the replication tool",
         lossless=decision.offset,
+        to_come=missing.records,
     )
 
 

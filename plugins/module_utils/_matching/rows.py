@@ -82,7 +82,8 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
         last = cut.last_consumed
         if last is None and not _is_empty(reader.destination):
             raise Doubt  # nothing there is known, not even that timestamps are kept
-        return lags(context.before[-1].offset, reader.destination.end if last is None else last.offset + 1)
+        reached = reader.source.start - 1 if last is None else known.consumed_at(last)
+        return lags(context.before[-1].offset, reader.destination.end if last is None else last.offset + 1, reached)
     return None
 
 
@@ -94,12 +95,16 @@ def _doubt_what_is_there(reader: Reader, context: Context) -> None:
         raise Doubt
 
 
-def lags(anchor: int, lossless: int) -> Decision:
-    """The last consumed record has not come to the destination, nor any after it."""
+def lags(anchor: int, lossless: int, reached: int) -> Decision:
+    """The last consumed record has not come to the destination, nor any after it.
+
+    reached: the source offset of the last consumed record that has come.
+    """
     return blocked(
         Reason.DESTINATION_LAGS,
         f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait for the replication tool",
         lossless=lossless,
+        to_come=anchor - reached,
     )
 
 

@@ -151,6 +151,7 @@ def decided(draft: Draft, decision: Decision, match_on: tuple[str, ...] = ()) ->
         repeats=decision.repeats,
         detail=decision.detail,
         lossless=decision.lossless,
+        to_come=decision.to_come,
         evidence=Evidence(_copied(decision.before), _copied(decision.after), matched_by, certificate),
     )
 

@@ -69,7 +69,8 @@ class Verification(t.NamedTuple):
 class PlanEntry:
     """One destination group, topic and partition. offset is None for blocked and uncommitted entries.
 
-    lossless is, for a blocked entry, an offset that is known to lose nothing, when one is known. expected is
+    lossless is, for a blocked entry, an offset that is known to lose nothing, when one is known. to_come is, where the
+    destination lags, how many consumed offsets follow the last consumed record that has come to it. expected is
     what the destination group had committed when the plan was made, None for nothing. verified: how the entry was
     verified since it was decided, without a problem; None where it was not.
     """
@@ -88,6 +89,7 @@ class PlanEntry:
     evidence: Evidence = dataclasses.field(default_factory=Evidence)
     expected: CommittedOffset | None = None
     verified: Verification | None = None
+    to_come: int | None = None
 
     @property
     def key(self) -> tuple[str, TopicPartition]:
@@ -184,6 +186,7 @@ def _row(entry: PlanEntry) -> documents.Json:
         "repeats": entry.repeats,
         "detail": entry.detail,
         "lossless": entry.lossless,
+        "to_come": entry.to_come,
         "source": [
             {"group": at.group, "topic": at.partition.topic, "partition": at.partition.partition, "offset": at.offset}
             for at in entry.source
@@ -225,6 +228,7 @@ def _entry(row: t.Any) -> PlanEntry:
         repeats=_optional(row["repeats"]),
         detail=documents.text_of(row.get("detail", "")),
         lossless=_optional(row.get("lossless")),
+        to_come=_optional(row.get("to_come")),
         evidence=Evidence(
             _copied(row["evidence"]["before"]),
             _copied(row["evidence"]["after"]),
