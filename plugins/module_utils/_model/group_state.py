@@ -47,6 +47,16 @@ class GroupReading:
     offsets: Commits
 
 
+class Member(t.NamedTuple):
+    """A consumer in a group: the client id that it gives, and the host that it connects from."""
+
+    client_id: str
+    host: str
+
+    def __str__(self) -> str:
+        return f"client {self.client_id} on {self.host}"
+
+
 def commits_of(readings: t.Mapping[str, GroupReading]) -> dict[tuple[str, TopicPartition], CommittedOffset]:
     """What all of these groups have committed, by group and partition."""
     return {
