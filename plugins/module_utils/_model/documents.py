@@ -31,6 +31,7 @@ _AGAIN = {
     "copy": "restore it from a backup: without it nobody knows how far the copy is",
     "receipt": "restore it from a backup: without it nothing can be rolled back",
     "report": "remove it, and verify the plan again",
+    "status": "remove it: the next round writes it again",
     "connect-receipt": "restore it from a backup: without it nothing can be rolled back",
 }
 _T = t.TypeVar("_T")
