@@ -277,7 +277,7 @@ summary:
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (

@@ -333,8 +333,8 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import checkpoints
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import translate as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import checkpoints
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput

@@ -340,10 +340,13 @@ plan_digests:
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import commit, pending
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_verification
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import claimed_offsets, incremental
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import verify as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit, pending
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import (
+    claimed_offsets,
+    incremental,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import verify as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput

@@ -37,9 +37,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import entries
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
+    found_in,
+    missing,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.identical import entries
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_counts import found_in, missing
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand

@@ -19,7 +19,7 @@ from unittest import mock
 import jsonschema
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof import comparison
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
 from demo.clients import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.claimed_offsets import check_clusters
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import readiness
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
 
@@ -20,7 +20,13 @@ def look(
     plan: Plan, source: Connection, destination: Connection, since: t.Mapping[str, str], now: str
 ) -> list[Readiness]:
     """Read groups and log ends, no records. since, now: see readiness.assess(). Raises Refused for other clusters."""
-    check_clusters(plan, source, destination)
+    for expected, connection in ((plan.source_id, source), (plan.destination_id, destination)):
+        if expected != topics.cluster_id(connection):
+            raise Refused(
+                f"the plan was made for cluster {expected}, and this is another one",
+                cluster=str(connection),
+                remedy="connect to the plan's clusters, or plan again",
+            )
     names = sorted({at.group for entry in plan.entries for at in entry.source})
     here = groups.read_groups(source, names)
     there = groups.read_groups(destination, sorted({entry.group for entry in plan.entries}))

@@ -64,3 +64,19 @@ def commits_of(readings: t.Mapping[str, GroupReading]) -> dict[tuple[str, TopicP
         for name, reading in readings.items()
         for partition, committed in reading.offsets.items()
     }
+
+
+def same_commit(found: CommittedOffset | None, wanted: CommittedOffset | None) -> bool:
+    """Is this commit the wanted one? A leader epoch counts only where one is wanted."""
+    if found is None or wanted is None:
+        return found is wanted
+    if wanted.leader_epoch is None:
+        found = found._replace(leader_epoch=None)
+    return found == wanted
+
+
+def commit_text(committed: CommittedOffset | None) -> str:
+    """A commit for a message or a diff."""
+    if committed is None:
+        return "none"
+    return f"{committed.offset} {committed.metadata!r}" if committed.metadata else str(committed.offset)

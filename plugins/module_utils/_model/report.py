@@ -47,7 +47,7 @@ class Finding:
     source, destination: where the group stands. compared: how many records are equal on both sides. complete: whether
     both logs were read whole. first_difference: the offsets of the first record that is skipped, else repeated, else
     absent, None on a side that it is not named on. problems make the offsets wrong; notes do not. See
-    _matching.sums.Counts for the other numbers.
+    _comparing.sums.Counts for the other numbers.
     """
 
     group: str

@@ -10,9 +10,8 @@ import collections
 import os
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.conflicts import text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, commit_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
@@ -46,7 +45,9 @@ def file_diff(
 
 def commit_lines(commits: t.Mapping[tuple[str, t.Any], CommittedOffset | None]) -> list[str]:
     """`group topic-partition: offset`, with metadata where there is some, and none where nothing is committed."""
-    return [f"{group} {partition}: {text(committed)}" for (group, partition), committed in sorted(commits.items())]
+    return [
+        f"{group} {partition}: {commit_text(committed)}" for (group, partition), committed in sorted(commits.items())
+    ]
 
 
 def snapshot_lines(snapshot: Snapshot) -> list[str]:

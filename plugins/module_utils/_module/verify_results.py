@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._proof.verify import Verified
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.verify import Verified
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
     Problem,
     counts_by_kind,

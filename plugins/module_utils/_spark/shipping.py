@@ -21,21 +21,20 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_lib
 _T = t.TypeVar("_T")
 # This file's package, whose names are those that the workers import.
 _ROOT = __name__.rpartition("._spark.")[0]
-_SHIPPED = ("_model", "_matching", "_records", "_spark")
 _LONG_AGO = (2000, 1, 1, 0, 0, 0)  # so that the same code makes the same archive
 
 
 def code_archive(folder: Path) -> Path:
     """Write the modules that workers may need into a zip file in the folder.
 
-    These are the ones that this process has imported, for Ansible sends a module along with no more than it imports, in
-    an archive of its own. Their names are on sys.path there as they are here.
+    These are the ones that this process has imported, because Ansible sends a module along with no more than it imports,
+    in an archive of its own. Workers import those of `_spark` and of the layers below it, and by the same names.
     """
     files = {}
     for name in _packages(_ROOT):
         files[name.replace(".", "/") + "/__init__.py"] = ""
     for name, module in sorted(sys.modules.items()):
-        if any(name == f"{_ROOT}.{each}" or name.startswith(f"{_ROOT}.{each}.") for each in _SHIPPED):
+        if name.startswith(f"{_ROOT}."):
             loader: t.Any = module.__spec__.loader if module.__spec__ else None  # Python's own, a zip file's, Ansible's
             source = loader.get_source(name)
             file = name.replace(".", "/") + ("/__init__.py" if hasattr(module, "__path__") else ".py")

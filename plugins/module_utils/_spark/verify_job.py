@@ -10,9 +10,9 @@ import collections
 import json
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import SingleContent, Windows
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, CountedRecord
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import SingleContent, Windows
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents, CountedRecord
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import (
     NUMBERS,
     Counts,
     Spot,

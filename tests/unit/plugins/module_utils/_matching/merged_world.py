@@ -27,7 +27,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
     decide_merged,
     young_from,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.merged_counts import found_in, missing
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
+    found_in,
+    missing,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import HOUR, NOON, Written

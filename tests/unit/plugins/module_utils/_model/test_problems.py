@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Claim, Windows, window
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import Counts, Spot
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.verified import finding
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim, Windows, window
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, Spot
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.verified import finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
     Problem,
     by_gravity,

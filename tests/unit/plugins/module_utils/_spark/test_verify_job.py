@@ -13,9 +13,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.claims import Windows, aligned, window
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.offset_counts import Contents, CountedRecord
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.sums import NUMBERS, ToolProgress
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Windows, aligned, window
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents, CountedRecord
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import NUMBERS, ToolProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, LogPair, layout_of

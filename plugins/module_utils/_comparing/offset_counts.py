@@ -1,0 +1,325 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""Count contents around a group's offsets: what they skip and repeat, by the definition of _matching, without a search. Pure.
+
+Of each content as many copies have to follow the destination's offset as the group has unconsumed records, as far as copies
+are there. Where several partitions became several others, copies may be in any of them. The counts of several contents add up,
+so contents can be dealt out in any way.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import itertools
+import operator
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import SingleContent, Window, Windows
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import (
+    Counts,
+    Place,
+    Spot,
+    ToolProgress,
+    total,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Time, tallies
+
+
+class CountedRecord(t.NamedTuple):
+    """A record of either side; the time of a copy is None where the broker has stamped it, and where none are compared."""
+
+    place: int
+    offset: int
+    time: Time
+
+
+class Contents:
+    """Contents of some source partitions and some destination partitions, ready to be counted for any number of claims.
+
+    Building takes time linear in the records, but for sorting; a claim then takes little more than the logarithm, but for
+    contents whose times differ in part, and where the order of the two sides does.
+    """
+
+    def __init__(
+        self,
+        contents: t.Iterable[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]],
+        pairs: t.Iterable[SingleContent] = (),
+    ) -> None:
+        """contents: the source records and the copies of each content, each once. pairs: further contents, as they are."""
+        self.pairs: list[SingleContent] = list(pairs)
+        self._plain: list[tuple[_Offsets, _Offsets]] = []
+        self._mixed: list[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]] = []
+        lonely: list[CountedRecord] = []
+        lonely_copies: list[CountedRecord] = []
+        self.progress = ToolProgress({}, {})
+        for source, copies in contents:
+            if not source:
+                lonely_copies += copies
+                continue
+            if len(source) == len(copies) == 1:
+                self._add_pair(source[0], copies[0])
+                continue
+            parts = _separable(source, copies)
+            if parts is None:
+                self._mixed.append((source, copies))
+                self._arrive(source, copies)
+                continue
+            for originals, their_copies in parts:
+                if not their_copies:
+                    lonely += originals
+                elif len(originals) == len(their_copies) == 1:
+                    self._add_pair(originals[0], their_copies[0])
+                else:
+                    self._plain.append((_offsets(originals), _offsets(their_copies)))
+                    self._arrive(originals, their_copies)
+        self._lonely, self._foreign = _offsets(lonely), _offsets(lonely_copies)
+        self._runs = _runs(self.pairs)
+        for run in self._runs:
+            self._arrive([CountedRecord(run.source_place, run.sources[-1], None)], [None])
+
+    def _add_pair(self, original: CountedRecord, copy: CountedRecord) -> None:
+        self.pairs.append(SingleContent(original.place, original.offset, copy.place, copy.offset))
+
+    def _arrive(self, source: t.Sequence[CountedRecord], copies: t.Sized) -> None:
+        for place, offset, _time in source if len(copies) >= len(source) else ():
+            self.progress.arrived[place] = max(offset, self.progress.arrived.get(place, -1))
+        for place, offset, _time in sorted(source, key=operator.itemgetter(1))[: len(copies)]:
+            self.progress.reached[place] = max(offset, self.progress.reached.get(place, -1))
+
+    def counts(self, windows: Windows, progress: ToolProgress) -> Counts:
+        """What the offsets of a claim do, as far as these contents are concerned.
+
+        progress: the furthest of all contents.
+        """
+        return total(
+            itertools.chain(
+                (_of_run(run, windows) for run in self._runs),
+                (_of_offsets(*offsets, windows, progress) for offsets in self._plain),
+                (_of_mixed(*records, windows, progress) for records in self._mixed),
+                [
+                    _of_lonely(self._lonely, windows, progress),
+                    Counts(destination_only=_number(self._foreign, windows.destination, _AT, _NEAR)),
+                ],
+            )
+        )
+
+
+class _Run(t.NamedTuple):
+    """Pairs of one source partition and one destination partition that stand in the same order on both sides."""
+
+    source_place: int
+    sources: list[int]
+    place: int
+    offsets: list[int]
+
+
+def _runs(pairs: list[SingleContent]) -> list[_Run]:
+    """As few as that takes; in order of the source. In a faithful copy one for each two partitions."""
+    pairs.sort(key=lambda pair: (pair.source_place, pair.place, pair.source))
+    runs: list[_Run] = []
+    run = None
+    for source_place, source, place, offset in pairs:
+        if run is None or run.source_place != source_place or run.place != place or run.offsets[-1] > offset:
+            run = _Run(source_place, [], place, [])
+            runs.append(run)
+        run.sources.append(source)
+        run.offsets.append(offset)
+    return runs
+
+
+def _of_run(run: _Run, windows: Windows) -> Counts:
+    here, there = windows.source[run.source_place], windows.destination[run.place]
+    find = bisect.bisect_left
+    unconsumed, near = find(run.sources, here.at), find(run.sources, here.near)
+    low, at, their_near = (find(run.offsets, offset) for offset in (there.low, there.at, there.near))
+    first_skipped, first_repeated = max(unconsumed, low), at
+    skipped = max(0, min(near, at) - first_skipped)
+    repeated = max(0, min(unconsumed, their_near) - first_repeated)
+    if not (skipped or repeated):
+        return Counts(max(0, min(near, find(run.offsets, there.high)) - max(unconsumed, at)))
+
+    def spot(index: int) -> Spot:
+        return Spot((run.source_place, run.sources[index]), (run.place, run.offsets[index]))
+
+    return Counts(
+        compared=max(0, min(near, find(run.offsets, there.high)) - max(unconsumed, at)),
+        skipped=skipped,
+        repeated=repeated,
+        first_skipped=spot(first_skipped) if skipped else None,
+        first_repeated=spot(first_repeated) if repeated else None,
+    )
+
+
+# Offsets by partition, ascending.
+_Offsets = dict[int, list[int]]
+
+
+def _offsets(records: t.Iterable[CountedRecord]) -> _Offsets:
+    found: _Offsets = collections.defaultdict(list)
+    for place, offset, _time in records:
+        found[place].append(offset)
+    for its in found.values():
+        its.sort()
+    return dict(found)
+
+
+_LOW, _AT, _HIGH, _NEAR = (operator.attrgetter(name) for name in ("low", "at", "high", "near"))
+_Edge = t.Callable[[Window], int]
+
+
+def _number(offsets: _Offsets, windows: t.Sequence[Window], start: _Edge | None, end: _Edge) -> int:
+    """How many of the offsets stand between two edges of their windows; None: from the first one on."""
+    return sum(
+        max(
+            0,
+            bisect.bisect_left(its, end(windows[place]))
+            - (bisect.bisect_left(its, start(windows[place])) if start else 0),
+        )
+        for place, its in offsets.items()
+    )
+
+
+def _between(offsets: _Offsets, windows: t.Sequence[Window], start: _Edge, end: _Edge) -> list[Place]:
+    return [
+        (place, offset)
+        for place, its in sorted(offsets.items())
+        for offset in its[bisect.bisect_left(its, start(windows[place])) : bisect.bisect_left(its, end(windows[place]))]
+    ]
+
+
+def _of_offsets(source: _Offsets, copies: _Offsets, windows: Windows, progress: ToolProgress) -> Counts:
+    """Of records that are counted together whatever is committed: their tally, in numbers."""
+    here, there = windows
+    consumed = _number(source, here, None, _AT)
+    unconsumed, wanted = _number(source, here, _AT, _HIGH), _number(source, here, _AT, _NEAR)
+    before, follow = _number(copies, there, _LOW, _AT), _number(copies, there, _AT, _HIGH)
+    counted = _number(copies, there, _AT, _NEAR)
+    skipped = max(0, min(wanted, before + follow) - follow)
+    repeated = max(0, counted - unconsumed) if consumed else 0
+    lacking = max(0, wanted - before - follow)
+    result = Counts(
+        min(wanted, follow),
+        skipped,
+        repeated=repeated,
+        recopied=0 if consumed else max(0, counted - unconsumed),
+        pending=min(max(0, consumed - before - follow), _unreached(source, windows, progress)),
+    )
+    if not (skipped or repeated or lacking):
+        return result
+    originals = _between(source, here, _AT, _NEAR)
+    return result._replace(
+        first_skipped=Spot(originals[0], _between(copies, there, _LOW, _AT)[0]) if skipped else None,
+        first_repeated=Spot(None, _between(copies, there, _AT, _NEAR)[0]) if repeated else None,
+        **_fate(_last(originals, lacking), progress),
+    )
+
+
+def _of_lonely(offsets: _Offsets, windows: Windows, progress: ToolProgress) -> Counts:
+    """Of records without any copy."""
+    number = _number(offsets, windows.source, _AT, _NEAR)
+    edges = [
+        window._replace(high=min(window.near, progress.arrived.get(at, 0))) for at, window in enumerate(windows.source)
+    ]
+    pending = _unreached(offsets, windows, progress)
+    absent = _number(offsets, edges, _AT, _HIGH)
+    if not absent:
+        return Counts(to_come=number, pending=pending)
+    return Counts(
+        absent=absent,
+        to_come=number - absent,
+        pending=pending,
+        first_absent=Spot(_between(offsets, edges, _AT, _HIGH)[0], None),
+    )
+
+
+def _unreached(offsets: _Offsets, windows: Windows, progress: ToolProgress) -> int:
+    """How many consumed records stand after all that the replication tool has copied. None where its end was not read."""
+    if any(window.cut_above for window in windows.destination):
+        return 0
+    return sum(
+        max(0, bisect.bisect_left(its, windows.source[place].at) - bisect.bisect_right(its, progress.reached[place]))
+        for place, its in offsets.items()
+        if place in progress.reached
+    )
+
+
+def _of_mixed(
+    source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord], windows: Windows, progress: ToolProgress
+) -> Counts:
+    """Of a content whose copies have partly its times and partly others."""
+    consumed, unconsumed, near = [], [], []
+    for record in source:
+        window = windows.source[record.place]
+        if record.offset < window.at:
+            consumed.append(record)
+        elif record.offset < window.high:
+            unconsumed.append(record)
+            if record.offset < window.near:
+                near.append(record)
+    # Their distance from the offset is what counts, in whichever partition.
+    distances: list[tuple[int, Time, CountedRecord]] = []
+    for record in copies:
+        window = windows.destination[record.place]
+        if window.low <= record.offset < window.high:
+            distances.append((record.offset - window.at, record.time, record))
+    distances.sort(key=operator.itemgetter(0))
+    counted = [each for each in distances if each[2].offset < windows.destination[each[2].place].near]
+    there, counted_there = [each[:2] for each in distances], [each[:2] for each in counted]
+    needed = tallies(_times(consumed), _times(near), there)
+    followed = tallies(_times(consumed), _times(unconsumed), counted_there)
+    skipped, absent = sum(each.skipped(0) for each in needed), sum(each.absent for each in needed)
+    repeated = sum(each.surely_repeated(0) for each in followed)
+    follow = sum(distance >= 0 for distance, _time in counted_there)
+    near.sort()
+    return Counts(
+        max(0, len(near) - absent - skipped),
+        skipped,
+        repeated=repeated,
+        recopied=0 if consumed else max(0, follow - len(unconsumed)),
+        first_skipped=Spot(near[0][:2], distances[0][2][:2]) if skipped else None,
+        first_repeated=Spot(None, next(each[2][:2] for each in counted if each[0] >= 0)) if repeated else None,
+        pending=min(max(0, len(consumed) - len(distances)), _unreached(_offsets(consumed), windows, progress)),
+        **_fate(_last([record[:2] for record in near], absent), progress),
+    )
+
+
+def _last(places: list[Place], number: int) -> list[Place]:
+    """Of equal records the last ones are those that are missing: a replication tool may still have to come to them."""
+    return sorted(places, key=operator.itemgetter(1))[len(places) - number :]
+
+
+def _fate(missing: list[Place], progress: ToolProgress) -> dict[str, t.Any]:
+    absent = [(place, offset) for place, offset in missing if offset < progress.arrived.get(place, 0)]
+    return {
+        "absent": len(absent),
+        "to_come": len(missing) - len(absent),
+        "first_absent": Spot(min(absent), None) if absent else None,
+    }
+
+
+def _times(records: t.Iterable[CountedRecord]) -> collections.Counter[t.Any]:
+    return collections.Counter(record.time for record in records)
+
+
+def _separable(
+    source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord]
+) -> list[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]] | None:
+    """The records and copies that are counted together whatever is committed; None where that depends on it.
+
+    That is so where all copies have the time of a source record, where all have another one, and where all are stamped.
+    """
+    known = {record.time for record in source}
+    kinds = {(record.time is None, record.time in known) for record in copies}
+    if len(kinds) > 1:
+        return None
+    if kinds != {(False, True)} or len(known) == 1:
+        return [(source, copies)]
+    parts: dict[Time, tuple[list[CountedRecord], list[CountedRecord]]] = collections.defaultdict(lambda: ([], []))
+    for side, records in enumerate((source, copies)):
+        for record in records:
+            parts[record.time][side].append(record)
+    return list(parts.values())

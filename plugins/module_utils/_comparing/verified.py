@@ -1,0 +1,132 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""What the counts of a verification mean for the group whose offsets they are about: wrong, or worth a word. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim, Windows
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, Place, Spot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind
+
+
+def finding(claim: Claim, counts: Counts, windows: Windows, matched_by: tuple[str, ...], is_compacted: bool) -> Finding:
+    """windows: what was read. is_compacted: the destination drops records whose key came again, so one that is absent may
+    have been there.
+    """
+    found = Finding(
+        claim.group,
+        claim.source,
+        claim.destination,
+        counts.compared,
+        windows.is_complete,
+        counts.skipped,
+        counts.absent,
+        counts.to_come,
+        counts.repeated + counts.pending,
+        counts.recopied,
+        counts.destination_only,
+        _first_difference(counts),
+        matched_by,
+    )
+    return dataclasses.replace(
+        found,
+        problems=tuple(_problems(claim, counts, windows, is_compacted)),
+        notes=tuple(_notes(claim, counts, is_compacted)),
+    )
+
+
+def _first_difference(counts: Counts) -> tuple[int | None, int | None] | None:
+    spot = counts.first_skipped or counts.first_repeated or counts.first_absent
+    return spot and (_offset(spot.source), _offset(spot.destination))
+
+
+def _offset(place: Place | None) -> int | None:
+    return None if place is None else place[1]
+
+
+def _problems(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -> t.Iterator[Flaw]:
+    if counts.skipped:
+        yield Flaw(
+            ProblemKind.SKIPPED,
+            f"{_records(counts.skipped, 'unconsumed')} skipped: before {_offsets(claim)}, "
+            f"first {_spot(claim, counts.first_skipped)}{_or_to_come(counts)}",
+        )
+    if counts.absent and not is_compacted:
+        yield Flaw(
+            ProblemKind.ABSENT,
+            f"{_records(counts.absent, 'unconsumed')} not at the destination, though later ones are: "
+            f"first {_spot(claim, counts.first_absent)}; the replication tool has filtered or lost what is missing",
+        )
+    repeated = counts.repeated + counts.pending
+    if claim.repeats is not None and repeated > claim.repeats:
+        said = f"at most {claim.repeats}" if claim.repeats else "none"
+        where = f"from {_offsets(claim)} on, first {_spot(claim, counts.first_repeated)}" if counts.repeated else ""
+        late = f"{counts.pending} still to be copied, because the replication tool has not come as far as the group"
+        what = "; ".join(each for each in (where, late if counts.pending else "") if each)
+        yield Flaw(ProblemKind.REPEATED, f"{_records(repeated, 'consumed')} repeated: {what}; the plan says {said}")
+    if _is_elsewhere(claim, counts, windows):
+        yield Flaw(
+            ProblemKind.NOT_EXAMINED,
+            f"none of the records that follow {_offsets(claim)} has an equal one within the limit at the source, although "
+            "both logs contain more records; raise the limit (0 reads the whole logs)",
+        )
+
+
+def _or_to_come(counts: Counts) -> str:
+    """Equal records of which the replication tool still brings some cannot be told apart from skipped ones."""
+    return "; or equal ones are still to be copied: verify again when they are" if counts.to_come else ""
+
+
+def _is_elsewhere(claim: Claim, counts: Counts, windows: Windows) -> bool:
+    """Is nothing in common where both logs have records, and more of them than the plan lets come again?"""
+    here = sum(max(0, window.high - window.at) for window in windows.source)
+    there = sum(max(0, window.high - window.at) for window in windows.destination)
+    nothing = not any(
+        (counts.compared, counts.skipped, counts.repeated, counts.pending, counts.absent, counts.recopied)
+    )
+    return windows.is_cut_above and nothing and here > 0 and there > (claim.repeats or 0)
+
+
+def _notes(claim: Claim, counts: Counts, is_compacted: bool) -> t.Iterator[str]:
+    if counts.to_come:
+        yield f"{_records(counts.to_come, 'unconsumed')} still to be copied"
+    if counts.absent and is_compacted:
+        yield f"{_records(counts.absent, 'unconsumed')} not at the destination, which is compacted"
+    repeated = counts.repeated + counts.pending
+    if repeated and (claim.repeats is None or repeated <= claim.repeats):
+        yield f"{_records(repeated, 'consumed')} repeated"
+    if counts.recopied:
+        yield f"{_records(counts.recopied, 'unconsumed')} more often at the destination than at the source"
+    if counts.destination_only:
+        yield f"{_records(counts.destination_only, '')} only at the destination"
+
+
+def _records(number: int, kind: str) -> str:
+    noun = f"{kind} record".strip()
+    return f"1 {noun} is" if number == 1 else f"{number} {noun}s are"
+
+
+def _offsets(claim: Claim) -> str:
+    return "the offset " + str(claim.destination[0][1]) if len(claim.destination) == 1 else "the offsets"
+
+
+def _spot(claim: Claim, spot: Spot | None) -> str:
+    """A record for a message: where it is at the source, at the destination, or on both sides."""
+    if spot is None:
+        return "unknown"
+    said = []
+    for side, positions, at in (
+        ("source", claim.source, spot.source),
+        ("destination", claim.destination, spot.destination),
+    ):
+        if at is not None:
+            place, offset = at
+            partition = f"{positions[place][0]} " if len(positions) > 1 else ""
+            said.append(f"{side} {partition}offset {offset}")
+    return ", ".join(said)

@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: which entries of a plan a commit would write now, so that only those are verified before it."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import CommitOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+
+def entries_to_commit(
+    plan: Plan, receipt: Receipt | None, destination: Connection, options: CommitOptions
+) -> list[PlanEntry]:
+    """The entries that a commit with these options would write, or refuse to.
+
+    Not those that are committed already, that were migrated earlier and have consumed since, or that an option leaves
+    alone. Of a topic that was repartitioned or merged all entries of a group, when any is written: their records can
+    only be verified together. Nothing is refused here; the commit does that.
+    """
+    blocked = {entry.group for entry in plan.entries if entry.verdict is Verdict.BLOCKED}
+    left_out = blocked if options.on_blocked == OnBlocked.SKIP_GROUP else set()
+    entries = [entry for entry in plan.entries if entry.target is not None and entry.group not in left_out]
+    names = sorted({entry.group for entry in entries})
+    readings = groups.read_groups(destination, names) if names else {}
+    if options.on_active_group == OnActiveGroup.SKIP_GROUP:
+        entries = [entry for entry in entries if not idle_problem(readings[entry.group], readings[entry.group])]
+    current = commits_of(readings)
+    known = receipt if receipt and receipt.cluster_id == plan.destination_id else Receipt(plan.destination_id)
+    receipts = conflicts.confirmed(known, current).by_key()
+    written = {
+        (entry.group, entry.source)
+        for entry in entries
+        if conflicts.would_write(
+            entry, current.get(entry.key), receipts.get(entry.key), options.on_rewind, options.on_advance
+        )
+    }
+    return [entry for entry in entries if (entry.group, entry.source) in written]

@@ -1,0 +1,202 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which entries of a receipt a rollback is about, and what it does with each of them. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Commits, Target
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    GroupReading,
+    commit_text,
+    commits_of,
+    same_commit,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
+
+_NAMES_SHOWN = 20
+
+
+class Chosen(t.NamedTuple):
+    """entries: what is to be rolled back. notes: what the user should know of the choice, a line each."""
+
+    entries: tuple[ReceiptEntry, ...]
+    notes: tuple[str, ...] = ()
+
+
+def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chosen:
+    """The entries that are selected by their names at the source; every entry without a selection.
+
+    An entry that does not name its source goes by its names at the destination. Raises NotFound for a name that the
+    receipt does not hold, and InvalidInput for patterns that match nothing, or for an entry that was made from several
+    sources of which only some are selected.
+    """
+    if selection is None:
+        return Chosen(receipt.entries)
+    origins = {origin for entry in receipt.entries for origin in entry.origins}
+    known_groups = {origin.group for origin in origins}
+    groups = selection.select_groups(known_groups)
+    _check_names("group", selection.groups, selection.group_patterns, groups, known_groups, cluster)
+    known_topics = {origin.partition.topic for origin in origins if origin.group in groups.names}
+    topics = selection.select_topics(known_topics)
+    _check_names("topic", selection.topics, selection.topic_patterns, topics, known_topics, cluster)
+    group_names, topic_names = set(groups.names), set(topics.names)
+
+    def is_meant(origin: Origin) -> bool:
+        return origin.group in group_names and origin.partition.topic in topic_names
+
+    entries = []
+    for entry in receipt.entries:
+        others = [origin for origin in entry.origins if not is_meant(origin)]
+        if not others:
+            entries.append(entry)
+        elif len(others) < len(entry.origins):
+            raise _partly_selected(entry, others[0], cluster)
+    left_out = [*groups.left_out, *topics.left_out]
+    return Chosen(tuple(entries), (f"Left out by an exclude pattern: {', '.join(left_out)}.",) if left_out else ())
+
+
+def without_kept(
+    entries: t.Iterable[ReceiptEntry], current: Commits, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str
+) -> tuple[list[ReceiptEntry], list[str]]:
+    """The entries of groups that may go back, and one line for each entry that keeps its group, and for each such group.
+
+    A group that stands where the migration has put it may go back. One that has consumed since is moved by on_rewind, or by
+    on_advance where it stood further before; one that stands where nothing of that explains it, by on_rewind as well. keep
+    leaves all of the group's entries alone, so that no group is split. Raises Refused where a policy says fail.
+    """
+    entries = list(entries)
+    kept: dict[str, list[str]] = {}
+    for entry in entries:
+        line = _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster) if _moves(entry, current) else None
+        if line is not None:
+            kept.setdefault(entry.group, []).append(line)
+    lines = []
+    for group, reasons in sorted(kept.items()):
+        moving = sum(entry.group == group and _moves(entry, current) for entry in entries)
+        lines += reasons
+        if moving > len(reasons):
+            lines.append(f"{group}: left as a whole, because keep does not split a group")
+    return [entry for entry in entries if entry.group not in kept], lines
+
+
+def targets(entries: t.Iterable[ReceiptEntry], readings: t.Mapping[str, GroupReading]) -> dict[Key, Target]:
+    """What to commit, or to remove (None), so that every entry stands where it stood before.
+
+    A group that was not there and holds nothing, but exists, is in it too: a rollback was killed before it removed it.
+    """
+    current = commits_of(readings)
+    return {entry.key: entry.before for entry in entries if _moves(entry, current) or _is_left_out(entry, readings)}
+
+
+def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str) -> list[str]:
+    """A line for each offset that is before the start of its log by now: the group stood there, so it is put back.
+
+    Raises Refused for an offset after the end of its log, where no group can have stood.
+    """
+    notes = []
+    for (group, partition), target in sorted(wanted.items()):
+        if target is None:
+            continue
+        log = bounds[partition]
+        if target.offset > log.high_watermark:
+            raise Refused(
+                f"offset {target.offset}, which the receipt says was committed before, is after the log's end "
+                f"{log.high_watermark}",
+                cluster=cluster,
+                group=group,
+                topic=partition.topic,
+                partition=partition.partition,
+                why="the topic was recreated or has lost records since, or the receipt was changed",
+                remedy="restore the receipt from a backup, or leave the topic out by exclude_topic_patterns",
+            )
+        if target.offset < log.log_start:
+            notes.append(
+                f"{group} {partition}: offset {target.offset} is before the log's start {log.log_start} now; it is "
+                "restored anyway, and the consumers start according to their auto.offset.reset."
+            )
+    return notes
+
+
+def _moves(entry: ReceiptEntry, current: Commits) -> bool:
+    return entry.written is not None and current.get(entry.key) != entry.before
+
+
+def _is_left_out(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) -> bool:
+    reading = readings[entry.group]
+    return entry.written is not None and entry.before is None and reading.exists and not reading.offsets
+
+
+def _kept(entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str) -> str | None:
+    """Why the entry, and so its group, stays where it is, or None where it may go back."""
+    if entry.written is None or same_commit(found, entry.written):
+        return None
+    if (found is None or found.offset < entry.written.offset) and on_rewind != OnRewind.REWIND:
+        what = (
+            f"the group was set to {commit_text(entry.written)} and has committed "
+            f"{'nothing' if found is None else commit_text(found)} now"
+        )
+        if on_rewind == OnRewind.KEEP:
+            return f"{entry.group} {entry.partition}: {what} (on_rewind: keep)"
+        raise conflicts.refused(
+            entry.key,
+            what,
+            cluster,
+            why="its commit has expired, somebody else has set the group, or the receipt was changed",
+            remedy=f"set on_rewind to rewind to set it to {commit_text(entry.before)} all the same, "
+            "or to keep to leave such groups alone",
+        )
+    lines: list[str] = []
+    conflicts.allowed(entry.key, found, entry.before, on_rewind, on_advance, cluster, lines, unit="groups")
+    return lines[0] if lines else None
+
+
+def _check_names(
+    kind: str,
+    names: t.Sequence[str],
+    patterns: t.Sequence[str],
+    selected: Selected,
+    known: t.Collection[str],
+    cluster: str,
+) -> None:
+    """Raise NotFound for a name, and InvalidInput for patterns, that nothing in the receipt goes by."""
+    missing = [name for name in names if name not in known]
+    whose = "" if kind == "group" else " of the selected groups"
+    holds = f"it holds {first_of(sorted(known), _NAMES_SHOWN) or 'nothing'}"
+    if missing:
+        raise NotFound(
+            f"{kind} {', '.join(missing)}{whose} is not in the receipt",
+            cluster=cluster,
+            why=holds,
+            remedy=f"correct {kind}s; the names are those at the source, or at the destination where the receipt has no others",
+        )
+    if not selected.names:
+        why = f"excluded were {', '.join(selected.left_out)}" if selected.left_out else holds
+        raise InvalidInput(
+            f"no {kind}{whose} in the receipt is matched by {kind}_patterns {list(patterns)}",
+            cluster=cluster,
+            why=why,
+            remedy=f"correct the patterns, or name the {kind}s in {kind}s",
+        )
+
+
+def _partly_selected(entry: ReceiptEntry, other: Origin, cluster: str) -> InvalidInput:
+    return InvalidInput(
+        "the offset was set for several sources together, and not all of them are selected",
+        cluster=cluster,
+        group=entry.group,
+        topic=entry.partition.topic,
+        partition=entry.partition.partition,
+        why=f"{other.group} {other.partition} is not",
+        remedy="select all of them or none",
+    )

@@ -1,0 +1,166 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""A second look at the source: are the groups that are committed at the destination still in use there?
+
+The plan says where each group stood at the source when its snapshot was taken. The source is read twice more: right
+before the first write, when nothing is lost by stopping, and after the last one, because a consumer may have started in
+between. Both looks are requests only; the time between snapshot and commit is what shows consumers with assign().
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Writes
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    GroupBusy,
+    MigrationError,
+    Refused,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import members_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+_NAMED = 3  # groups that a message names
+
+
+class Use(t.NamedTuple):
+    """How a group of the source is in use: it has members (a clause, or None), or its commits have moved, or both."""
+
+    group: str
+    members: str | None
+    moved: list[Move]
+
+    def __str__(self) -> str:
+        """What was seen, and what it means for the destination, in one line."""
+        seen = [self.members] if self.members else []
+        if self.moved:
+            seen.append(f"has moved since the snapshot: {moves_text(self.moved)}")
+        return f"{self.group} {' and '.join(seen)}; {self._effect()}"
+
+    def _effect(self) -> str:
+        """What a consumer at the destination would miss or repeat; offsets may be more than records."""
+        steps = [each.after - (each.before or 0) for each in self.moved if each.after is not None]
+        repeated, missed = sum(step for step in steps if step > 0), -sum(step for step in steps if step < 0)
+        effects = []
+        if repeated:
+            effects.append(
+                f"up to {counted(repeated, 'record')} that it has consumed since would be repeated at the destination"
+            )
+        if missed:
+            effects.append(
+                f"up to {counted(missed, 'record')} that it has moved back over would be missed at the destination"
+            )
+        if any(each.after is None for each in self.moved):
+            effects.append("commits that the plan was made from are gone from the source")
+        return ", and ".join(effects) or "what it consumes from now on would be repeated at the destination"
+
+
+class SourceWatch:
+    """Looks at the source's groups of one plan, before and after its commit.
+
+    :param source: None looks at nothing: every method then answers that nobody uses the groups.
+    :param on_active_source: fail raises GroupBusy; skip_group leaves out groups that are in use before the write, and
+        fails for those that are found in use after it; warn makes notes of both.
+    """
+
+    def __init__(self, source: Connection | None, plan: Plan, on_active_source: OnActiveGroup) -> None:
+        self._source = source
+        self._plan = plan
+        self._policy = on_active_source
+
+    def check_cluster(self) -> None:
+        """Raise Refused when the source is another cluster than the plan's."""
+        if self._source is None:
+            return
+        found = cluster_id(self._source)
+        if found != self._plan.source_id:
+            raise Refused(
+                f"the plan was made for source cluster {self._plan.source_id}, and this is cluster {found}",
+                cluster=str(self._source),
+                remedy="set source to the cluster that the plan was made for, or plan again",
+            )
+
+    def before(self, writes: Writes) -> tuple[Writes, list[str], list[str]]:
+        """The writes that remain, a line for each destination group that is left out, and a note for each use."""
+        uses = self._uses(writes.set)
+        if not uses or self._policy == OnActiveGroup.WARN:
+            return writes, [], [f"Still in use at the source: {use}." for use in uses.values()]
+        if self._policy == OnActiveGroup.SKIP_GROUP:
+            lines = {
+                group: f"{group}: its source group {use}: left out (on_active_source: skip_group)"
+                for name, use in sorted(uses.items(), reverse=True)
+                for group in self._destinations(name)
+                if any(group == written for written, _partition in writes.set)
+            }
+            left = {key: target for key, target in writes.set.items() if key[0] not in lines}
+            return Writes(left, writes.kept), [lines[group] for group in sorted(lines)], []
+        raise self._busy(
+            uses,
+            "is still in use at the source",
+            "nothing was written. Stop its consumers at the source, then take the snapshot and plan again; or set "
+            "on_active_source to skip_group to leave such groups out, or to warn to commit what the plan says",
+        )
+
+    def after(self, written: t.Iterable[Key]) -> list[str]:
+        """A note for each source group that is in use after its offsets were committed; raises unless they are notes."""
+        try:
+            uses = self._uses(written)
+        except MigrationError as exc:
+            raise BrokerError(
+                "the plan's offsets are committed, but the source's groups could not be read once more",
+                cluster=exc.cluster,
+                why=": ".join(text for text in (exc.what, exc.why) if text),
+                remedy="see to it that their consumers are stopped at the source before others start at the destination",
+            ) from exc
+        if not uses or self._policy == OnActiveGroup.WARN:
+            return [f"In use at the source while its offsets were committed: {use}." for use in uses.values()]
+        raise self._busy(
+            uses,
+            "was in use at the source while its offsets were committed",
+            "the offsets of the plan are committed and stay. Stop its consumers at the source, then "
+            "either migrate again, which takes the group to where it has stopped, or roll back with the receipt",
+        )
+
+    def _uses(self, keys: t.Iterable[Key]) -> dict[str, Use]:
+        """The uses of the source groups that became the destination groups of these keys, by the name at the source."""
+        if self._source is None:
+            return {}
+        wanted = {group for group, _partition in keys}
+        stood: dict[str, dict[TopicPartition, int | None]] = {}
+        for entry in self._plan.entries:
+            for at in entry.source:
+                if entry.group in wanted:
+                    stood.setdefault(at.group, {})[at.partition] = at.offset
+        readings = groups.read_groups(self._source, sorted(stood)) if stood else {}
+        uses = {name: _use(readings[name], offsets) for name, offsets in sorted(stood.items())}
+        return {name: use for name, use in uses.items() if use is not None}
+
+    def _destinations(self, source_group: str) -> set[str]:
+        return {entry.group for entry in self._plan.entries if any(at.group == source_group for at in entry.source)}
+
+    def _busy(self, uses: dict[str, Use], what: str, remedy: str) -> GroupBusy:
+        first, *others = uses.values()
+        more = f", and so {what.split()[0]} {first_of([use.group for use in others], _NAMED)}" if others else ""
+        return GroupBusy(
+            f"the group {what}{more}", cluster=str(self._source), group=first.group, why=str(first), remedy=remedy
+        )
+
+
+def _use(reading: GroupReading, stood: dict[TopicPartition, int | None]) -> Use | None:
+    """How a group is in use whose offsets the plan was made from; its commits on other partitions are no matter."""
+    stands = {where: commit.offset for where, commit in reading.offsets.items() if where in stood}
+    members = members_problem(reading) if reading.exists else None
+    moved = moves(stood, stands)
+    return Use(reading.group, members, moved) if members or moved else None

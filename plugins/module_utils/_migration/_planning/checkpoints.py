@@ -1,0 +1,156 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Without the source, as in a disaster: MirrorMaker 2's own checkpoints, which lose nothing and repeat some."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import (
+    read_checkpoints,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, CheckpointKey
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+_UNKNOWN = ""  # the source's id, which nobody can be asked for
+
+
+def plan_from_checkpoints(
+    destination: Connection,
+    policy: ReplicationPolicy,
+    selection: Selection,
+    mapping: Mapping,
+    on_uncommitted: OnUncommitted = OnUncommitted.IGNORE,
+    previous: Plan | None = None,
+    receipt: Receipt | None = None,
+) -> tuple[Plan, int, list[str]]:
+    """The plan, how many checkpoints there are, and what the user should know, a line each.
+
+    on_uncommitted: what to do for partitions of a topic of which the group has checkpoints of others only.
+    Raises NotFound for a group that has no checkpoint, InvalidInput for patterns that match none.
+    """
+    selection.check()
+    found = read_checkpoints(destination, policy.checkpoints.name)
+    chosen, left_out = _selected(found, destination, policy, selection)
+    snapshot = Snapshot(
+        None,
+        (),
+        tuple(
+            SnapshotEntry(key.group, where, CommittedOffset(each.source, each.metadata))
+            for key, (where, each) in sorted(chosen.items())
+        ),
+    )
+    wanted = drafts.from_snapshot(snapshot, mapping)
+    targets = {(key.group, where): checkpoint.target for key, (where, checkpoint) in chosen.items()}
+    counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
+    of_source = {draft.source_partition.topic: counts.get(draft.partition.topic, 0) for draft in wanted}
+    wanted = drafts.with_uncommitted(wanted, of_source)
+    there = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
+    bounds = positions.partition_bounds(destination, sorted(there)) if there else {}
+    entries = tuple(
+        _entry(draft, targets[draft.source_group, draft.source_partition], bounds.get(draft.partition))
+        if draft.committed is not None
+        else draft.uncommitted(
+            on_uncommitted, bounds[draft.partition].log_start, bounds[draft.partition].end, "no checkpoint"
+        )
+        for draft in wanted
+    )
+    plan = Plan(_UNKNOWN, topics.cluster_id(destination), snapshot.digest(), entries)
+    return with_expected(plan, destination, previous, receipt), len(found), _notes(entries, left_out, previous)
+
+
+def _notes(entries: t.Sequence[PlanEntry], left_out: t.Sequence[str], previous: Plan | None) -> list[str]:
+    lines = [f"Left out by an exclude pattern: {', '.join(left_out)}."] if left_out else []
+    alone = [f"{entry.group} {entry.partition}" for entry in entries if entry.verdict is Verdict.UNCOMMITTED]
+    if alone:
+        lines.append(
+            f"No checkpoint for {', '.join(alone)}: not planned. Without a committed offset, a consumer with "
+            "auto.offset.reset=latest skips records; on_uncommitted: start skips none."
+        )
+    planned = {entry.group for entry in entries}
+    gone = sorted({entry.group for entry in previous.entries} - planned) if previous else []
+    if gone:
+        lines.append(f"Groups of the earlier plan that have no checkpoint stay where they are: {', '.join(gone)}.")
+    return lines
+
+
+_Chosen = dict[CheckpointKey, tuple[TopicPartition, Checkpoint]]
+
+
+def _selected(
+    found: t.Mapping[CheckpointKey, Checkpoint],
+    destination: Connection,
+    policy: ReplicationPolicy,
+    selection: Selection,
+) -> tuple[_Chosen, tuple[str, ...]]:
+    """The checkpoints of the selected groups and topics, with the source's partition; and what was left out."""
+    groups = selection.select_groups({key.group for key in found})
+    of_flow: _Chosen = {}
+    for key, checkpoint in found.items():
+        source_topic = policy.source_topic(key.partition.topic)
+        if source_topic is not None and key.group in groups.names:
+            of_flow[key] = key.partition._replace(topic=source_topic), checkpoint
+    having = {key.group for key in of_flow}
+    missing = [name for name in selection.groups if name not in having]
+    cluster, topic = str(destination), policy.checkpoints.name
+    if missing:
+        raise NotFound(
+            f"no checkpoint found for group {', '.join(missing)}",
+            why="MirrorMaker 2 writes none for groups that it excludes, or that have consumed nothing of what it copies",
+            remedy="correct groups and replication_policy",
+            cluster=cluster,
+            topic=topic,
+        )
+    if not of_flow:
+        raise InvalidInput(
+            f"no group with a checkpoint is matched by group_patterns {list(selection.group_patterns)}",
+            remedy="correct the patterns, or name the groups in groups",
+            cluster=cluster,
+            topic=topic,
+        )
+    topics_chosen = selection.select_topics({source.topic for source, _checkpoint in of_flow.values()})
+    absent = sorted(set(selection.topics) - {source.topic for source, _checkpoint in of_flow.values()})
+    if absent:
+        raise NotFound(
+            f"none of the selected groups has a checkpoint for {', '.join(absent)}",
+            cluster=cluster,
+            topic=topic,
+            remedy="correct topics",
+        )
+    chosen = {key: its for key, its in of_flow.items() if its[0].topic in topics_chosen.names}
+    return chosen, (*groups.left_out, *topics_chosen.left_out)
+
+
+def _entry(draft: Draft, target: int, bounds: Bounds | None) -> PlanEntry:
+    """The checkpoint as an entry. Nobody can tell how far the group had come when the source was lost: to the end at most."""
+    if bounds is None:
+        detail = f"{draft.partition} does not exist at the destination, and there is a checkpoint for it"
+        return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
+    if target > bounds.high_watermark:
+        detail = (
+            f"the checkpoint says {target}, and the destination ends at {bounds.high_watermark}: "
+            "the topic was recreated since, or lost its end"
+        )
+        return draft.entry(Verdict.BLOCKED, reason=Reason.BEYOND_END, detail=detail)
+    offset = max(target, bounds.log_start)
+    repeats = bounds.high_watermark - offset
+    detail = f"MirrorMaker 2's checkpoint, written when the group stood at source offset {draft.offset}"
+    return draft.entry(Verdict.SAFE, offset, reason=Reason.CHECKPOINT, repeats=repeats, detail=detail)

@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Strategy `identical`: the same offsets, where records at equal offsets were seen to be equal."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Decision,
+    LogFacts,
+    Need,
+    Policy,
+    Question,
+    blocked,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
+    CertificateName,
+    Reason,
+    Verdict,
+)
+
+_Key = tuple[str, TopicPartition]
+
+
+def entries(
+    searched: t.Mapping[_Key, Draft],
+    here: ClusterLogs,
+    there: ClusterLogs,
+    same_cluster: bool,
+    match_on: tuple[str, ...] = (),
+    on_expired: OnExpired = OnExpired.COUNT_BACK,
+) -> dict[_Key, PlanEntry]:
+    """Every draft's own offset, leader epoch included inside one log, or blocked with the reason.
+
+    In another log the records around every commit and at both ends of the destination are compared first: the offsets are
+    the same only where a replication tool has kept them. The sides' logs must be known. match_on: the parts that are
+    compared, empty for all. on_expired: fail blocks offsets that have expired; no other value can find an earlier record.
+    """
+    result: dict[_Key, PlanEntry] = {}
+    compared: dict[_Key, Draft] = {}
+    for key, draft in searched.items():
+        if same_cluster and draft.source_partition == draft.partition:
+            result[key] = _in_one_log(draft, there.logs[draft.partition].facts, on_expired)
+        else:
+            compared[key] = draft
+    cases = {key: Case(draft.offset, draft.source_partition, draft.partition) for key, draft in compared.items()}
+
+    def rule(_key: _Key, question: Question) -> Decision | Need:
+        stamped = question.destination.facts.log_append_time
+        return _compared(question, not stamped and (not match_on or "timestamp" in match_on))
+
+    decisions = answer_all(cases, here, there, Policy(on_expired), rule)
+    return result | {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
+
+
+def _in_one_log(draft: Draft, facts: LogFacts, on_expired: OnExpired) -> PlanEntry:
+    """Inside one log an offset means the same record, whoever has committed it."""
+    outside = _outside(draft.offset, facts, on_expired)
+    if outside is not None:
+        return decided(draft, outside)
+    epoch = draft.committed.leader_epoch if draft.committed else None
+    evidence = Evidence(certificate=CertificateName.SAME_LOG)
+    entry = draft.entry(Verdict.EXACT, draft.offset, repeats=0, evidence=evidence)
+    return dataclasses.replace(entry, leader_epoch=epoch)
+
+
+def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | None:
+    """The decision for an offset that lies outside of the destination's log; None for one inside."""
+    if offset < facts.log_start and on_expired == OnExpired.FAIL:
+        detail = f"offset {offset} has expired at the destination, whose log starts at {facts.log_start}; on_expired says fail"
+        return blocked(Reason.POLICY_FAIL, detail, lossless=facts.log_start)
+    if offset < facts.log_start:
+        detail = f"offset {offset} has expired at the destination; the plan takes the first remaining record, and no other is skipped"
+        return Decision(Verdict.SAFE, facts.log_start, Reason.EXPIRED, 0, detail)
+    if offset > facts.high_watermark:
+        return blocked(Reason.BEYOND_END, f"offset {offset} is after the destination's end {facts.high_watermark}")
+    return None
+
+
+def _compared(question: Question, timestamp: bool) -> Decision | Need:
+    facts, committed = question.destination.facts, question.committed
+    outside = _outside(committed, facts, question.policy.on_expired)
+    if outside is not None and outside.verdict is Verdict.BLOCKED:
+        return outside
+    if committed == 0:
+        return Decision.exact(NothingConsumed(0), facts.log_start, detail="nothing was ever consumed")
+    answer = keeps_offsets(question, timestamp)
+    if answer is None:
+        detail = (
+            f"offset {committed} is not proved to mean the same record on both clusters: around it, or at the start or the end "
+            "of the destination's log, the records at equal offsets differ, or too few tell; use strategy records"
+        )
+        return blocked(Reason.OFFSETS_DIFFER, detail)
+    if outside is not None and isinstance(answer, Decision):
+        return dataclasses.replace(outside, matched_by=answer.matched_by)
+    return answer

@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What an earlier plan has proved, and still holds: so that a group that has not moved costs nothing."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Anchor,
+    Need,
+    Policy,
+    Question,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+_Key = tuple[str, TopicPartition]
+_Pair = tuple[TopicPartition, TopicPartition]
+
+
+def kept_entries(
+    searched: t.Mapping[_Key, Draft],
+    previous: Plan,
+    here: ClusterLogs,
+    there: ClusterLogs,
+    match_on: tuple[str, ...],
+    same_offsets: bool = False,
+) -> dict[_Key, PlanEntry]:
+    """The entries of a plan for the same clusters that are about the same commits, and as exact as they were.
+
+    Of each partition one record and its copy are read again, the last that the plan names, and what stands at the
+    destination's end: a topic that was recreated shows there, and a replication tool that has begun again.
+    same_offsets: only entries that keep the source's offset, as strategy identical demands.
+    """
+    known = previous.by_key()
+    same: dict[_Key, PlanEntry] = {}
+    last: dict[_Pair, tuple[Copied, bool]] = {}
+    for key, draft in searched.items():
+        entry = known.get(key)
+        anchor = _anchor(entry, draft, match_on) if entry is not None else None
+        if entry is None or anchor is None or (entry.offset or 0) <= there.logs[draft.partition].facts.log_start:
+            continue
+        if same_offsets and entry.offset != draft.offset:
+            continue
+        same[key] = entry
+        pair, its = (draft.source_partition, draft.partition), (anchor, "timestamp" in entry.evidence.matched_by)
+        last[pair] = max(last.get(pair, its), its)
+
+    def rule(pair: _Pair, question: Question) -> bool | Need:
+        copied, timestamp = last[pair]
+        return goes_on(question, Anchor(*copied[:3]), timestamp)
+
+    holds = answer_all({pair: Case(0, *pair) for pair in last}, here, there, Policy(), rule)
+    return {key: entry for key, entry in same.items() if holds[searched[key].source_partition, entry.partition]}
+
+
+def _anchor(entry: PlanEntry, draft: Draft, match_on: tuple[str, ...]) -> Copied | None:
+    """A record and its copy of an exact entry about this very commit; None for any other entry."""
+    if entry.verdict is not Verdict.EXACT or entry.lacks_certificate or entry.source != (draft.position,):
+        return None
+    if entry.metadata != (draft.committed.metadata if draft.committed else ""):
+        return None
+    if match_on and entry.evidence.matched_by != match_on:
+        return None
+    if entry.evidence.before is None:
+        return None  # the offset was the log's start: nothing tells whether more stood there, or stands there again
+    return entry.evidence.after or entry.evidence.before

@@ -1,0 +1,135 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What Spark counts of repartitioned and merged topics, and what is read besides, for many groups at once."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, Span
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
+    Missing,
+    PartitionCount,
+    Position,
+    Sources,
+    gap,
+    young_from,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_topics import Merged
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
+    Extent,
+    LogPair,
+    buckets_for,
+    dealt,
+    layout_of,
+    packed,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import (
+    GroupCount,
+    GroupPosition,
+    count_wide,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.growing import Growing
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+
+_MOST_READ = 4096  # offsets between two copies that are read to see how old the records there are
+Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]]"
+
+
+@contextlib.contextmanager
+def counting(
+    spark: SparkSession, its: Merged, here: ClusterLogs, there: ClusterLogs, timestamps: bool, say: Say
+) -> t.Iterator[Count]:
+    """A function that counts both sides, as far as they are known, for groups: given are the first unconsumed offsets of
+
+    each group in the source partitions. No record is read twice. timestamps: whether times are compared at all.
+    """
+    first = _pair(its, here, there)
+    layout = layout_of([first], timestamps=timestamps)  # what expires meanwhile keeps its place
+    say(f"comparing up to {counted(first.size, 'record')} of topic {its.topic} with Spark")
+    with (
+        Growing(spark, there.connection, its.targets, there.parts) as copies,
+        Growing(spark, here.connection, its.sources, here.parts, with_open=True) as originals,
+    ):
+
+        def count(committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
+            buckets = buckets_for(_pair(its, here, there).size, parallel_tasks(spark))
+            destination = copies.up_to({at: there.logs[at].facts for at in its.targets})
+            source = originals.up_to({at: here.logs[at].facts for at in its.sources})
+            chunks = packed(source, layout, False, buckets).union(packed(destination, layout, True, buckets))
+            standings = [GroupPosition(0, each) for each in dict.fromkeys(committed)]
+            stable = [here.logs[at].facts.end for at in its.sources]
+            ends = [there.logs[at].facts.end for at in its.targets]
+            with kept(dealt(chunks, buckets)) as contents:
+                found = count_wide(
+                    contents, layout, standings, ends, without_headers=here.leave_headers_out, stable=stable
+                )
+            by_standing = dict(zip(standings, found, strict=True))
+            return [by_standing[GroupPosition(0, each)] for each in committed]
+
+        yield count
+
+
+def _pair(its: Merged, here: ClusterLogs, there: ClusterLogs) -> LogPair:
+    def extent(side: ClusterLogs, at: TopicPartition) -> Extent:
+        facts = side.logs[at].facts
+        return Extent(at, facts.log_start, facts.end, facts.high_watermark if side is here else None)
+
+    return LogPair(tuple(extent(here, at) for at in its.sources), tuple(extent(there, at) for at in its.targets))
+
+
+def missing(positions: t.Sequence[Position], found: GroupCount) -> Missing | None:
+    """What is still to come; of partitions without a commit nothing is, because it was never consumed."""
+    lags = [lag for lag in found.not_arrived if positions[lag.source].committed is not None]
+    if not lags:
+        return None
+    return Missing(sum(lag.records for lag in lags), positions[lags[0].source].partition, lags[0].source_offset)
+
+
+def read_around(its: Merged, there: ClusterLogs, counts: t.Iterable[tuple[Sources, GroupCount]], now: int) -> None:
+    """Read at the destination what no count tells of records that the source does not have: how old they are."""
+    spans: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
+    times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
+    for sources, found in counts:
+        young = young_from(sources, now)
+        for partition, answer in zip(its.targets, found.answers, strict=True):
+            span = gap(sources, answer)
+            if span is not None and span[1] - span[0] <= _MOST_READ:
+                spans[partition] |= set(there.logs[partition].unread(*span))
+            if young is not None and sources.incomplete and answer.first_wanted is answer.last_consumed is None:
+                times[partition].add(young)
+    there.read({partition: each for partition, each in spans.items() if each})
+    there.look_up(times)
+
+
+def _between(read: t.Sequence[Record], timestamp: bool) -> Between:
+    """What stands before the last of these, which is the first wanted copy; it may have expired since it was counted."""
+    if not read:
+        return Between(True, True)
+    *others, first = read
+    return Between(bool(others), timestamp and any(each.timestamp > first.timestamp for each in others))
+
+
+def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, now: int) -> PartitionCount:
+    """What is known of a destination partition, given by its number; see read_around()."""
+    answer = counts.answers[number]
+    span, between = gap(sources, answer), Between(False, False)
+    if span is not None and span[1] - span[0] > _MOST_READ:
+        between = Between(True, True)
+    elif span is not None:
+        between = _between(log.between(*span), counts.matching.timestamp)
+    young = young_from(sources, now)
+    first_young = None if young is None else log.lookups.get(young)
+    return PartitionCount(answer, between, counts.destination_only[number], counts.surplus[number], first_young)

@@ -1,0 +1,229 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Topics whose records stand in other partitions at the destination, or of which several became one."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
+    Sources,
+    decide_merged,
+    refused,
+    untouched,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
+    counting,
+    found_in,
+    missing,
+    read_around,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_topics import (
+    Merged,
+    lacking,
+    merged_topics,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import (
+    PAUSE,
+    SAY_WAITING_EVERY,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Copied,
+    Evidence,
+    PlanEntry,
+    SourcePosition,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, paced, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Copy, GroupCount
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+
+
+_Key = tuple[str, TopicPartition]
+_Decisions = list[tuple[Decision, Evidence]]  # one for each partition of the destination
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TopicOptions:
+    """What the user wants of these topics. match_on: the parts that are compared, empty for all; wait in seconds."""
+
+    policy: Policy
+    on_uncommitted: OnUncommitted
+    match_on: tuple[str, ...]
+    wait_for_replication: float
+
+
+def entries(
+    drafts: t.Iterable[Draft],
+    source_counts: t.Mapping[str, int],
+    destination_counts: t.Mapping[str, int],
+    here: ClusterLogs,
+    there: ClusterLogs,
+    wanted: TopicOptions,
+    spark: t.Callable[[], SparkSession],
+    say: Say = silent,
+) -> dict[_Key, PlanEntry]:
+    """An entry for every partition of every destination topic and group, from all of its source partitions.
+
+    Both topics' partitions may have any number. spark is asked for a session only where records have to be read.
+    """
+    merged = merged_topics(drafts, source_counts, destination_counts)
+    result: dict[_Key, PlanEntry] = {}
+    readable: list[Merged] = []
+    for its in merged:
+        detail = lacking(its, source_counts, destination_counts)
+        if detail is None:
+            readable.append(its)
+        else:
+            blocked = Decision(Verdict.BLOCKED, None, Reason.TOPIC_MISSING, detail=detail)
+            for group in its.groups:
+                result |= _entries(its, group, [(blocked, Evidence())] * len(its.targets))
+    # The destination's end first: what arrives there later must not make the source look shorter than it is.
+    there.learn({partition for its in readable for partition in its.targets})
+    here.learn({partition for its in readable for partition in its.sources})
+    deadline = time.monotonic() + wanted.wait_for_replication
+    for its in readable:
+        decisions = _without_records(its, here, there, wanted)
+        left = {group: its.groups[group] for group in its.groups if group not in decisions}
+        if left:
+            decisions |= _by_records(spark(), dataclasses.replace(its, groups=left), here, there, wanted, deadline, say)
+        for group, each in decisions.items():
+            result |= _entries(its, group, each)
+    return result
+
+
+def _without_records(its: Merged, here: ClusterLogs, there: ClusterLogs, wanted: TopicOptions) -> dict[str, _Decisions]:
+    """The decisions for groups whose positions alone decide: those that are refused, or have never consumed anything."""
+    decisions: dict[str, _Decisions] = {}
+    for group, drafts in its.groups.items():
+        positions = its.positions(drafts, here, wanted.on_uncommitted)
+        refusal = refused(positions)
+        if refusal is not None:
+            decisions[group] = [(refusal, Evidence())] * len(its.targets)
+        elif Sources(positions).nothing_consumed:
+            each = [untouched(there.logs[partition].facts) for partition in its.targets]
+            each = [_with_uncommitted(decision, Sources(positions), wanted.on_uncommitted) for decision in each]
+            decisions[group] = [(decision, _evidence(decision, None, None, ())) for decision in each]
+    return decisions
+
+
+def _by_records(
+    spark: SparkSession,
+    its: Merged,
+    here: ClusterLogs,
+    there: ClusterLogs,
+    wanted: TopicOptions,
+    deadline: float,
+    say: Say,
+) -> dict[str, _Decisions]:
+    """Count both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
+    with counting(spark, its, here, there, wanted.policy.with_timestamp, say) as count:
+        while True:
+            positions = [its.positions(drafts, here, wanted.on_uncommitted) for drafts in its.groups.values()]
+            counts = count([tuple(at.consumed_below for at in each) for each in positions])
+            sources = [Sources(each, missing(each, found)) for each, found in zip(positions, counts, strict=True)]
+            read_around(its, there, zip(sources, counts, strict=True), wanted.policy.now)
+            decisions = {
+                group: _decided(its, each, found, there, wanted)
+                for group, each, found in zip(its.groups, sources, counts, strict=True)
+            }
+            if not _lags(decisions) or not _more_arrives(its, here, there, deadline, say):
+                return decisions
+
+
+def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:
+    return any(each.reason is Reason.DESTINATION_LAGS for its in decisions.values() for each, _evidence in its)
+
+
+def _more_arrives(its: Merged, here: ClusterLogs, there: ClusterLogs, deadline: float, say: Say) -> bool:
+    """Wait until the destination has grown, and learn both sides' edges again. False: the time is over."""
+    before = {at: there.logs[at].facts.end for at in its.targets}
+    say = paced(say, SAY_WAITING_EVERY)
+    while (left := deadline - time.monotonic()) > 0:
+        say(f"waiting for the replication tool: topic {its.topic} lags ({left:.0f} s left)")
+        time.sleep(PAUSE)
+        there.learn(its.targets)
+        if any(there.logs[at].facts.end != end for at, end in before.items()):
+            here.learn(its.sources)
+            return True
+    return False
+
+
+def _decided(its: Merged, sources: Sources, counts: GroupCount, there: ClusterLogs, wanted: TopicOptions) -> _Decisions:
+    result: _Decisions = []
+    for number, partition in enumerate(its.targets):
+        log = there.logs[partition]
+        found = found_in(sources, counts, number, log, wanted.policy.now)
+        decision = decide_merged(sources, found, log.facts, wanted.policy)
+        decision = _with_uncommitted(decision, sources, wanted.on_uncommitted)
+        copies = counts.last_consumed[number], counts.first_wanted[number]
+        before, after = (None if copy is None else _copied(its, copy) for copy in copies)
+        offset = decision.offset
+        if offset is None or (before is not None and before.destination >= offset):
+            before = None
+        if offset is None or (after is not None and after.destination < offset):
+            after = None
+        result.append((decision, _evidence(decision, before, after, wanted.match_on or counts.matching.parts)))
+    return result
+
+
+def _evidence(decision: Decision, before: Copied | None, after: Copied | None, matched_by: tuple[str, ...]) -> Evidence:
+    certificate = decision.certificate.name if decision.certificate else None
+    return Evidence(before, after, matched_by if decision.offset is not None else (), certificate)
+
+
+def _with_uncommitted(decision: Decision, sources: Sources, on_uncommitted: OnUncommitted) -> Decision:
+    """Say what was assumed of partitions without a commit."""
+    count = sum(at.committed is None for at in sources.positions)
+    if not count:
+        return decision
+    side = "consumed" if on_uncommitted == OnUncommitted.END else "unconsumed"
+    assumed = (
+        f"{count} of {len(sources.positions)} source partitions have no commit: all of them counts as {side} "
+        f"(on_uncommitted: {on_uncommitted})"
+    )
+    return dataclasses.replace(decision, detail="; ".join(filter(None, (decision.detail, assumed))))
+
+
+def _copied(its: Merged, copy: Copy) -> Copied:
+    return Copied(copy.source_offset, copy.destination_offset, copy.fingerprint, its.sources[copy.source])
+
+
+def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[_Key, PlanEntry]:
+    drafts = {draft.source_partition: draft for draft in its.groups[group]}
+    names = {draft.source_partition.topic: draft.source_group for draft in drafts.values()}
+    positions = tuple(
+        SourcePosition(names[at.topic], at, drafts[at].offset if at in drafts else None)
+        for at in sorted({*its.sources, *drafts})
+    )
+    metadata = {draft.committed.metadata for draft in drafts.values() if draft.committed is not None}
+    # One text for several commits is theirs only where they agree.
+    common = metadata.pop() if len(metadata) == 1 else ""
+    return {
+        (group, partition): PlanEntry(
+            group,
+            partition,
+            decision.offset,
+            decision.verdict,
+            positions,
+            metadata=common if decision.offset is not None else "",
+            reason=decision.reason,
+            repeats=decision.repeats,
+            detail=decision.detail,
+            lossless=decision.lossless,
+            to_come=decision.to_come,
+            evidence=evidence,
+        )
+        for partition, (decision, evidence) in zip(its.targets, decisions, strict=True)
+    }

@@ -1,0 +1,99 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Serve the rule with evidence: decide all questions, read what they still need, and decide again."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Decision,
+    Need,
+    Policy,
+    Question,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+PAUSE = 1.0  # seconds between two looks at a replication tool that lags
+SAY_WAITING_EVERY = 5.0  # seconds
+
+
+class Case(t.NamedTuple):
+    """A question of one entry: where a group that stands at `committed` belongs. shifts: see Question."""
+
+    committed: int
+    source: TopicPartition
+    destination: TopicPartition
+    shifts: tuple[int, ...] = ()
+
+
+_Key = t.TypeVar("_Key")
+_Answer = t.TypeVar("_Answer")
+
+
+def settle(
+    cases: t.Mapping[_Key, Case], source: ClusterLogs, destination: ClusterLogs, policy: Policy, say: Say = silent
+) -> dict[_Key, Decision]:
+    """Decide all cases by the rule, reading round by round for all of them together. The sides' logs must be known."""
+
+    def rule(_its: _Key, question: Question) -> Decision | Need:
+        return decide(question)
+
+    return answer_all(cases, source, destination, policy, rule, say)
+
+
+def answer_all(
+    cases: t.Mapping[_Key, Case],
+    source: ClusterLogs,
+    destination: ClusterLogs,
+    policy: Policy,
+    rule: t.Callable[[_Key, Question], _Answer | Need],
+    say: Say = silent,
+) -> dict[_Key, _Answer]:
+    """The same with another rule: what is answered of a case, or what has to be read before that."""
+    answers: dict[_Key, _Answer] = {}
+    say = paced(say)
+    while True:
+        needs: list[tuple[Case, Need]] = []
+        for key, case in cases.items():
+            if key in answers:
+                continue
+            logs = source.logs[case.source], destination.logs[case.destination]
+            question = Question(case.committed, *logs, policy, case.shifts)
+            answer = rule(key, question)
+            if isinstance(answer, Need):
+                needs.append((case, answer))
+            else:
+                answers[key] = answer
+        if not needs:
+            return answers
+        say(_told([need for _case, need in needs]))
+        source.look_up(_collected((case.source, need.source_times) for case, need in needs))
+        source.read(_collected((case.source, need.source) for case, need in needs))
+        source.read(_collected((case.source, need.source_uncommitted) for case, need in needs), committed=False)
+        destination.look_up(_collected((case.destination, need.destination_times) for case, need in needs))
+        destination.read(_collected((case.destination, need.destination) for case, need in needs))
+
+
+def _told(needs: t.Sequence[Need]) -> str:
+    """What will be read, in a line. Entries may share what they need, so that it is less in the end."""
+    spans = [span for need in needs for its in (need.source, need.source_uncommitted, need.destination) for span in its]
+    size = sum(end - start for start, end in spans)
+    what = f"reading up to {counted(size, 'record')}" if size else "looking up timestamps"
+    return f"{what} for {counted(len(needs), 'entry')}"
+
+
+_Item = t.TypeVar("_Item")
+
+
+def _collected(pairs: t.Iterable[tuple[TopicPartition, t.Iterable[_Item]]]) -> dict[TopicPartition, set[_Item]]:
+    result: dict[TopicPartition, set[_Item]] = collections.defaultdict(set)
+    for partition, items in pairs:
+        result[partition].update(items)
+    return {partition: items for partition, items in result.items() if items}

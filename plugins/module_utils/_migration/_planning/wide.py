@@ -1,0 +1,233 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What the client could not settle by reading a little: Spark counts what follows an offset, or both whole logs.
+
+Either is done once for all groups of a partition.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import FromTheEnd
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Anchor,
+    Decision,
+    Need,
+    Policy,
+    Question,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import Counted, decide_counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import TailCheck
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import count_job, tail_job
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
+    Extent,
+    LogPair,
+    layout_of,
+    read_contents,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
+
+_Key = t.TypeVar("_Key")
+
+
+def settle_wide(
+    cases: t.Mapping[_Key, Case],
+    decisions: t.Mapping[_Key, Decision],
+    source: ClusterLogs,
+    destination: ClusterLogs,
+    policy: Policy,
+    options: SparkOptions,
+    limit: int,
+    spark: t.Callable[[], SparkSession],
+    say: Say = silent,
+) -> dict[_Key, Decision]:
+    """Decide again what reading on can decide: spent budgets, and tails that were not counted. The others stay as they are.
+
+    limit: how many records of one partition are read on both clusters together; where there are more, and where Spark
+    cannot be used here, the decision stays, and its detail says why. Raises SparkFailed and what reading raises.
+    """
+    near: dict[_Key, Case] = {}
+    answer = dict(decisions)
+    for key, case in cases.items():
+        if not _is_open(decisions[key], policy):
+            continue
+        size = _pair(case, source, destination, decisions[key].offset).size
+        if size > limit:
+            answer[key] = _too_far(decisions[key], size, limit)
+        else:
+            near[key] = case
+    if not near:
+        return answer
+    if (why := obstacle(options)) is not None:
+        return answer | {key: _with(decisions[key], f"Spark could go on: {why}") for key in near}
+    return answer | _Wide(spark(), source, destination, policy, limit, say).decide(near, decisions)
+
+
+def _is_open(decision: Decision, policy: Policy) -> bool:
+    if decision.reason is Reason.TAIL_NOT_COUNTED:
+        return policy.tail_check == TailCheck.RECORDS
+    return decision.reason is Reason.SEARCH_BUDGET_SPENT
+
+
+def _pair(case: Case, source: ClusterLogs, destination: ClusterLogs, offset: int | None) -> LogPair:
+    """What is read of both logs: all of them, or what is not consumed and what follows an offset for it."""
+    here, there = source.logs[case.source].facts, destination.logs[case.destination].facts
+    begin, copies_begin = here.log_start, there.log_start
+    if offset is not None:
+        begin, copies_begin = max(case.committed, begin), offset
+    return LogPair(
+        (Extent(case.source, begin, max(here.end, begin), max(here.high_watermark, begin)),),
+        (Extent(case.destination, copies_begin, there.end),),
+    )
+
+
+def _too_far(decision: Decision, size: int, limit: int) -> Decision:
+    return _with(decision, f"Spark would read {size} records, and spark_limit is {limit}")
+
+
+def _with(decision: Decision, remark: str) -> Decision:
+    return dataclasses.replace(decision, detail=f"{decision.detail}; {remark}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Wide:
+    """Both clusters as they were looked at, and the session that reads them."""
+
+    spark: SparkSession
+    source: ClusterLogs
+    destination: ClusterLogs
+    policy: Policy
+    limit: int
+    say: Say
+
+    def decide(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
+        """Count what follows the offset, where one was found; where that does not prove it right, and elsewhere, both whole
+        logs, if the limit allows it.
+        """
+        tails = {key: case for key, case in cases.items() if decisions[key].offset is not None}
+        answer = self._by_tails(tails, decisions)
+        left: dict[_Key, Case] = {}
+        for key, case in cases.items():
+            size = _pair(case, self.source, self.destination, None).size
+            if key not in answer and size > self.limit:
+                answer[key] = _too_far(decisions[key], size, self.limit)
+            elif key not in answer:
+                left[key] = case
+        return answer | self._by_whole_logs(left)
+
+    def _by_tails(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
+        """The offsets that what follows them proves right: just what is unconsumed, but for what is still to come."""
+        keys, pairs = self._by_pair(cases, {key: decisions[key].offset for key in cases})
+        asked = [
+            tail_job.TailQuestion(number, cases[key].committed, decisions[key].offset or 0)
+            for number, its in enumerate(keys)
+            for key in its
+        ]
+        if not asked:
+            return {}
+        layout = layout_of(pairs, timestamps=self.policy.with_timestamp)
+        with self._read(pairs, layout) as contents:
+            found = tail_job.count_tails(contents, layout, asked, without_headers=self.source.leave_headers_out)
+        by_key = dict(zip((key for its in keys for key in its), found, strict=True))
+        times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
+        for key, tail in by_key.items():
+            if tail.oldest is not None:
+                times[cases[key].destination].add(tail.oldest)
+        self.destination.look_up(times)
+        return {
+            key: _certified(decisions[key], tail)
+            for key, tail in by_key.items()
+            if not tail.others and self._nothing_before(cases[key], decisions[key], tail)
+        }
+
+    def _nothing_before(self, case: Case, decision: Decision, tail: Tail) -> bool:
+        """Does a time look-up say that what is missing after the offset is not before it either?
+
+        It does where the record before the offset is the last consumed one: then the tool has kept its time.
+        """
+        if tail.oldest is None:
+            return True
+        offset, before = decision.offset or 0, decision.before
+        if before is None or before.destination_offset != offset - 1:
+            return False
+        if self.source.logs[case.source].between(before.source_offset + 1, case.committed):
+            return False
+        found = self.destination.logs[case.destination].lookups[tail.oldest]
+        return self.policy.with_timestamp and tail.oldest >= 0 and (found is None or found >= offset)
+
+    def _by_whole_logs(self, cases: t.Mapping[_Key, Case]) -> dict[_Key, Decision]:
+        """What counting says, for all groups of a partition at once."""
+        keys, pairs = self._by_pair(cases, dict.fromkeys(cases))
+        standings = [
+            count_job.GroupPosition(number, (committed,))
+            for number, its in enumerate(keys)
+            for committed in sorted({cases[key].committed for key in its})
+        ]
+        if not standings:
+            return {}
+        layout = layout_of(pairs, timestamps=self.policy.with_timestamp)
+        ends = [pair.destinations[0].end for pair in pairs]
+        with self._read(pairs, layout) as contents:
+            results = count_job.count_wide(
+                contents, layout, standings, ends, without_headers=self.source.leave_headers_out
+            )
+        found = dict(zip(standings, map(_evidence, results), strict=True))
+        number_of = {key: number for number, its in enumerate(keys) for key in its}
+
+        def rule(key: _Key, question: Question) -> Decision | Need:
+            return decide_counted(question, found[count_job.GroupPosition(number_of[key], (question.committed,))])
+
+        return answer_all(cases, self.source, self.destination, self.policy, rule)
+
+    def _by_pair(
+        self, cases: t.Mapping[_Key, Case], offsets: t.Mapping[_Key, int | None]
+    ) -> tuple[list[list[_Key]], list[LogPair]]:
+        """The cases of each pair of partitions, and what is read for all of them together."""
+        keys: dict[tuple[TopicPartition, TopicPartition], list[_Key]] = collections.defaultdict(list)
+        for key, case in cases.items():
+            keys[case.source, case.destination].append(key)
+        pairs = []
+        for its in keys.values():
+            each = [_pair(cases[key], self.source, self.destination, offsets[key]) for key in its]
+            # The ends are the same for all of them, and the lowest beginning is the first.
+            pairs.append(LogPair(min(pair.sources for pair in each), min(pair.destinations for pair in each)))
+        return list(keys.values()), pairs
+
+    def _read(self, pairs: t.Sequence[LogPair], layout: Layout) -> contextlib.AbstractContextManager[DataFrame]:
+        size = sum(pair.size for pair in pairs)
+        self.say(f"comparing up to {counted(size, 'record')} of {counted(len(pairs), 'partition')} with Spark")
+        here, there = self.source.connection, self.destination.connection
+        return kept(read_contents(self.spark, here, there, pairs, layout, self.source.parts))
+
+
+def _certified(decision: Decision, tail: Tail) -> Decision:
+    return Decision.exact(
+        FromTheEnd(tail.unconsumed, tail.missing, missing_are_not_before=True, repeated=0),
+        decision.offset or 0,
+        before=decision.before,
+        after=decision.after,
+        matched_by=decision.matched_by,
+    )
+
+
+def _evidence(result: count_job.GroupCount) -> Counted:
+    before, after = (
+        None if copy is None else Anchor(copy.source_offset, copy.destination_offset, copy.fingerprint)
+        for copy in (result.last_consumed[0], result.first_wanted[0])
+    )
+    return Counted(result.answers[0], result.matching, before, after)

@@ -1,0 +1,212 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which offsets are to be proved: those of a plan, or whatever groups have committed now."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import MATCHINGS, Claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import ClaimCase
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    commit_text,
+    commits_of,
+    same_commit,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
+
+# Parts that fingerprints cover, and what of a record is compared.
+Compared = tuple[tuple[str, ...], tuple[Matching, ...]]
+
+
+class Claims(t.NamedTuple):
+    """cases: what is to be compared. without_records: entries that say nothing of records. warnings: lines."""
+
+    source_id: str
+    destination_id: str
+    cases: list[ClaimCase]
+    without_records: int
+    problems: list[Problem]
+    warnings: list[str]
+
+
+def check_clusters(plan: Plan, source: Connection, destination: Connection) -> None:
+    """Raise Refused where the plan was made for other clusters."""
+    for expected, connection in ((plan.source_id, source), (plan.destination_id, destination)):
+        found = topics.cluster_id(connection)
+        if found != expected:
+            raise Refused(
+                f"the plan was made for cluster {expected}, and this is {found}",
+                cluster=str(connection),
+                remedy="connect to the plan's clusters, or plan again",
+            )
+
+
+def entries_to_prove(
+    plan: Plan, receipt: Receipt | None, destination: Connection
+) -> tuple[list[PlanEntry], list[Problem]]:
+    """The entries that the destination's groups were set to, and a problem for each that they have left since.
+
+    Without a receipt it does not matter what was committed: every entry that has something to commit, and no problem.
+    """
+    wanted = [entry for entry in plan.entries if entry.target is not None]
+    if receipt is None:
+        return wanted, []
+    written = receipt.by_key()
+    names = sorted({entry.group for entry in wanted})
+    readings = groups.read_groups(destination, names) if names else {}
+    entries: list[PlanEntry] = []
+    problems: list[Problem] = []
+    for entry in wanted:
+        found = readings[entry.group].offsets.get(entry.partition)
+        ours = written.get(entry.key)
+        if ours is not None and ours.written is not None:
+            if not same_commit(found, ours.written) and not ours.explains(found):
+                why = f"offset {commit_text(ours.written)} was committed, but the committed offset is now {commit_text(found)}"
+                problems.append(entry_problem(entry, ProblemKind.MOVED, why))
+        elif not same_commit(found, entry.target):
+            continue
+        entries.append(entry)
+    return entries, problems
+
+
+def entry_problem(entry: PlanEntry, kind: ProblemKind, detail: str) -> Problem:
+    """Something that is wrong with the offset of one entry of a plan."""
+    source = tuple((at.partition, at.offset) for at in entry.source if at.offset is not None)
+    destination = ((entry.partition, entry.offset or 0),)
+    return Problem(kind, entry.group, source, destination, None, detail)
+
+
+def of_plan(
+    plan: Plan,
+    receipt: Receipt | None,
+    source: Connection,
+    destination: Connection,
+    chosen: list[PlanEntry] | None = None,
+) -> Claims:
+    """What the plan says of the entries that were committed, or stood right already; without a receipt, of all.
+
+    chosen: of these entries instead.
+    """
+    check_clusters(plan, source, destination)
+    entries, problems = (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination)
+    without_records = 0
+    planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)
+    together: dict[tuple[str, tuple[SourcePosition, ...]], list[PlanEntry]] = {}
+    for entry in entries:
+        # Entries that several partitions were merged into have the same positions, and are proved together.
+        together.setdefault((entry.group, entry.source), []).append(entry)
+    for what, alike in list(together.items()):
+        asked_for = alike[0].verdict is Verdict.REQUESTED or all(at.offset is None for at in alike[0].source)
+        # Of what was spread over partitions that were not all written, nobody can tell what is missing.
+        if asked_for or len(alike) < planned[what]:
+            without_records += len(together.pop(what))
+    usual = _usual(entries)
+    cases = [_case(alike, usual) for alike in together.values()]
+    return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, [])
+
+
+def of_commits(
+    source: Connection,
+    destination: Connection,
+    selection: Selection,
+    mapping: Mapping,
+    match_on: tuple[str, ...] = (),
+) -> Claims:
+    """That groups stand at the destination where they stand at the source, whoever has committed for them.
+
+    match_on: the parts of a record that are compared; empty for everything, and then everything but the headers.
+    """
+    taken = take_snapshot.take(source, selection, OnActiveGroup.WARN)
+    wanted = drafts.from_snapshot(taken.snapshot, mapping)
+    source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
+    destination_counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
+    names = sorted({draft.group for draft in wanted})
+    commits = commits_of(groups.read_groups(destination, names)) if names else {}
+    cases: list[ClaimCase] = []
+    problems: list[Problem] = []
+    for group, its, partitions in _together(wanted, mapping, destination_counts):
+        is_merged = len(its) > 1 or partitions != [its[0].partition]
+        blocked = None if is_merged else drafts.without_records(its[0], source_counts, destination_counts)
+        lacking = [partition for partition in partitions if (group, partition) not in commits]
+        stands = tuple((draft.source_partition, draft.offset) for draft in its)
+        if blocked is not None:
+            problems.append(
+                Problem(ProblemKind.NOT_COMPARABLE, group, stands, ((its[0].partition, 0),), None, blocked.detail)
+            )
+        elif lacking:
+            why = "nothing is committed at the destination"
+            problems += [Problem(ProblemKind.NOT_COMMITTED, group, stands, ((each, 0),), None, why) for each in lacking]
+        else:
+            claim = Claim(
+                group,
+                stands,
+                tuple((partition, commits[group, partition].offset) for partition in partitions),
+                None,
+            )
+            cases.append(ClaimCase(claim, *(_compared(match_on) if match_on else (PARTS, MATCHINGS))))
+    return Claims(taken.snapshot.cluster_id or "", topics.cluster_id(destination), cases, 0, problems, taken.warnings())
+
+
+def _together(
+    wanted: t.Iterable[Draft], mapping: Mapping, counts: t.Mapping[str, int]
+) -> t.Iterator[tuple[str, list[Draft], list[TopicPartition]]]:
+    """What is proved as one: the group, where it stands at the source, and all partitions that this became.
+
+    counts: how many partitions the destination's topics have. A topic that it lacks has the source's.
+    """
+    merged: dict[tuple[str, str], list[Draft]] = {}
+    for draft in wanted:
+        if mapping.is_repartitioned(draft.source_partition.topic) and draft.partition.topic in counts:
+            merged.setdefault((draft.group, draft.partition.topic), []).append(draft)
+        else:
+            yield draft.group, [draft], [draft.partition]
+    for (group, topic), its in merged.items():
+        yield group, its, [TopicPartition(topic, number) for number in range(counts[topic])]
+
+
+def _case(entries: list[PlanEntry], usual: Compared) -> ClaimCase:
+    first = entries[0]
+    matched_by = next((entry.evidence.matched_by for entry in entries if entry.evidence.matched_by), ())
+    repeats = [0 if entry.verdict is Verdict.EXACT else entry.repeats for entry in entries]
+    claim = Claim(
+        first.group,
+        tuple((at.partition, at.offset) for at in first.source if at.offset is not None),
+        tuple((entry.partition, entry.offset or 0) for entry in entries),
+        None if None in repeats else sum(each or 0 for each in repeats),
+    )
+    return ClaimCase(claim, *(_compared(matched_by) if matched_by else usual))
+
+
+def _usual(entries: t.Iterable[PlanEntry]) -> Compared:
+    """How entries are compared that nothing was matched for: as all others, where only some parts ever counted."""
+    known = {_compared(entry.evidence.matched_by) for entry in entries if entry.evidence.matched_by}
+    parts = {parts for parts, _hows in known}
+    return known.pop() if len(known) == 1 and parts != {PARTS} else (PARTS, MATCHINGS)
+
+
+def _compared(matched_by: t.Collection[str]) -> Compared:
+    """The fingerprint without headers comes with every fingerprint; for other parts it has to be made of those."""
+    parts = tuple(part for part in PARTS if part in matched_by)
+    timestamp = "timestamp" in matched_by
+    if parts == ("key", "value"):
+        return PARTS, (Matching(timestamp, headers=False),)
+    return parts, (Matching(timestamp, headers=True),)

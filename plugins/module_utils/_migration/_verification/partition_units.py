@@ -1,0 +1,245 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Partitions whose records are counted together, for all claims about them: what is read of them, and by what."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import itertools
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Windows, aligned
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents, CountedRecord
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, ToolProgress
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record as Seen
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import content_frame as dealing
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import verify_job
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+
+# Of a claim's window this many contents, at least, tell where it ends in the other log.
+_SAMPLE = 512
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PartitionUnit:
+    """Source partitions and the destination partitions of their copies, with the windows of all claims about them.
+
+    windows: by the number of the claim. stable: for each source partition the last stable offset.
+    """
+
+    sources: tuple[TopicPartition, ...]
+    destinations: tuple[TopicPartition, ...]
+    stable: tuple[int, ...]
+    windows: dict[int, Windows] = dataclasses.field(default_factory=dict)
+
+    @property
+    def source_extents(self) -> list[tuple[int, Extent]]:
+        """What is read, each with the number of its partition; from the last stable offset on what transactions hold."""
+        return [
+            (place, Extent(partition, low, min(high, max(low, self.stable[place])), high))
+            for place, partition in enumerate(self.sources)
+            for low, high in _united((its.source[place].low, its.source[place].high) for its in self.windows.values())
+        ]
+
+    @property
+    def destination_extents(self) -> list[tuple[int, Extent]]:
+        """The same of the destination, which shows nothing that a transaction holds."""
+        return [
+            (place, Extent(partition, low, high))
+            for place, partition in enumerate(self.destinations)
+            for low, high in _united(
+                (its.destination[place].low, its.destination[place].high) for its in self.windows.values()
+            )
+        ]
+
+    @property
+    def size(self) -> int:
+        """How many offsets are read."""
+        here = sum((each.open_end or each.end) - each.start for _place, each in self.source_extents)
+        return here + sum(each.end - each.start for _place, each in self.destination_extents)
+
+
+class ClaimCounts(t.NamedTuple):
+    """The counts of a claim, and the windows that they are of."""
+
+    counts: Counts
+    windows: Windows
+
+
+class UnitReader(t.Protocol):
+    """Counts contents of units: read at once, and counted in any way."""
+
+    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, ClaimCounts]:
+        """For the units with these numbers, by claim."""
+
+
+def _united(spans: t.Iterable[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for span in spans:
+        if span[0] < span[1]:
+            merged = united(merged, span)
+    return merged
+
+
+class InProcess:
+    """Reads with a client and counts in this process: for so few records that Spark would only have started."""
+
+    def __init__(
+        self, source: Connection, destination: Connection, units: t.Sequence[PartitionUnit], parts: tuple[str, ...]
+    ) -> None:
+        """Read everything. Raises as scan() does."""
+        self._units = units
+        here = [[extent for _place, extent in unit.source_extents] for unit in units]
+        there = [[extent for _place, extent in unit.destination_extents] for unit in units]
+        stable = _spans((each.partition, each.start, each.end) for its in here for each in its)
+        held = _spans((each.partition, each.end, each.open_end or each.end) for its in here for each in its)
+        copies = _spans((each.partition, each.start, each.end) for its in there for each in its)
+        self._source = _read(source, stable, parts, committed=True)
+        for partition, records in _read(source, held, parts, committed=False).items():
+            self._source[partition] = self._source.get(partition, []) + records
+        self._copies = _read(destination, copies, parts, committed=True)
+
+    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, ClaimCounts]:
+        """See Reader."""
+        found = {}
+        for number in numbers:
+            unit = self._units[number]
+            contents = self._contents(unit, how)
+            for claim, windows in unit.windows.items():
+                windows = aligned(windows, contents.pairs)
+                found[claim] = ClaimCounts(contents.counts(windows, contents.progress), windows)
+        return found
+
+    def _contents(self, unit: PartitionUnit, how: Matching) -> Contents:
+        named: dict[bytes, tuple[list[CountedRecord], list[CountedRecord]]] = collections.defaultdict(lambda: ([], []))
+        sides = ((unit.sources, self._source, False), (unit.destinations, self._copies, True))
+        for side, (partitions, logs, stamped) in enumerate(sides):
+            for place, partition in enumerate(partitions):
+                for record in logs.get(partition, ()):
+                    name = record.digest if how.headers else record.bare
+                    named[name][side].append(CountedRecord(place, record.offset, _time(record, how, stamped)))
+        return Contents(named.values())
+
+
+def _time(record: Seen, how: Matching, may_be_stamped: bool) -> int | None:
+    if may_be_stamped and (record.log_append_time or not how.timestamp):
+        return None
+    return record.timestamp if how.timestamp else 0
+
+
+_Spans = dict[TopicPartition, list[Span]]
+
+
+def _spans(spans: t.Iterable[tuple[TopicPartition, int, int]]) -> _Spans:
+    found: dict[TopicPartition, list[Span]] = collections.defaultdict(list)
+    for partition, start, end in spans:
+        if start < end:
+            found[partition] = united(found[partition], (start, end))
+    return dict(found)
+
+
+def _read(
+    connection: Connection, spans: _Spans, parts: tuple[str, ...], *, committed: bool
+) -> dict[TopicPartition, list[Seen]]:
+    pieces = [Piece(0, partition, *span) for partition, its in spans.items() for span in its]
+    found: dict[TopicPartition, list[Seen]] = collections.defaultdict(list)
+    for rows in scan(connection, pieces, parts=parts, committed=committed):
+        columns = zip(rows.offsets, rows.timestamps, rows.fingerprints, rows.bare, strict=True)
+        for run in rows.runs:
+            records = itertools.islice(columns, run.length)
+            found[run.piece.partition] += [Seen(*record, run.log_append_time) for record in records]
+    return dict(found)
+
+
+@contextlib.contextmanager
+def on_spark(
+    spark: SparkSession,
+    source: Connection,
+    destination: Connection,
+    units: t.Sequence[PartitionUnit],
+    parts: tuple[str, ...],
+    reach: int | None,
+) -> t.Iterator[UnitReader]:
+    """Reads and counts on Spark. reach: how far the windows go; None for whole logs. Raises what scan() does."""
+    pairs = [
+        dealing.LogPair(
+            tuple(extent for _place, extent in unit.source_extents),
+            tuple(extent for _place, extent in unit.destination_extents),
+        )
+        for unit in units
+    ]
+    layout = dealing.layout_of(pairs, timestamps=True)
+    places = verify_job.Places(
+        tuple(place for unit in units for place, _extent in unit.source_extents),
+        tuple(place for unit in units for place, _extent in unit.destination_extents),
+    )
+    with kept(dealing.read_contents(spark, source, destination, pairs, layout, parts)) as frame:
+
+        def count(
+            of: t.Mapping[int, t.Mapping[int, Windows]],
+            how: Matching,
+            known: t.Mapping[int, verify_job.PairCounts],
+            sample: bool,
+        ) -> dict[int, verify_job.PairCounts]:
+            step = max(1, (reach or 0) // _SAMPLE) if sample else None
+            asked = {
+                number: verify_job.PairClaims(
+                    how.headers,
+                    how.timestamp,
+                    windows,
+                    known[number].progress if number in known else ToolProgress({}, {}),
+                    step,
+                )
+                for number, windows in of.items()
+            }
+            return verify_job.count(frame, layout, places, asked) if asked else {}
+
+        yield _OnSpark(units, count)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _OnSpark:
+    units: t.Sequence[PartitionUnit]
+    ask: t.Callable[..., dict[int, verify_job.PairCounts]]
+
+    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, ClaimCounts]:
+        """See Reader. What cannot be said before all tasks have told where logs end is asked in a second step."""
+        whole: dict[int, dict[int, Windows]] = {}
+        cut: dict[int, dict[int, Windows]] = {}
+        for number in numbers:
+            windows = self.units[number].windows
+            (whole if all(its.is_complete for its in windows.values()) else cut)[number] = windows
+        # What is lacking is first taken for still to come, and nothing consumed for it.
+        answers = self.ask({**whole, **{number: {} for number in cut}}, how, {}, bool(cut))
+        again = {
+            number: windows
+            for number, windows in whole.items()
+            if any(counts.to_come for counts in answers[number].counts.values())
+            or any(_lags(its, answers[number].progress) for its in windows.values())
+        }
+        for number, windows in cut.items():
+            again[number] = {claim: aligned(its, answers[number].pairs) for claim, its in windows.items()}
+        later = self.ask(again, how, answers, False)
+        return {
+            claim: ClaimCounts(
+                (later.get(number) or answers[number]).counts.get(claim, Counts()), again.get(number, windows)[claim]
+            )
+            for number, windows in {**whole, **cut}.items()
+            for claim in windows
+        }
+
+
+def _lags(windows: Windows, progress: ToolProgress) -> bool:
+    """May consumed records be still to come?"""
+    return any(window.at > progress.reached.get(place, window.at) + 1 for place, window in enumerate(windows.source))

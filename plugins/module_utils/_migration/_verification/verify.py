@@ -1,0 +1,205 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: verify that groups go on at the destination with the records that they have not consumed at the source."""
+
+from __future__ import annotations
+
+import itertools
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import (
+    Claims,
+    check_clusters,
+    entries_to_prove,
+    entry_problem,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import findings
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
+    Problem,
+    by_gravity,
+    problems_of,
+    tolerating,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind, Report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+
+
+class Verified(t.NamedTuple):
+    """What a verification has found.
+
+    verified: entries whose records were read again and are right. without_records: entries that have none to read.
+    compared: how many records of the source were found at the destination where they belong. problems: what is wrong,
+    the gravest first. notes: one line for each thing that is worth a word and is not wrong.
+    """
+
+    verified: int
+    without_records: int
+    compared: int
+    problems: list[Problem]
+    notes: list[str]
+
+
+def records(
+    claimed: t.Sequence[Claims],
+    source: Connection,
+    destination: Connection,
+    limit: int | None,
+    spark: SparkOptions,
+    say: Say = silent,
+    on_absent: str = "fail",
+) -> tuple[Verified, list[Report]]:
+    """Count the records around every claimed offset on both clusters, many of them on Spark.
+
+    claimed: of several plans, for instance; all are compared in one session, and each has a report of its own.
+    limit: after so many offsets the comparison of a partition may stop; None for none.
+    on_absent: fail, or warn where the replication tool leaves records out on purpose.
+    """
+    cases = [case for each in claimed for case in each.cases]
+    found = findings(cases, source, destination, limit, spark, say)
+    if on_absent == "warn":
+        found = [tolerating(each, ProblemKind.ABSENT, "on_absent: warn") for each in found]
+    right = [each for each in found if not each.problems]
+    # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
+    seen = [each for each in right if each.compared or each.complete]
+    proved = sum(len(each.destination) for each in seen)
+    verified = Verified(
+        proved,
+        sum(each.without_records for each in claimed) + sum(len(each.destination) for each in right) - proved,
+        sum(each.compared for each in found),
+        by_gravity(
+            [
+                *(problem for each in claimed for problem in each.problems),
+                *(problem for each in found for problem in problems_of(each)),
+            ]
+        ),
+        sorted(f"{each.name}: {line}" for each in found for line in each.notes),
+    )
+    its = iter(found)
+    reports = [
+        Report(each.source_id, each.destination_id, limit, tuple(itertools.islice(its, len(each.cases))))
+        for each in claimed
+    ]
+    return verified, reports
+
+
+def anchors(
+    plan: Plan,
+    receipt: Receipt | None,
+    source: Connection,
+    destination: Connection,
+    chosen: list[PlanEntry] | None = None,
+) -> tuple[Verified, Report]:
+    """Read the records beside every offset again, on both clusters, and compare them with those of the plan.
+
+    For each entry of the plan that was written, or stood right already: the group stands there or further; the last
+    consumed record's copy lies before the offset, the first unconsumed one's at or after it, and both are equal to their
+    originals. What a policy has left alone is not looked at. Without a receipt, for each entry that has an offset,
+    wherever the group stands. chosen: for these entries instead.
+    """
+    check_clusters(plan, source, destination)
+    entries, problems = (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination)
+    looked_at = [entry for entry in entries if _anchors(entry)]
+    wrong: list[Problem] = []
+    found = []
+    for parts in sorted({entry.evidence.matched_by for entry in looked_at}):
+        alike = [entry for entry in looked_at if entry.evidence.matched_by == parts]
+        here, there = _sides(source, destination, parts)
+        _read(here, {(_source_partition(entry, at), at.source) for entry in alike for at in _anchors(entry)})
+        _read(there, {(entry.partition, at.destination) for entry in alike for at in _anchors(entry)})
+        for entry in alike:
+            its = list(_record_problems(entry, here, there))
+            wrong += its
+            found.append(_finding(entry, its))
+    verified = Verified(
+        sum(not each.problems for each in found),
+        len(entries) - len(looked_at),
+        sum(each.compared for each in found),
+        by_gravity([*problems, *wrong]),
+        [],
+    )
+    return verified, Report(plan.source_id, plan.destination_id, None, tuple(found), method="anchors")
+
+
+def together(verified: t.Iterable[Verified]) -> Verified:
+    """What was found of several plans, as one."""
+    each = list(verified)
+    return Verified(
+        sum(its.verified for its in each),
+        sum(its.without_records for its in each),
+        sum(its.compared for its in each),
+        by_gravity([problem for its in each for problem in its.problems]),
+        sorted(line for its in each for line in its.notes),
+    )
+
+
+def _finding(entry: PlanEntry, problems: t.Iterable[Problem]) -> Finding:
+    return Finding(
+        entry.group,
+        tuple((at.partition, at.offset) for at in entry.source if at.offset is not None),
+        ((entry.partition, entry.offset or 0),),
+        compared=len(_anchors(entry)),
+        complete=False,
+        matched_by=entry.evidence.matched_by,
+        problems=tuple(Flaw(problem.kind, problem.detail) for problem in problems),
+    )
+
+
+def _sides(source: Connection, destination: Connection, matched_by: tuple[str, ...]) -> tuple[ClusterLogs, ClusterLogs]:
+    parts = tuple(part for part in matched_by if part != "timestamp")
+    return ClusterLogs(source, parts, False), ClusterLogs(destination, parts, False)
+
+
+def _anchors(entry: PlanEntry) -> list[Copied]:
+    return [at for at in (entry.evidence.before, entry.evidence.after) if at is not None]
+
+
+def _source_partition(entry: PlanEntry, anchor: Copied) -> TopicPartition:
+    return anchor.partition or entry.source[0].partition
+
+
+def _read(side: ClusterLogs, wanted: set[tuple[TopicPartition, int]]) -> None:
+    if not wanted:
+        return
+    side.learn({partition for partition, _offset in wanted})
+    spans: dict[TopicPartition, set[tuple[int, int]]] = {}
+    for partition, offset in wanted:
+        facts = side.logs[partition].facts
+        if facts.log_start <= offset < facts.end:
+            spans.setdefault(partition, set()).add((offset, offset + 1))
+    side.read(spans)
+
+
+def _record_problems(entry: PlanEntry, here: ClusterLogs, there: ClusterLogs) -> t.Iterator[Problem]:
+    if entry.offset is None:
+        return
+    before, after = entry.evidence.before, entry.evidence.after
+    if before is not None and before.destination >= entry.offset:
+        what = f"offset {before.destination}, the copy of the last consumed record, is not before the offset {entry.offset}"
+        yield entry_problem(entry, ProblemKind.REPEATED, f"{what}: the group would read it again")
+    if after is not None and after.destination < entry.offset:
+        what = (
+            f"offset {after.destination}, the copy of the first unconsumed record, is before the offset {entry.offset}"
+        )
+        yield entry_problem(entry, ProblemKind.SKIPPED, f"{what}: the group would skip it")
+    for at in _anchors(entry):
+        original = _record(here, _source_partition(entry, at), at.source)
+        copy = _record(there, entry.partition, at.destination)
+        # What has expired since the plan was made cannot be read again; its fingerprint stands in the plan.
+        for side, record in (("source", original), ("destination", copy)):
+            offset = at.source if side == "source" else at.destination
+            if record is not None and record.digest.hex() != at.fingerprint:
+                why = f"the {side}'s record at {offset} is not the one that was matched"
+                yield entry_problem(entry, ProblemKind.RECORD_DIFFERS, why)
+
+
+def _record(side: ClusterLogs, partition: TopicPartition, offset: int) -> Record | None:
+    found = side.logs[partition].between(offset, offset + 1)
+    return found[0] if found else None

@@ -1,0 +1,461 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Commits and rollbacks on a cluster in memory: the order of steps, kills between them, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing as t
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import (
+    CommitOptions,
+    commit,
+    roll_back,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    GroupBusy,
+    MigrationError,
+    NotAuthorized,
+    Refused,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    Commits,
+    CommittedOffset,
+    GroupReading,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Evidence,
+    Plan,
+    PlanEntry,
+    SourcePosition,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+
+CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:9092"]}, "destination cluster")
+NOW = CommitOptions(idle_wait=0)
+P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+class Cluster:
+    """Groups and their commits, the receipt's file, and everything that was done, in order."""
+
+    def __init__(self, **groups: Commits) -> None:
+        self.groups = {name: dict(commits) for name, commits in groups.items()}
+        self.states = dict.fromkeys(groups, "Empty")
+        self.refused: dict[TopicPartition, str] = {}
+        self.rights = {"READ", "DELETE"}
+        self.done: list[str] = []
+        self.steps_to_live: int | None = None
+        self.receipt: Receipt | None = None
+        self.after_reading: t.Callable[[], None] = lambda: None
+        self.after_commit: t.Callable[[], None] = lambda: None
+
+    def step(self, name: str) -> None:
+        if self.steps_to_live is not None:
+            self.steps_to_live -= 1
+            if self.steps_to_live < 0:
+                raise Killed
+        self.done.append(name)
+
+    def save(self, receipt: Receipt) -> None:
+        self.step("receipt")
+        self.receipt = receipt
+
+    def read_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, GroupReading]:
+        found = {
+            name: GroupReading(
+                name,
+                name in self.groups,
+                self.states.get(name, ""),
+                "classic" if name in self.groups else "",
+                "",
+                dict(self.groups.get(name, {})),
+            )
+            for name in names
+        }
+        self.after_reading()
+        return found
+
+    def missing_acls(self, _connection: object, **needs: t.Collection[str]) -> list[str]:
+        of = {"commits_groups": "GROUP READ", "deletes_groups": "GROUP DELETE", "commits_topics": "TOPIC READ"}
+        wanted = [f"{of[kind]} on {name}" for kind, names in needs.items() for name in sorted(names)]
+        return [each for each in wanted if each.split()[1] not in self.rights]
+
+    def commit_offsets(
+        self, _connection: object, wanted: t.Mapping[str, Commits]
+    ) -> dict[str, dict[TopicPartition, str]]:
+        errors: dict[str, dict[TopicPartition, str]] = {}
+        for group, commits in wanted.items():
+            for partition, committed in commits.items():
+                self.step(f"{group} {partition}")
+                if partition in self.refused:
+                    errors.setdefault(group, {})[partition] = self.refused[partition]
+                else:
+                    self.groups.setdefault(group, {})[partition] = committed
+                    self.states.setdefault(group, "Empty")
+        self.after_commit()
+        return errors
+
+    def delete_offsets(
+        self, _connection: object, wanted: t.Mapping[str, t.Sequence[TopicPartition]]
+    ) -> dict[str, dict[TopicPartition, str]]:
+        for group, partitions in wanted.items():
+            for partition in partitions:
+                self.step(f"{group} {partition} removed")
+                self.groups[group].pop(partition, None)  # one that is not there is what was wanted
+        return {}
+
+    def delete_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, str]:
+        for name in names:
+            self.step(f"{name} removed")
+            assert not self.groups.pop(name)
+        return {}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """Billing has committed before, shipping never."""
+    its = Cluster(billing={P0: CommittedOffset(90), P1: CommittedOffset(10, "old")})
+    monkeypatch.setattr(use_case.limits, "metadata_limit", lambda _connection: 4096)
+    monkeypatch.setattr(use_case, "cluster_id", lambda _connection: "cloud-id")
+    monkeypatch.setattr(use_case, "groups", its)
+    monkeypatch.setattr(use_case, "commits", its)
+    monkeypatch.setattr(use_case, "permissions", its)
+    bounds = types.SimpleNamespace(
+        partition_bounds=lambda _connection, all_of: dict.fromkeys(all_of, Bounds(0, 99, 99))
+    )
+    monkeypatch.setattr(use_case, "positions", bounds)
+    return its
+
+
+def entry(group: str, partition: TopicPartition, offset: int | None, expected: CommittedOffset | None, **more: t.Any):
+    verdict = Verdict.BLOCKED if offset is None else Verdict.EXACT
+    evidence = Evidence(certificate=CertificateName.WHOLE_LOGS if verdict is Verdict.EXACT else None)
+    more = {"evidence": evidence, **more}
+    return PlanEntry(
+        group, partition, offset, verdict, (SourcePosition(group, partition, 7),), expected=expected, **more
+    )
+
+
+PLAN = Plan(
+    "onprem-id",
+    "cloud-id",
+    "digest",
+    (
+        entry("billing", P0, 50, CommittedOffset(90)),  # a rewind
+        entry("billing", P1, 50, CommittedOffset(10, "old"), metadata="new"),
+        entry("shipping", P0, 40, None),
+    ),
+)
+REWIND = dataclasses.replace(NOW, on_rewind="rewind")
+BEFORE = {"billing": {P0: CommittedOffset(90), P1: CommittedOffset(10, "old")}}
+AFTER = {"billing": {P0: CommittedOffset(50), P1: CommittedOffset(50, "new")}, "shipping": {P0: CommittedOffset(40)}}
+
+
+def test_the_receipt_is_on_disk_before_the_first_write_and_complete_after_the_last(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    assert cluster.done == ["receipt", "billing orders-0", "billing orders-1", "shipping orders-0", "receipt"]
+    assert cluster.groups == AFTER
+    assert [(e.before, e.written, e.after) for e in cluster.receipt.entries] == [
+        (CommittedOffset(90), CommittedOffset(50), CommittedOffset(50)),
+        (CommittedOffset(10, "old"), CommittedOffset(50, "new"), CommittedOffset(50, "new")),
+        (None, CommittedOffset(40), CommittedOffset(40)),
+    ]
+
+
+def test_a_prediction_says_what_the_run_says_and_does_nothing(cluster):
+    predicted = commit(PLAN, None, CLOUD, REWIND, None)
+    assert cluster.done == []
+    assert cluster.groups == BEFORE
+    done = commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    assert dataclasses.replace(predicted, receipt=None) == dataclasses.replace(done, receipt=None)
+
+
+def test_what_a_verification_objects_to_is_never_written(cluster):
+    wrong = {("billing", P1): "5 unconsumed records are skipped"}
+    for save in (None, cluster.save):
+        with pytest.raises(Refused, match=r"first billing orders-1 \(verification_failed: 5 unconsumed"):
+            commit(PLAN, None, CLOUD, REWIND, save, objections=wrong)
+    assert (cluster.done, cluster.groups) == ([], BEFORE)
+    skip = dataclasses.replace(REWIND, on_blocked="skip_group")
+    outcome = commit(PLAN, None, CLOUD, skip, cluster.save, objections=wrong)
+    assert set(outcome.set) == {("shipping", P0)}
+    assert cluster.groups == {**BEFORE, "shipping": {P0: CommittedOffset(40)}}
+
+
+def test_a_second_run_writes_nothing(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.done.clear()
+    outcome = commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
+    assert cluster.done == []
+    assert outcome.before == outcome.after
+    assert outcome.left_out == []
+
+
+def test_what_was_consumed_since_is_left_alone_and_said(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.groups["shipping"][P0] = CommittedOffset(45)
+    outcome = commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save)
+    assert outcome.set == {}
+    assert outcome.left_out == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
+
+
+def test_a_rollback_puts_back_every_commit_and_removes_what_was_not_there(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    outcome = roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups == BEFORE
+    assert outcome.after["shipping", P0] is None
+    cluster.done.clear()
+    assert roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save).set == {}
+    assert cluster.done == []
+
+
+ONLY_SHIPPING = Selection(groups=("shipping",))
+
+
+def test_only_what_is_selected_goes_back_though_the_others_are_in_use_and_have_gone_on(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    others = [each for each in cluster.receipt.entries if each.group != "shipping"]
+    cluster.groups["billing"][P0] = CommittedOffset(70)
+    cluster.states["billing"] = "Stable"
+    predicted = roll_back(cluster.receipt, ONLY_SHIPPING, CLOUD, NOW, None)
+    outcome = roll_back(cluster.receipt, ONLY_SHIPPING, CLOUD, NOW, cluster.save)
+    assert dataclasses.replace(predicted, receipt=None) == dataclasses.replace(outcome, receipt=None)
+    assert outcome.set == {("shipping", P0): None}
+    assert cluster.groups == {"billing": {P0: CommittedOffset(70), P1: CommittedOffset(50, "new")}}
+    assert [each for each in cluster.receipt.entries if each.group != "shipping"] == others
+    assert roll_back(cluster.receipt, ONLY_SHIPPING, CLOUD, NOW, cluster.save).set == {}
+
+
+def test_the_receipt_says_where_each_entry_comes_from(cluster):
+    plan = dataclasses.replace(
+        PLAN,
+        entries=(
+            dataclasses.replace(
+                entry("shipping", P0, 40, None),
+                source=(SourcePosition("old", P0, 7), SourcePosition("old", TopicPartition("clicks", 3), None)),
+            ),
+        ),
+    )
+    commit(plan, None, CLOUD, NOW, cluster.save)
+    assert [each.source for each in cluster.receipt.entries] == [
+        (Origin("old", P0), Origin("old", TopicPartition("clicks", 3)))
+    ]
+
+
+@pytest.mark.parametrize("why", ["has consumed", "is in use"])
+def test_a_group_that_is_left_keeps_its_lines_so_that_a_later_rollback_takes_all_of_it_back(cluster, why):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    # It has consumed up to where one partition stood before, which is not the same as having gone back.
+    cluster.groups["billing"] = {P0: CommittedOffset(90), P1: CommittedOffset(60)}
+    receipt = cluster.receipt
+    options = dataclasses.replace(NOW, on_rewind="keep")
+    if why == "is in use":
+        cluster.states["billing"] = "Stable"
+        options = dataclasses.replace(REWIND, on_active_group="skip_group")
+    outcome = roll_back(receipt, Selection(groups=("billing",)), CLOUD, options, cluster.save)
+    assert outcome.set == {} and outcome.left_out
+    assert cluster.receipt == receipt
+    cluster.states["billing"] = "Empty"
+    cluster.groups["billing"][P0] = CommittedOffset(95)
+    roll_back(cluster.receipt, None, CLOUD, REWIND, cluster.save)
+    assert cluster.groups == BEFORE
+
+
+@pytest.mark.parametrize("right", ["READ", "DELETE"])
+def test_a_rollback_is_refused_before_anything_is_written_where_an_acl_is_missing(cluster, right):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.done.clear()
+    cluster.rights.remove(right)
+    for save in (None, cluster.save):
+        with pytest.raises(NotAuthorized, match=f"GROUP {right} on {'shipping' if right == 'DELETE' else 'billing'}"):
+            roll_back(cluster.receipt, None, CLOUD, NOW, save)
+    assert cluster.done == [] and cluster.groups == AFTER
+
+
+def test_an_offset_after_the_end_is_refused_before_anything_is_written(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.done.clear()
+    changed = cluster.receipt.entries[0]._replace(before=CommittedOffset(100))
+    with pytest.raises(
+        Refused, match="group billing, topic orders, partition 0: offset 100.*is after the log's end 99"
+    ):
+        roll_back(cluster.receipt.merged([changed]), None, CLOUD, NOW, cluster.save)
+    assert cluster.done == [] and cluster.groups == AFTER
+
+
+def test_a_group_that_has_other_commits_survives_its_rollback(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.groups["shipping"][P1] = CommittedOffset(3)
+    roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups["shipping"] == {P1: CommittedOffset(3)}
+
+
+def test_a_rolled_back_migration_can_be_done_again(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
+    assert cluster.groups == AFTER
+    roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups == BEFORE
+
+
+@pytest.mark.parametrize("steps", range(5))
+def test_a_commit_that_was_killed_at_any_step_is_finished_by_the_same_again(cluster, steps):
+    cluster.steps_to_live = steps
+    with pytest.raises(Killed):
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.steps_to_live = None
+    commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
+    assert cluster.groups == AFTER
+    assert all(each.is_confirmed for each in cluster.receipt.entries)
+    roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups == BEFORE
+
+
+@pytest.mark.parametrize("steps", range(5))
+def test_a_commit_that_was_killed_at_any_step_can_be_rolled_back(cluster, steps):
+    cluster.steps_to_live = steps
+    with pytest.raises(Killed):
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.steps_to_live = None
+    if cluster.receipt is not None:
+        roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups == BEFORE
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_a_rollback_that_was_killed_at_any_step_is_finished_by_the_same_again(cluster, steps):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.steps_to_live = steps
+    with pytest.raises(Killed):
+        roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    cluster.steps_to_live = None
+    roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    assert {group: commits for group, commits in cluster.groups.items() if commits} == BEFORE
+    assert all(each.written is None for each in cluster.receipt.entries)
+
+
+def test_what_a_broker_refuses_is_named_and_the_rest_is_known_to_the_receipt(cluster):
+    cluster.refused = {P1: "OFFSET_METADATA_TOO_LARGE"}
+    with pytest.raises(BrokerError) as refused:
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    assert "group billing, topic orders, partition 1: 1 of 3 commits were refused: OFFSET_METADATA_TOO_LARGE" in str(
+        refused.value
+    )
+    cluster.refused = {}
+    commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
+    assert cluster.groups == AFTER
+
+
+def test_what_is_read_back_otherwise_is_an_error_and_no_later_run_takes_it_for_progress(cluster):
+    def sync() -> None:
+        cluster.groups["shipping"][P0] = CommittedOffset(45, "mirror maker")
+
+    cluster.after_commit = sync
+    with pytest.raises(BrokerError, match="shipping orders-0: wanted 40, read back 45 'mirror maker'"):
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    with pytest.raises(Refused, match="has changed since the plan was made"):
+        commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
+
+
+def test_a_group_with_members_is_refused_before_anything_is_written(cluster):
+    cluster.states["billing"] = "Stable"
+    with pytest.raises(GroupBusy, match=r"group billing: has members \(its state is Stable\)"):
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    assert cluster.done == []
+
+
+def test_a_group_whose_commits_move_is_refused_before_anything_is_written(cluster):
+    def consume() -> None:
+        cluster.groups["billing"][P0] = CommittedOffset(cluster.groups["billing"][P0].offset + 1)
+
+    cluster.after_reading = consume
+    with pytest.raises(GroupBusy, match=r"commits that move \(orders-0 from 90 to 91\).*MirrorMaker 2"):
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    assert cluster.done == []
+
+
+def test_a_group_in_use_can_be_left_out_as_a_whole(cluster):
+    cluster.states["billing"] = "Stable"
+    options = dataclasses.replace(REWIND, on_active_group="skip_group")
+    predicted = commit(PLAN, None, CLOUD, options, None)
+    outcome = commit(PLAN, None, CLOUD, options, cluster.save)
+    assert outcome.left_out == predicted.left_out
+    assert cluster.groups == {**BEFORE, "shipping": AFTER["shipping"]}
+    assert [line.partition(":")[0] for line in outcome.left_out] == ["billing"]
+    assert [each.group for each in cluster.receipt.entries] == ["shipping"]
+
+
+def test_what_members_of_a_group_that_is_left_out_commit_is_no_conflict(cluster):
+    cluster.states["billing"] = "Stable"
+    cluster.groups["billing"][P0] = CommittedOffset(cluster.groups["billing"][P0].offset + 1)
+    options = dataclasses.replace(NOW, on_active_group="skip_group")
+    outcome = commit(PLAN, None, CLOUD, options, cluster.save)
+    assert [line.partition(":")[0] for line in outcome.left_out] == ["billing"]
+    assert cluster.groups["shipping"] == AFTER["shipping"]
+
+
+def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.states["billing"] = "Stable"
+    assert commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save).set == {}
+
+
+@pytest.mark.parametrize(
+    ("plan", "options", "told"),
+    [
+        (dataclasses.replace(PLAN, destination_id="other-id"), REWIND, "was made for cluster other-id, and this is"),
+        (PLAN, NOW, "on_rewind"),
+        (dataclasses.replace(PLAN, entries=(entry("shipping", P0, 100, None),)), NOW, "is not between the log's start"),
+        (
+            dataclasses.replace(PLAN, entries=(*PLAN.entries, entry("x", P0, None, None, reason=Reason.BEYOND_END))),
+            REWIND,
+            "1 of 4 entries of the plan are blocked",
+        ),
+        (
+            dataclasses.replace(PLAN, entries=(entry("shipping", P0, 7, None, evidence=Evidence()),)),
+            REWIND,
+            "1 of 1 entries of the plan are called exact, and nothing says how that is known.*Plan again",
+        ),
+    ],
+)
+def test_everything_is_checked_before_anything_is_written(cluster, plan, options, told):
+    with pytest.raises(MigrationError, match=told):
+        commit(plan, None, CLOUD, options, cluster.save)
+    assert cluster.done == []
+    assert cluster.groups == BEFORE
+
+
+def test_a_receipt_of_another_cluster_is_refused(cluster):
+    with pytest.raises(Refused, match="the receipt is of cluster other-id"):
+        commit(PLAN, Receipt("other-id"), CLOUD, REWIND, cluster.save)
+    with pytest.raises(Refused, match="the receipt was made for cluster other-id"):
+        roll_back(Receipt("other-id"), None, CLOUD, REWIND, cluster.save)
+    assert cluster.done == []
+
+
+def test_a_plan_is_applied_only_while_the_source_stands_where_it_stood(cluster):
+    snapshot = Snapshot("onprem-id", (), ())
+    with pytest.raises(Refused, match="the source's groups have moved since the plan was made"):
+        commit(PLAN, None, CLOUD, REWIND, cluster.save, snapshot)
+    assert cluster.done == []
+    commit(dataclasses.replace(PLAN, snapshot=snapshot.digest()), None, CLOUD, REWIND, cluster.save, snapshot)
+    assert cluster.groups == AFTER

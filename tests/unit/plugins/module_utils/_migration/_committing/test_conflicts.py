@@ -1,0 +1,260 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a commit does with an entry, policy by policy and situation by situation."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+PARTITION = TopicPartition("orders", 0)
+KEY = ("billing", PARTITION)
+NOTHING_KNOWN = Receipt("id")
+
+
+def at(offset: int | None, metadata: str = "") -> CommittedOffset | None:
+    return None if offset is None else CommittedOffset(offset, metadata)
+
+
+def entry(
+    offset: int | None, expected: int | CommittedOffset | None = None, group: str = "billing", **more: object
+) -> PlanEntry:
+    verdict = Verdict.EXACT if offset is not None else Verdict.BLOCKED
+    source = (SourcePosition(group, PARTITION, 41),)
+    found = expected if isinstance(expected, CommittedOffset) else at(expected)
+    return PlanEntry(group, PARTITION, offset, verdict, source, expected=found, **more)  # type: ignore[arg-type]
+
+
+def receipt(before: int | None, written: int | None, after: int | None) -> Receipt:
+    return Receipt("id", (ReceiptEntry(*KEY, at(before), at(written), at(after)),))
+
+
+def decided(
+    plan: PlanEntry,
+    found: CommittedOffset | None,
+    known: Receipt = NOTHING_KNOWN,
+    on_rewind: str = "fail",
+    on_advance: str = "advance",
+) -> str:
+    """written, kept, right (nothing to do), refused by a policy, or changed (since the plan was made)."""
+    current = {} if found is None else {KEY: found}
+    try:
+        writes = conflicts.commit_writes([plan], current, known, on_rewind, on_advance, "cloud")
+    except Refused as exc:
+        assert (exc.cluster, exc.group, exc.topic, exc.partition) == ("cloud", "billing", "orders", 0)
+        assert exc.remedy
+        return "changed" if "has changed since" in exc.what else "refused"
+    assert not (writes.set and writes.kept)
+    if writes.set:
+        assert writes.set == {KEY: plan.target}
+        return "written"
+    return "kept" if writes.kept else "right"
+
+
+# A plan that was made just now, and so expects what is there; its target is 50.
+@pytest.mark.parametrize(
+    ("found", "on_rewind", "on_advance", "expected"),
+    [
+        (None, "fail", "fail", "written"),
+        (None, "keep", "keep", "written"),
+        (50, "fail", "fail", "right"),
+        (10, "fail", "advance", "written"),
+        (10, "fail", "keep", "kept"),
+        (10, "fail", "fail", "refused"),
+        (90, "fail", "advance", "refused"),
+        (90, "keep", "advance", "kept"),
+        (90, "rewind", "fail", "written"),
+    ],
+)
+def test_the_first_run(found, on_rewind, on_advance, expected):
+    assert decided(entry(50, found), at(found), on_rewind=on_rewind, on_advance=on_advance) == expected
+
+
+@pytest.mark.parametrize(("expected", "found"), [(None, 10), (10, None), (10, 11), (10, 90)])
+@pytest.mark.parametrize(("on_rewind", "on_advance"), [("fail", "fail"), ("keep", "keep"), ("rewind", "advance")])
+def test_no_policy_overrides_a_commit_that_the_plan_has_not_seen(expected, found, on_rewind, on_advance):
+    assert decided(entry(50, expected), at(found), on_rewind=on_rewind, on_advance=on_advance) == "changed"
+
+
+def test_a_commit_that_is_right_already_is_no_conflict_though_the_plan_has_not_seen_it():
+    assert decided(entry(50, None), at(50)) == "right"
+
+
+def test_metadata_belongs_to_a_commit():
+    plan = entry(50, 50, metadata="from the source")
+    assert decided(plan, at(50)) == "written"
+    assert decided(plan, at(50), on_advance="keep") == "kept"
+    assert decided(plan, at(50, "from the source")) == "right"
+
+
+def test_a_leader_epoch_that_nobody_asked_for_is_no_difference():
+    found = CommittedOffset(50, "", 7)
+    assert decided(entry(50), found) == "right"
+    assert decided(entry(50, found, leader_epoch=6), found) == "written"
+
+
+# The plan's file is the first run's, which expected what stood there before (10 or nothing); its target is 50.
+@pytest.mark.parametrize(
+    ("before", "after", "found", "expected"),
+    [
+        pytest.param(10, 50, 50, "right", id="second run"),
+        pytest.param(10, 50, 60, "kept", id="has consumed since"),
+        pytest.param(None, 50, 60, "kept", id="has consumed since, and had no commit before"),
+        pytest.param(10, 50, 30, "refused", id="somebody has rewound it since"),
+        pytest.param(10, 50, None, "changed", id="its commit has expired since"),
+        pytest.param(10, 50, 10, "written", id="somebody has put it back since"),
+        pytest.param(None, None, None, "written", id="killed before its write"),
+        pytest.param(10, None, 10, "written", id="killed before its write, and had a commit before"),
+        pytest.param(10, None, 50, "right", id="killed after its write"),
+        pytest.param(10, None, 60, "changed", id="killed, and somebody has committed since"),
+        pytest.param(10, 70, 70, "changed", id="read back otherwise"),
+    ],
+)
+def test_a_run_after_an_earlier_one(before, after, found, expected):
+    assert decided(entry(50, before), at(found), receipt(before, 50, after)) == expected
+
+
+def test_what_was_moved_back_stays_so_even_for_a_new_plan_unless_it_is_migrated_anew():
+    new_plan = entry(50, 30)
+    assert decided(new_plan, at(30), receipt(10, 50, 50)) == "refused"
+    assert decided(new_plan, at(30), receipt(10, 50, 50), on_advance="keep") == "kept"
+    # After a rollback the receipt says that nothing is written here any more.
+    assert decided(new_plan, at(30), receipt(10, None, None)) == "written"
+
+
+# The same, where the first run was to rewind the group from 90 to 50.
+@pytest.mark.parametrize(
+    ("after", "found", "expected"),
+    [
+        pytest.param(None, 90, "written", id="killed before its write"),
+        pytest.param(None, 50, "right", id="killed after its write"),
+        pytest.param(50, 60, "kept", id="has consumed since"),
+        pytest.param(50, 90, "kept", id="has consumed since, up to where it once stood"),
+        pytest.param(90, 90, "written", id="read back as if it had not been written"),
+    ],
+)
+def test_a_run_after_an_earlier_one_that_rewinds(after, found, expected):
+    assert decided(entry(50, 90), at(found), receipt(90, 50, after), on_rewind="rewind") == expected
+
+
+# The source has moved on, and a new plan says 70.
+@pytest.mark.parametrize(
+    ("found", "on_rewind", "expected"),
+    [
+        pytest.param(50, "fail", "written", id="nothing consumed at the destination"),
+        pytest.param(60, "fail", "written", id="consumed on both clusters, further at the source"),
+        pytest.param(80, "fail", "refused", id="consumed on both clusters, further at the destination"),
+        pytest.param(80, "keep", "kept", id="the same, and allowed to stay"),
+    ],
+)
+def test_the_source_has_moved_on(found, on_rewind, expected):
+    assert decided(entry(70, found), at(found), receipt(10, 50, 50), on_rewind=on_rewind) == expected
+
+
+def test_the_source_has_moved_on_and_the_plan_still_expects_what_stood_there_before_the_first_run():
+    assert decided(entry(70, 10), at(50), receipt(10, 50, 50)) == "written"
+    assert decided(entry(70, 10), at(60), receipt(10, 50, 50)) == "changed"
+
+
+def test_after_a_rollback_the_same_plan_is_committed_again():
+    assert decided(entry(50, 10), at(10), receipt(10, None, None)) == "written"
+    assert decided(entry(50, None), None, receipt(None, None, None)) == "written"
+
+
+def test_what_is_left_alone_is_said_with_the_reason():
+    writes = conflicts.commit_writes([entry(50, 90)], {KEY: CommittedOffset(90)}, NOTHING_KNOWN, "keep", "advance", "c")
+    assert writes.kept == ["billing orders-0: kept at 90 instead of moved back to 50 (on_rewind: keep)"]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (
+            90,
+            "the group has the committed offset 90; this would move it back to 50. Set on_rewind to rewind to allow it, or to keep",
+        ),
+        (
+            10,
+            "the group has the committed offset 10; this would move it forward to 50. Set on_advance to advance to allow it, or to keep",
+        ),
+    ],
+)
+def test_a_refusal_names_the_option_that_allows_it(found, told):
+    with pytest.raises(Refused) as refused:
+        conflicts.commit_writes([entry(50, found)], {KEY: at(found)}, NOTHING_KNOWN, "fail", "fail", "cloud")
+    assert told in str(refused.value)
+
+
+def test_repeated_commits_keep_the_earliest_state():
+    known = receipt(10, 50, 50)
+    entries = conflicts.receipt_entries(
+        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(50)}, known
+    )
+    assert entries == [ReceiptEntry(*KEY, before=at(10), written=at(70), after=None, source=(Origin(*KEY),))]
+
+
+def test_a_commit_after_a_rollback_begins_anew():
+    known = receipt(10, None, None)
+    entries = conflicts.receipt_entries(
+        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(12)}, known
+    )
+    assert entries == [ReceiptEntry(*KEY, before=at(12), written=at(70), after=None, source=(Origin(*KEY),))]
+
+
+def test_what_was_not_there_is_known_as_not_there():
+    entries = conflicts.receipt_entries(conflicts.Writes({KEY: at(70)}, []), [entry(70)], {}, NOTHING_KNOWN)
+    assert entries == [ReceiptEntry(*KEY, before=None, written=at(70), after=None, source=(Origin(*KEY),))]
+
+
+@pytest.mark.parametrize(
+    ("after", "found", "expected"),
+    [
+        pytest.param(None, 50, 50, id="its write is seen"),
+        pytest.param(None, 60, None, id="something else is seen"),
+        pytest.param(None, None, None, id="nothing is seen"),
+        pytest.param(50, 60, 50, id="it was complete"),
+    ],
+)
+def test_the_receipt_of_a_killed_run_is_completed_by_what_is_seen(after, found, expected):
+    current = {} if found is None else {KEY: at(found)}
+    assert conflicts.confirmed(receipt(10, 50, after), current) == receipt(10, 50, expected)
+
+
+BLOCKED = entry(None, reason=Reason.DESTINATION_LAGS, detail="wait for the replication tool")
+ITS_GROUP = PlanEntry("billing", TopicPartition("orders", 1), 50, Verdict.EXACT, BLOCKED.source)
+OTHER = entry(50, group="shipping")
+
+
+@pytest.mark.parametrize(
+    ("policy", "entries", "lines"),
+    [
+        ("skip_group", [OTHER], ["billing orders-0: blocked, destination_lags", "billing: left out as a whole"]),
+        ("skip_partition", [ITS_GROUP, OTHER], ["billing orders-0: blocked, destination_lags"]),
+    ],
+)
+def test_blocked_entries_are_left_out_and_named(policy, entries, lines):
+    found, left_out = conflicts.without_blocked([BLOCKED, ITS_GROUP, OTHER], policy, "cloud")
+    assert found == entries
+    assert [line.startswith(start) for line, start in zip(left_out, lines, strict=True)] == [True] * len(lines)
+
+
+def test_nothing_is_written_while_anything_is_blocked():
+    with pytest.raises(Refused) as refused:
+        conflicts.without_blocked([ITS_GROUP, BLOCKED, OTHER], "fail", "cloud")
+    assert "1 of 3 entries" in str(refused.value)
+    assert "billing orders-0 (destination_lags: wait for the replication tool)" in str(refused.value)
+    assert "on_blocked" in str(refused.value)
+
+
+@pytest.mark.parametrize("policy", ["fail", "skip_group", "skip_partition"])
+def test_without_blocked_entries_no_policy_leaves_anything_out(policy):
+    assert conflicts.without_blocked([ITS_GROUP, OTHER], policy, "cloud") == ([ITS_GROUP, OTHER], [])

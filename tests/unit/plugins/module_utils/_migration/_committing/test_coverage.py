@@ -1,0 +1,99 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A plan is applied only to the snapshot that it was made from, and only as a whole unless asked otherwise."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.coverage import check_covers
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+OFFSETS = {("billing", "orders", 0): 5, ("billing", "orders", 1): 7, ("fraud", "clicks", 0): 9}
+
+
+def snapshot_of(offsets, metadata=""):
+    entries = tuple(
+        SnapshotEntry(group, TopicPartition(topic, partition), CommittedOffset(offset, metadata))
+        for (group, topic, partition), offset in offsets.items()
+    )
+    return Snapshot("onprem-id", (), entries)
+
+
+def plan_of(snapshot, offsets):
+    """Other names at the destination: what counts is the source's."""
+    entries = [
+        PlanEntry(f"new-{group}", at, offset, Verdict.EXACT, (SourcePosition(group, at, offset),))
+        for (group, topic, partition), offset in offsets.items()
+        for at in [TopicPartition(topic, partition)]
+    ]
+    return Plan("onprem-id", "cloud-id", snapshot.digest(), tuple(entries))
+
+
+SNAPSHOT = snapshot_of(OFFSETS)
+PLAN = plan_of(SNAPSHOT, OFFSETS)
+
+
+def test_a_plan_with_an_entry_for_everything_leaves_nothing_out():
+    assert check_covers(PLAN, SNAPSHOT, "fail") == []
+
+
+def test_removed_lines_are_named_and_refused():
+    torn = dataclasses.replace(PLAN, entries=PLAN.entries[:1])
+    with pytest.raises(Refused) as refused:
+        check_covers(torn, SNAPSHOT, "fail")
+    assert "no entry for 2 commits of the snapshot that it was made from: billing orders-1, fraud clicks-0" in str(
+        refused.value
+    )
+    assert "on_missing_entry" in str(refused.value)
+
+
+def test_removed_lines_are_left_out_where_that_is_asked_for():
+    torn = dataclasses.replace(PLAN, entries=PLAN.entries[:2])
+    assert check_covers(torn, SNAPSHOT, "skip") == [
+        "fraud clicks-0: no entry in the plan: left out (on_missing_entry: skip)"
+    ]
+
+
+def test_partitions_without_a_commit_may_be_planned_as_well():
+    at = TopicPartition("orders", 2)
+    more = PlanEntry("new-billing", at, None, Verdict.UNCOMMITTED, (SourcePosition("billing", at, None),))
+    assert check_covers(dataclasses.replace(PLAN, entries=(*PLAN.entries, more)), SNAPSHOT, "fail") == []
+
+
+@pytest.mark.parametrize("on_missing_entry", ["fail", "skip"])
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ({**OFFSETS, ("billing", "orders", 1): 12}, "group billing: orders-1 from 7 to 12."),
+        ({key: OFFSETS[key] for key in list(OFFSETS)[:2]}, "group fraud: clicks-0 from 9 to none."),
+        ({**OFFSETS, ("audit", "orders", 0): 1}, "group audit: orders-0 from none to 1."),
+        (
+            {("billing", "orders", number): 1 for number in range(5)},
+            "orders-0 from 5 to 1, orders-1 from 7 to 1, orders-2 from none to 1 and 2 more, group fraud: clicks-0 from 9 to none.",
+        ),
+    ],
+)
+def test_a_source_that_has_moved_is_told_by_group_partition_and_both_offsets(now, told, on_missing_entry):
+    with pytest.raises(Refused, match="the source's groups have moved since the plan was made") as refused:
+        check_covers(PLAN, snapshot_of(now), on_missing_entry)
+    assert told in str(refused.value)
+
+
+def test_equal_offsets_with_other_metadata_are_another_snapshot():
+    with pytest.raises(Refused, match="every offset is the same, but metadata, leader epochs"):
+        check_covers(PLAN, snapshot_of(OFFSETS, "other"), "fail")
+
+
+def test_a_snapshot_of_another_cluster_is_refused():
+    with pytest.raises(Refused, match="made for source cluster onprem-id, and the snapshot is of elsewhere-id"):
+        check_covers(PLAN, dataclasses.replace(SNAPSHOT, cluster_id="elsewhere-id"), "fail")

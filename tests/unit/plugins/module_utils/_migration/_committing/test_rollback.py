@@ -1,0 +1,198 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which entries of a receipt go back, and what a rollback does with them, policy by policy and situation by situation."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import rollback
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+def at(offset: int | None) -> CommittedOffset | None:
+    return None if offset is None else CommittedOffset(offset)
+
+
+def entry(
+    partition: TopicPartition = P0,
+    before: int | None = 10,
+    written: int | None = 50,
+    group: str = "billing",
+    source: tuple[tuple[str, str, int], ...] = (),
+) -> ReceiptEntry:
+    origins = tuple(Origin(name, TopicPartition(topic, number)) for name, topic, number in source)
+    return ReceiptEntry(group, partition, at(before), at(written), at(written), origins)
+
+
+def reading(**offsets: int) -> dict[str, GroupReading]:
+    """Billing, which has committed these offsets: p0, p1."""
+    commits = {TopicPartition("orders", int(name[1:])): CommittedOffset(offset) for name, offset in offsets.items()}
+    return {"billing": GroupReading("billing", True, "Empty", "classic", "consumer", commits)}
+
+
+def decided(entries, found, on_rewind="fail", on_advance="advance"):
+    """What is written, by partition number, and the lines of what is kept."""
+    current = {(name, where): at for name, each in found.items() for where, at in each.offsets.items()}
+    moving, kept = rollback.without_kept(entries, current, on_rewind, on_advance, "cloud")
+    wanted = rollback.targets(moving, found)
+    return {where.partition: target and target.offset for (_group, where), target in wanted.items()}, kept
+
+
+@pytest.mark.parametrize(
+    ("before", "written", "found", "on_rewind", "on_advance", "expected"),
+    [
+        pytest.param(10, 50, 50, "fail", "fail", "back", id="as it was written"),
+        pytest.param(None, 50, 50, "fail", "fail", "back", id="as it was written, and had no commit"),
+        pytest.param(10, 50, 10, "fail", "fail", "nothing", id="back already"),
+        pytest.param(10, None, 77, "fail", "fail", "nothing", id="rolled back earlier"),
+        pytest.param(10, 50, 60, "fail", "advance", "refused", id="has consumed since"),
+        pytest.param(10, 50, 60, "keep", "advance", "kept", id="has consumed since, and may stay"),
+        pytest.param(10, 50, 60, "rewind", "fail", "back", id="has consumed since, and must go back"),
+        pytest.param(None, 50, 60, "fail", "advance", "refused", id="has consumed since, and had no commit"),
+        pytest.param(None, 50, 60, "rewind", "advance", "back", id="has consumed since, and must lose its commit"),
+        pytest.param(90, 50, 60, "fail", "advance", "back", id="had been further"),
+        pytest.param(90, 50, 60, "fail", "keep", "kept", id="had been further, and may stay"),
+        pytest.param(90, 50, 60, "rewind", "fail", "refused", id="had been further, and must not skip"),
+        pytest.param(10, 50, None, "fail", "advance", "refused", id="its commit is gone"),
+        pytest.param(10, 50, None, "keep", "advance", "kept", id="its commit is gone, and may stay so"),
+        pytest.param(10, 50, None, "rewind", "fail", "back", id="its commit is gone, and must come back"),
+        pytest.param(
+            40, 50, 30, "fail", "advance", "refused", id="somebody has moved it back: 30 to 39 would be skipped"
+        ),
+        pytest.param(40, 50, 30, "keep", "advance", "kept", id="somebody has moved it back, and it may stay"),
+        pytest.param(
+            40, 50, 30, "rewind", "advance", "back", id="somebody has moved it back, and it must go on all the same"
+        ),
+        pytest.param(40, 50, 30, "rewind", "fail", "refused", id="somebody has moved it back, and it must not skip"),
+    ],
+)
+def test_what_happens_to_an_entry(before, written, found, on_rewind, on_advance, expected):
+    its = reading(p1=1) | (reading(p0=found, p1=1) if found is not None else {})
+    try:
+        wanted, kept = decided([entry(P0, before, written)], its, on_rewind, on_advance)
+    except Refused as exc:
+        assert expected == "refused"
+        assert (exc.cluster, exc.group, exc.topic, exc.partition) == ("cloud", "billing", "orders", 0)
+        assert "to leave such groups alone" in str(exc)
+    else:
+        assert wanted == ({0: before} if expected == "back" else {})
+        assert bool(kept) == (expected == "kept")
+
+
+def test_what_was_never_there_is_not_there():
+    assert decided([entry(P0, None)], reading(p1=1)) == ({}, [])
+
+
+@pytest.mark.parametrize(("before", "policies"), [(None, {"on_rewind": "keep"}), (90, {"on_advance": "keep"})])
+def test_keep_keeps_all_partitions_of_a_group_and_no_other_group(before, policies):
+    others = [entry(P0, None, group="shipping"), entry(P1, 10, group="shipping")]
+    found = reading(p0=60, p1=50)
+    found["shipping"] = GroupReading(
+        "shipping", True, "Empty", "classic", "consumer", reading(p0=50, p1=50)["billing"].offsets
+    )
+    wanted, kept = decided([entry(P0, before), entry(P1, None), *others], found, **policies)
+    assert wanted == {0: None, 1: 10}  # shipping's
+    assert [line.split(":")[0] for line in kept] == ["billing orders-0", "billing"]
+
+
+def test_a_group_that_was_not_there_and_holds_nothing_is_still_to_be_removed():
+    assert decided([entry(P0, None)], reading()) == ({0: None}, [])
+
+
+ORDERS = entry(P0, group="new-billing", source=(("billing", "shop.orders", 0),))
+CLICKS = entry(TopicPartition("clicks", 0), group="new-billing", source=(("billing", "shop.clicks", 0),))
+SHIPPING = entry(P0, group="new-shipping", source=(("shipping", "shop.orders", 0),))
+MERGED = entry(TopicPartition("all", 1), group="both", source=(("both", "visits-eu", 0), ("both", "visits-us", 0)))
+OLDER = entry(P0, group="older")
+RECEIPT = Receipt("cloud-id", (ORDERS, CLICKS, SHIPPING, MERGED, OLDER))
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        pytest.param(None, RECEIPT.entries, id="everything"),
+        pytest.param(Selection(groups=("billing",)), (ORDERS, CLICKS), id="a name at the source"),
+        pytest.param(Selection(group_patterns=(".*ing",)), (ORDERS, CLICKS, SHIPPING), id="a pattern"),
+        pytest.param(
+            Selection(group_patterns=(".*",), exclude_group_patterns=("b.*",)), (SHIPPING, OLDER), id="all but some"
+        ),
+        pytest.param(Selection(groups=("billing",), topics=("shop.clicks",)), (CLICKS,), id="a topic at the source"),
+        pytest.param(
+            Selection(groups=("billing", "shipping"), topic_patterns=(".*orders",)), (ORDERS, SHIPPING), id="topics"
+        ),
+        pytest.param(Selection(groups=("both",)), (MERGED,), id="a merge, by its group"),
+        pytest.param(
+            Selection(groups=("both",), topic_patterns=("visits-.*",)), (MERGED,), id="a merge, by its topics"
+        ),
+        pytest.param(Selection(groups=("older",), topics=("orders",)), (OLDER,), id="no source: by its own names"),
+    ],
+)
+def test_what_is_selected(selection, expected):
+    assert rollback.choose(RECEIPT, selection, "cloud").entries == expected
+
+
+@pytest.mark.parametrize(
+    ("selection", "error", "said"),
+    [
+        (
+            Selection(groups=("new-billing",)),
+            NotFound,
+            "group new-billing is not in the receipt: it holds billing, both,",
+        ),
+        (
+            Selection(groups=("billing",), topics=("orders",)),
+            NotFound,
+            "topic orders of the selected groups is not in the receipt: it holds shop.clicks, shop.orders",
+        ),
+        (
+            Selection(group_patterns=("x.*",)),
+            InvalidInput,
+            r"no group in the receipt is matched by group_patterns \['x",
+        ),
+        (
+            Selection(groups=("billing",), topic_patterns=("x.*",)),
+            InvalidInput,
+            "no topic of the selected groups in the receipt is matched by topic_patterns",
+        ),
+        (
+            Selection(groups=("both",), topics=("visits-eu",)),
+            InvalidInput,
+            "group both, topic all, partition 1: .*not all of them are selected: both visits-us-0 is not. Select all",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(selection, error, said):
+    with pytest.raises(error, match=f"^cloud, .*{said}|^cloud: .*{said}"):
+        rollback.choose(RECEIPT, selection, "cloud")
+
+
+def test_an_empty_receipt_says_so():
+    with pytest.raises(NotFound, match="it holds nothing"):
+        rollback.choose(Receipt("cloud-id"), Selection(groups=("billing",)), "cloud")
+
+
+def test_what_the_default_excludes_take_away_is_said():
+    heartbeats = entry(TopicPartition("heartbeats", 0), group="new-billing", source=(("billing", "heartbeats", 0),))
+    chosen = rollback.choose(Receipt("id", (ORDERS, heartbeats)), Selection(groups=("billing",)), "cloud")
+    assert chosen == ((ORDERS,), ("Left out by an exclude pattern: heartbeats.",))
+
+
+def test_a_group_is_put_back_before_the_start_of_a_log_but_not_after_its_end():
+    bounds = {P0: Bounds(20, 99, 99)}
+    wanted = {("billing", P0): CommittedOffset(12), ("billing", P1): None}
+    (note,) = rollback.check_bounds(wanted, bounds, "cloud")
+    assert note.startswith("billing orders-0: offset 12 is before the log's start 20")
+    for offset, notes in ((20, []), (99, [])):
+        assert rollback.check_bounds({("billing", P0): CommittedOffset(offset)}, bounds, "cloud") == notes
+    with pytest.raises(Refused, match="cloud, group billing, topic orders, partition 0: offset 100"):
+        rollback.check_bounds({("billing", P0): CommittedOffset(100)}, bounds, "cloud")

@@ -1,0 +1,190 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is seen at the source around a commit: members, moved offsets, what they mean, and what each policy does."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import source_watch
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Writes
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    ConnectionFailed,
+    GroupBusy,
+    Refused,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+ONPREM = connection_from({"bootstrap_servers": ["onprem:9092"]}, "source cluster")
+P0, P1, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("other", 0)
+
+
+def entry(group: str, source_group: str, partition: TopicPartition, offset: int | None) -> PlanEntry:
+    verdict = Verdict.UNCOMMITTED if offset is None else Verdict.EXACT
+    return PlanEntry(group, partition, offset, verdict, (SourcePosition(source_group, partition, offset),))
+
+
+PLAN = Plan(
+    "onprem-id",
+    "cloud-id",
+    "digest",
+    (
+        entry("billing-v2", "billing", P0, 5),
+        entry("billing-v2", "billing", P1, None),
+        entry("shipping", "shipping", P0, 7),
+    ),
+)
+ALL = Writes({("billing-v2", P0): CommittedOffset(5), ("shipping", P0): CommittedOffset(7)}, ["kept"])
+
+
+class Source:
+    """The groups of a cluster, and which of them were asked for."""
+
+    def __init__(self) -> None:
+        self.offsets: dict[str, dict[TopicPartition, int]] = {"billing": {P0: 5, OTHER: 1}, "shipping": {P0: 7}}
+        self.states = {"billing": "Empty", "shipping": "Empty"}
+        self.asked: list[str] = []
+        self.gone = False
+
+    def read_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, GroupReading]:
+        if self.gone:
+            raise ConnectionFailed("cannot connect", cluster=str(ONPREM), why="connection refused")
+        self.asked += names
+        return {
+            name: GroupReading(
+                name,
+                name in self.offsets,
+                self.states[name] if name in self.offsets else "",
+                "classic",
+                "",
+                {where: CommittedOffset(offset) for where, offset in self.offsets.get(name, {}).items()},
+            )
+            for name in names
+        }
+
+
+@pytest.fixture
+def source(monkeypatch: pytest.MonkeyPatch) -> Source:
+    its = Source()
+    monkeypatch.setattr(source_watch, "groups", its)
+    monkeypatch.setattr(source_watch, "cluster_id", lambda _connection: "onprem-id")
+    return its
+
+
+def test_groups_that_stand_still_pass(source):
+    watch = SourceWatch(ONPREM, PLAN, "fail")
+    watch.check_cluster()
+    assert watch.before(ALL) == (ALL, [], [])
+    assert watch.after(ALL.set) == []
+
+
+def test_without_a_source_nobody_is_asked(source):
+    source.offsets["billing"][P0] = 9
+    watch = SourceWatch(None, PLAN, "fail")
+    watch.check_cluster()
+    assert watch.before(ALL) == (ALL, [], [])
+    assert watch.after(ALL.set) == []
+    assert source.asked == []
+
+
+def test_only_groups_that_are_written_are_looked_at_and_only_what_was_planned_of_them(source):
+    source.offsets["shipping"][P0] = 9
+    source.offsets["billing"][OTHER] = 99
+    written = {key: target for key, target in ALL.set.items() if key[0] == "billing-v2"}
+    assert SourceWatch(ONPREM, PLAN, "fail").after(written) == []
+    assert source.asked == ["billing"]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "told"),
+    [
+        (
+            {P0: 9},
+            "billing has moved since the snapshot: orders-0 from 5 to 9; up to 4 records that it has consumed since would be repeated",
+        ),
+        (
+            {P0: 5, P1: 0},
+            "orders-1 from none to 0; what it consumes from now on would be repeated",
+        ),
+        ({P0: 2}, "orders-0 from 5 to 2; up to 3 records that it has moved back over would be missed"),
+        ({P0: 5, P1: 3}, "orders-1 from none to 3; up to 3 records that it has consumed since would be repeated"),
+        ({}, "orders-0 from 5 to none; commits that the plan was made from are gone from the source. Nothing"),
+    ],
+)
+def test_what_has_moved_is_told_with_both_offsets_and_what_it_means(source, offsets, told):
+    source.offsets["billing"] = offsets
+    with pytest.raises(GroupBusy) as refused:
+        SourceWatch(ONPREM, PLAN, "fail").before(ALL)
+    message = str(refused.value)
+    assert message.startswith("source cluster onprem:9092, group billing: the group is still in use at the source: ")
+    assert told in message
+    assert "Nothing was written. Stop its consumers at the source" in message and "on_active_source" in message
+
+
+def test_a_group_that_is_gone_is_told_by_its_offsets(source):
+    del source.offsets["billing"]
+    with pytest.raises(GroupBusy, match="orders-0 from 5 to none"):
+        SourceWatch(ONPREM, PLAN, "fail").before(ALL)
+
+
+def test_members_are_told(source):
+    source.states["billing"] = "Stable"
+    with pytest.raises(GroupBusy, match=r"billing has members \(its state is Stable\); what it consumes from now on"):
+        SourceWatch(ONPREM, PLAN, "fail").before(ALL)
+
+
+@pytest.mark.parametrize("policy", ["fail", "skip_group"])
+def test_after_the_commit_both_ways_on_are_named(source, policy):
+    source.offsets["billing"][P0] = 9
+    source.states["shipping"] = "Stable"
+    with pytest.raises(GroupBusy) as refused:
+        SourceWatch(ONPREM, PLAN, policy).after(ALL.set)
+    message = str(refused.value)
+    assert (
+        "group billing: the group was in use at the source while its offsets were committed, and so was shipping: "
+        in message
+    )
+    assert "the offsets of the plan are committed and stay" in message.lower()
+    assert "migrate again" in message and "roll back" in message
+
+
+def test_groups_in_use_can_be_left_out_before_the_commit(source):
+    source.offsets["billing"][P0] = 9
+    writes, left_out, notes = SourceWatch(ONPREM, PLAN, "skip_group").before(ALL)
+    assert writes == Writes({("shipping", P0): CommittedOffset(7)}, ["kept"])
+    assert [line.partition(":")[0] for line in left_out] == ["billing-v2"]
+    assert "orders-0 from 5 to 9" in left_out[0] and "on_active_source: skip_group" in left_out[0]
+    assert notes == []
+
+
+def test_groups_in_use_can_be_committed_with_a_note(source):
+    source.offsets["billing"][P0] = 9
+    watch = SourceWatch(ONPREM, PLAN, "warn")
+    writes, left_out, (note,) = watch.before(ALL)
+    assert (writes, left_out) == (ALL, [])
+    assert "billing has moved since the snapshot: orders-0 from 5 to 9" in note
+    assert "orders-0 from 5 to 9" in watch.after(ALL.set)[0]
+
+
+def test_a_source_that_cannot_be_read_any_more_is_told_with_what_was_done(source):
+    source.gone = True
+    with pytest.raises(BrokerError) as failed:
+        SourceWatch(ONPREM, PLAN, "fail").after(ALL.set)
+    assert "the plan's offsets are committed, but the source's groups could not be read once more" in str(failed.value)
+    assert "connection refused" in str(failed.value)
+
+
+def test_another_cluster_than_the_plans_is_refused(source, monkeypatch):
+    monkeypatch.setattr(source_watch, "cluster_id", lambda _connection: "twin-id")
+    with pytest.raises(Refused, match="made for source cluster onprem-id, and this is cluster twin-id"):
+        SourceWatch(ONPREM, PLAN, "fail").check_cluster()

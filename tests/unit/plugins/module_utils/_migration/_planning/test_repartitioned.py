@@ -1,0 +1,276 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Entries of repartitioned and merged topics: which groups are read for together, and what becomes of what was read."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.repartitioned import TopicOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Copy, GroupCount, Lag
+
+EU, US = [TopicPartition("eu", 0), TopicPartition("eu", 1)], [TopicPartition("us", 0)]
+ALL = [TopicPartition("all", number) for number in range(3)]
+SOURCES = {"eu": 2, "us": 1}
+DESTINATIONS = {"all": 3}
+NAME = "ab" * 16
+
+
+class Side:
+    """A cluster of which the edges are known; the destination grows by ten records with each later look."""
+
+    parts = ("key", "value", "headers")
+    leave_headers_out = True
+    connection = None
+
+    def __init__(self, partitions: t.Iterable[TopicPartition], end: int, grows: bool = False) -> None:
+        self.logs = {partition: Log(LogFacts(0, end, end)) for partition in partitions}
+        self.starts = dict.fromkeys(self.logs, 0)
+        self.looks, self.grows = 0, grows
+        self.younger: dict[int, int] = {}
+
+    def learn(self, partitions: t.Collection[TopicPartition]) -> None:
+        self.looks += 1
+        for partition in partitions:
+            end = self.logs[partition].facts.end + 10 * (self.grows and self.looks > 1)
+            self.logs[partition].facts = LogFacts(self.starts[partition], end, end)
+
+    def read(self, spans: t.Mapping[TopicPartition, t.Collection[tuple[int, int]]]) -> None:
+        """All these offsets have a record; its time is its offset but for those that are younger."""
+        for partition, each in spans.items():
+            for start, end in each:
+                self.logs[partition].add(
+                    (start, end),
+                    [Record(at, self.younger.get(at, at), b"", b"", False) for at in range(start, end)],
+                )
+
+    def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
+        for partition, each in times.items():
+            self.logs[partition].lookups.update((time, 5) for time in each)
+
+
+class Spark:
+    """How often a session was asked for, and what of it; it answers what it is told to, the last again and again."""
+
+    def __init__(self) -> None:
+        self.sessions = 0
+        self.asked: list[list[list[int]]] = []
+        self.read: list[list[int]] = []
+        self.answers: list[GroupCount] = [told()]
+
+    def session(self) -> Spark:
+        self.sessions += 1
+        return self
+
+    @contextlib.contextmanager
+    def counting(self, _spark: Spark, its: t.Any, here: Side, there: Side, *_more: t.Any) -> t.Iterator[t.Any]:
+        def count(below: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
+            self.read += [
+                [there.logs[at].facts.end for at in its.targets],
+                [here.logs[at].facts.end for at in its.sources],
+            ]
+            self.asked.append(list(map(list, below)))
+            return [self.answers.pop(0) if len(self.answers) > 1 else self.answers[0] for _group in below]
+
+        yield count
+
+
+def told(*lags: Lag, before: Copy | None = None, after: Copy | None = None, unknown: int | None = None) -> GroupCount:
+    """The same of each of three partitions: the group belongs at 8, after the last consumed copy and before the first other."""
+    answer = Answer(8, 0, 0, False, not lags, 7, 8, False, None, None)
+    return GroupCount(
+        Matching(True, False), (answer,) * 3, (before,) * 3, (after,) * 3, lags, (None,) * 3, (unknown,) * 3
+    )
+
+
+@pytest.fixture
+def spark(monkeypatch: pytest.MonkeyPatch) -> Spark:
+    its = Spark()
+    monkeypatch.setattr(use_case, "counting", its.counting)
+    monkeypatch.setattr(use_case, "PAUSE", 0)
+    return its
+
+
+def draft(partition: TopicPartition, offset: int, group: str = "g", metadata: str = "") -> Draft:
+    target = TopicPartition("all", partition.partition)
+    return Draft(group, target, f"old-{group}", partition, CommittedOffset(offset, metadata, 4))
+
+
+def entries(
+    spark: Spark,
+    *drafts: Draft,
+    here: Side | None = None,
+    there: Side | None = None,
+    sources: t.Mapping[str, int] | None = None,
+    destinations: t.Mapping[str, int] | None = None,
+    **wanted: t.Any,
+) -> list[PlanEntry]:
+    options = TopicOptions(Policy(), "ignore", (), 0)
+    found = use_case.entries(
+        drafts,
+        SOURCES if sources is None else sources,
+        DESTINATIONS if destinations is None else destinations,
+        here or Side([*EU, *US], 50),  # type: ignore[arg-type]
+        there or Side(ALL, 100),  # type: ignore[arg-type]
+        TopicOptions(
+            **{field: wanted.get(field, getattr(options, field)) for field in TopicOptions.__dataclass_fields__}
+        ),
+        spark.session,  # type: ignore[arg-type]
+    )
+    assert list(found) == [each.key for each in found.values()]
+    return list(found.values())
+
+
+def test_every_partition_there_gets_an_entry_with_every_position(spark):
+    found = entries(spark, draft(EU[0], 20), draft(US[0], 30))
+    assert [(each.group, each.partition, each.offset) for each in found] == [("g", partition, 8) for partition in ALL]
+    assert {each.source for each in found} == {
+        (SourcePosition("old-g", EU[0], 20), SourcePosition("old-g", EU[1], None), SourcePosition("old-g", US[0], 30))
+    }
+    assert spark.asked == [[[20, 0, 30]]]
+    assert {each.detail for each in found} == {
+        "1 of 3 source partitions have no commit: all of them counts as unconsumed (on_uncommitted: ignore)"
+    }
+    assert {(each.leader_epoch, each.evidence.matched_by) for each in found} == {(None, ("key", "value", "timestamp"))}
+
+
+def test_one_reading_serves_all_groups_of_the_same_topics(spark):
+    entries(
+        spark,
+        draft(EU[0], 20, "a"),
+        draft(EU[1], 21, "a"),
+        draft(EU[0], 1, "b"),
+        draft(EU[0], 9, "c"),
+        draft(US[0], 3, "c"),
+    )
+    assert sorted(spark.asked) == [[[9, 0, 3]], [[20, 21], [1, 0]]]
+
+
+def test_groups_that_have_consumed_nothing_need_no_records(spark):
+    found = entries(spark, draft(EU[0], 0), draft(EU[1], 0))
+    assert [(each.verdict, each.offset) for each in found] == [(Verdict.EXACT, 0)] * 3
+    assert spark.sessions == 0
+
+
+def test_a_position_that_cannot_be_right_blocks_its_group_alone(spark):
+    found = entries(spark, draft(EU[0], 51, "a"), draft(EU[1], 20, "a"), draft(EU[0], 20, "b"))
+    assert {(each.group, each.reason) for each in found} == {("a", Reason.BEYOND_END), ("b", None)}
+    assert spark.asked == [[[20, 0]]]
+
+
+@pytest.mark.parametrize(
+    ("counts", "partitions"),
+    [
+        pytest.param({"destinations": {}}, 2, id="at the destination"),
+        pytest.param({"sources": {}}, 3, id="at the source"),
+        pytest.param({"sources": {"eu": 1}}, 3, id="a partition at the source"),
+    ],
+)
+def test_what_is_missing_blocks_all_entries(spark, counts, partitions):
+    found = entries(spark, draft(EU[1], 20), **counts)
+    assert [each.partition for each in found] == ALL[:partitions]
+    assert {(each.verdict, each.reason, each.offset) for each in found} == {
+        (Verdict.BLOCKED, Reason.TOPIC_MISSING, None)
+    }
+    assert all(SourcePosition("old-g", EU[1], 20) in each.source for each in found)
+    assert spark.sessions == 0
+
+
+@pytest.mark.parametrize(("metadata", "kept"), [(("m", "m"), "m"), (("m", "n"), ""), (("m", ""), "")])
+def test_metadata_is_kept_where_all_commits_agree(spark, metadata, kept):
+    found = entries(spark, *(draft(at, 20, metadata=text) for at, text in zip(EU, metadata, strict=True)))
+    assert {each.metadata for each in found} == {kept}
+
+
+def test_the_evidence_says_of_which_partition_a_record_is(spark):
+    spark.answers = [told(before=Copy(1, 19, 7, NAME), after=Copy(2, 30, 8, NAME))]
+    evidence = entries(spark, draft(EU[0], 20), draft(US[0], 30))[0].evidence
+    assert evidence.before == Copied(19, 7, NAME, EU[1])
+    assert evidence.after == Copied(30, 8, NAME, US[0])
+
+
+def test_what_lies_on_the_wrong_side_of_the_offset_is_no_evidence(spark):
+    before, after = Copy(0, 19, 7, NAME), Copy(0, 30, 8, NAME)
+    spark.answers = [told(before=before, after=after, unknown=2)]
+    expired = Side([*EU, *US], 50)
+    expired.starts[EU[0]] = 5
+    entry = entries(spark, draft(EU[0], 2), draft(EU[1], 20), here=expired)[0]
+    assert (entry.offset, entry.reason) == (2, Reason.EXPIRED)
+    assert (entry.evidence.before, entry.evidence.after) == (None, Copied(30, 8, NAME, EU[0]))
+
+
+def test_without_commits_all_of_a_partition_counts_as_consumed_where_the_end_is_asked_for(spark):
+    spark.answers = [told(Lag(1, 45, 5))]  # of the partition without a commit: nobody waits for it
+    found = entries(spark, draft(EU[0], 20), on_uncommitted="end")
+    assert spark.asked == [[[20, 50]]]
+    assert {each.offset for each in found} == {8}
+    assert "counts as consumed" in found[0].detail
+
+
+def test_only_what_match_on_names_was_compared(spark):
+    assert entries(spark, draft(EU[0], 20), match_on=("key",))[0].evidence.matched_by == ("key",)
+
+
+def test_what_is_still_to_come_blocks_all_partitions_and_is_waited_for(spark):
+    lagging = told(Lag(0, 18, 2), Lag(1, 3, 1))
+    spark.answers = [lagging]
+    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20))
+    assert {(each.reason, each.offset, each.lossless) for each in found} == {(Reason.DESTINATION_LAGS, None, 8)}
+    assert (
+        "3 consumed records are not at the destination; the last one, eu-0 offset 18, has not come, nor any after it"
+        in found[0].detail
+    )
+    spark.answers = [lagging, lagging, told()]
+    spark.read.clear()
+    found = entries(
+        spark, draft(EU[0], 20), draft(EU[1], 20), there=Side(ALL, 100, grows=True), wait_for_replication=60
+    )
+    assert {(each.verdict, each.offset) for each in found} == {(Verdict.EXACT, 8)}
+    # Each time, the destination was looked at before the source.
+    assert spark.read == [[100] * 3, [50] * 2, [110] * 3, [50] * 2, [120] * 3, [50] * 2]
+
+
+def test_waiting_ends_when_the_destination_does_not_grow(spark):
+    spark.answers = [told(Lag(0, 18, 2))]
+    found = entries(spark, draft(EU[0], 20), wait_for_replication=0.05)
+    assert {each.reason for each in found} == {Reason.DESTINATION_LAGS}
+    assert len(spark.asked) == 1
+
+
+@pytest.mark.parametrize(("younger", "offset", "reason"), [({}, 8, None), ({6: 99}, 5, Reason.SOURCE_LOST_RECORDS)])
+def test_what_lies_between_the_two_copies_is_read_where_the_source_has_lost_records(spark, younger, offset, reason):
+    """Records as old as the first unconsumed one have expired with those that were consumed; younger ones cannot have."""
+    counts = told()
+    answer = counts.answers[0]._replace(offset=5, last_consumed=4)
+    spark.answers = [counts._replace(answers=(answer,) * 3)]
+    here, there = Side([*EU, *US], 50), Side(ALL, 100)
+    here.starts[EU[1]] = 2
+    there.younger = younger
+    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), here=here, there=there)
+    assert {(each.offset, each.reason) for each in found} == {(offset, reason)}
+    assert there.logs[ALL[0]].read == [(5, 9)]
+
+
+def test_too_much_between_the_two_copies_is_not_read(spark):
+    counts = told()
+    answer = counts.answers[0]._replace(first_wanted=9000)
+    spark.answers = [counts._replace(answers=(answer,) * 3)]
+    here, there = Side([*EU, *US], 50), Side(ALL, 10_000)
+    here.starts[EU[1]] = 2
+    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), here=here, there=there)
+    assert {(each.offset, each.reason) for each in found} == {(8, Reason.SOURCE_LOST_RECORDS)}
+    assert there.logs[ALL[0]].read == []

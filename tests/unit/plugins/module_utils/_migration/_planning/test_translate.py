@@ -1,0 +1,317 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A plan stays as it is while nothing has happened, and copies that keep offsets are compared before they are believed."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing as t
+from unittest import mock
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs, expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import translate as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import MirrorIndex
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.translate import (
+    TranslateOptions,
+    Translation,
+    translate,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, Verification
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+ONPREM = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
+CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
+ORDERS = TopicPartition("orders", 0)
+IDENTICAL = TranslateOptions(strategy="identical")
+
+
+def snapshot(offset: int, cluster_id: str | None = "source cluster-id") -> Snapshot:
+    return Snapshot(cluster_id, (), (SnapshotEntry("billing", ORDERS, CommittedOffset(offset, "m", 5)),))
+
+
+class World:
+    """Two clusters with one topic, where records have equal offsets on both."""
+
+    def __init__(self) -> None:
+        self.ids = {"source cluster": "source cluster-id", "destination cluster": "destination cluster-id"}
+        self.errors: dict[str, str] = {}
+        self.committed: CommittedOffset | None = None
+        self.bounds = Bounds(0, 20, 20)
+        self.records = {side: [record(offset) for offset in range(20)] for side in self.ids}
+
+    def cluster_id(self, connection: Connection) -> str:
+        return self.ids[connection.name]
+
+    def describe_topics(self, _connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
+        return {name: types.SimpleNamespace(error=self.errors.get(name), partitions=1) for name in names}
+
+    def partition_counts(self, connection: Connection, names: t.Collection[str]) -> dict[str, int]:
+        with mock.patch.object(topics, "describe_topics", self.describe_topics):
+            return topics.partition_counts(connection, names)
+
+    def topic_settings(self, _connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
+        settings = types.SimpleNamespace(log_append_time=False, compacted=False, retention_ms=None)
+        return dict.fromkeys(names, settings)
+
+    def partition_bounds(self, _connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
+        return dict.fromkeys(partitions, self.bounds)
+
+    def read_ranges(self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], **_options: t.Any) -> t.Any:
+        records = self.records[connection.name]
+        return {
+            partition: [(start, end, [each for each in records if start <= each.offset < end]) for start, end in spans]
+            for partition, spans in wanted.items()
+        }
+
+    def lookup_all_times(self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]) -> t.Any:
+        records = self.records[connection.name]
+        return {
+            (partition, time): next((each.offset for each in records if each.timestamp >= time), None)
+            for partition, time in wanted
+        }
+
+    def read_groups(self, _connection: Connection, names: t.Iterable[str]) -> dict[str, GroupReading]:
+        offsets = {} if self.committed is None else {ORDERS: self.committed}
+        return {name: GroupReading(name, True, "Empty", "classic", "", dict(offsets)) for name in names}
+
+
+def record(offset: int, content: bytes | None = None, timestamp: int | None = None) -> Record:
+    digest = content or b"record %9d" % offset
+    return Record(offset, offset if timestamp is None else timestamp, digest, digest)
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    its = World()
+    for module, names in (
+        (use_case, ("topics",)),
+        (expected, ("groups",)),
+        (cluster_logs, ("topics", "positions", "range_reader")),
+    ):
+        for name in names:
+            monkeypatch.setattr(module, name, its)
+    return its
+
+
+def planned(previous: Plan | None = None, receipt: Receipt | None = None, offset: int = 7, **options: t.Any) -> Plan:
+    wanted = dataclasses.replace(IDENTICAL, **options)
+    return translate(snapshot(offset), ONPREM, CLOUD, Mapping(), wanted, previous, receipt).plan
+
+
+def migrated(before: int | None, written: int, after: int | None) -> Receipt:
+    commits = [None if each is None else CommittedOffset(each, "m") for each in (before, written, after)]
+    return Receipt("destination cluster-id", (ReceiptEntry("billing", ORDERS, *commits),))
+
+
+def test_a_plan_expects_what_stands_at_the_destination(world):
+    assert planned().entries[0].expected is None
+    world.committed = CommittedOffset(3)
+    assert planned().entries[0].expected == CommittedOffset(3)
+
+
+@pytest.mark.parametrize(
+    ("found", "receipt"),
+    [
+        pytest.param(None, None, id="nothing has happened"),
+        pytest.param(7, migrated(None, 7, 7), id="committed since"),
+        pytest.param(7, migrated(None, 7, None), id="committed since, and killed"),
+        pytest.param(9, migrated(None, 7, 7), id="committed and consumed since"),
+    ],
+)
+def test_a_plan_stays_as_it_is(world, found, receipt):
+    first = planned()
+    world.committed = None if found is None else CommittedOffset(found, "m")
+    assert planned(first, receipt) == first
+
+
+@pytest.mark.parametrize(
+    ("found", "receipt"),
+    [
+        pytest.param(3, None, id="somebody has committed"),
+        pytest.param(3, migrated(None, 7, 7), id="somebody has rewound what was committed"),
+        pytest.param(9, migrated(None, 7, None), id="somebody has committed before a killed run did"),
+        pytest.param(9, migrated(None, 5, 5), id="it was committed elsewhere"),
+    ],
+)
+def test_a_plan_expects_anew_what_no_receipt_explains(world, found, receipt):
+    first = planned()
+    world.committed = CommittedOffset(found, "m")
+    assert planned(first, receipt).entries[0].expected == CommittedOffset(found, "m")
+
+
+def test_a_new_decision_expects_what_stands_there_now(world):
+    first = planned()
+    world.committed = CommittedOffset(7, "m")
+    second = planned(first, migrated(None, 7, 7), offset=8)
+    assert (second.entries[0].offset, second.entries[0].expected) == (8, CommittedOffset(7, "m"))
+
+
+def test_a_receipt_of_another_cluster_explains_nothing(world):
+    first = planned()
+    world.committed = CommittedOffset(7, "m")
+    other = dataclasses.replace(migrated(None, 7, 7), cluster_id="other-id")
+    assert planned(first, other).entries[0].expected == CommittedOffset(7, "m")
+
+
+def test_equal_records_at_equal_offsets_prove_a_copy_that_keeps_offsets(world):
+    entry = planned().entries[0]
+    assert (entry.verdict, entry.offset, entry.metadata, entry.leader_epoch) == (Verdict.EXACT, 7, "m", None)
+    assert entry.evidence.before is not None
+    assert entry.evidence.after is not None
+    assert (entry.evidence.before.source, entry.evidence.after.source) == (6, 7)
+
+
+def test_records_that_differ_refute_it(world):
+    world.records["destination cluster"][8] = record(8, b"something else..")
+    entry = planned().entries[0]
+    assert (entry.verdict, entry.reason, entry.offset) == (Verdict.BLOCKED, Reason.OFFSETS_DIFFER, None)
+    assert "use strategy records" in entry.detail
+
+
+def test_only_what_match_on_names_is_compared(world):
+    world.records["destination cluster"] = [
+        record(each.offset, timestamp=1) for each in world.records["destination cluster"]
+    ]
+    assert planned().entries[0].verdict is Verdict.BLOCKED
+    entry = planned(match_on=("key", "value")).entries[0]
+    assert (entry.verdict, entry.evidence.matched_by) == (Verdict.EXACT, ("key", "value"))
+
+
+def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
+    world.ids["destination cluster"] = "source cluster-id"
+    mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
+    entry = translate(snapshot(7), ONPREM, CLOUD, mapping, IDENTICAL).plan.entries[0]
+    assert (entry.group, entry.verdict, entry.target) == ("billing-v2", Verdict.EXACT, CommittedOffset(7, "m", 5))
+
+
+def test_inside_one_cluster_nothing_is_migrated_onto_itself(world):
+    world.ids["destination cluster"] = "source cluster-id"
+    with pytest.raises(Refused, match="are one cluster, .* nothing would change for group billing on topic orders"):
+        planned()
+
+
+def test_a_plan_by_records_says_what_match_on_has_compared(world):
+    options = TranslateOptions(match_on=("key", "timestamp"))
+    entry = translate(snapshot(7), ONPREM, CLOUD, Mapping(), options).plan.entries[0]
+    assert (entry.verdict, entry.offset, entry.evidence.matched_by) == (Verdict.EXACT, 7, ("key", "timestamp"))
+
+
+def test_a_snapshot_of_another_cluster_is_refused_and_one_that_does_not_tell_is_not(world):
+    with pytest.raises(
+        Refused, match="the snapshot was taken of cluster other-id, and this is cluster source cluster-id"
+    ):
+        translate(snapshot(7, "other-id"), ONPREM, CLOUD, Mapping(), IDENTICAL)
+    assert translate(snapshot(7, None), ONPREM, CLOUD, Mapping(), IDENTICAL).plan.entries[0].offset == 7
+
+
+def test_a_topic_that_may_not_be_described_is_no_missing_topic(world):
+    world.errors["orders"] = "TOPIC_AUTHORIZATION_FAILED"
+    with pytest.raises(NotAuthorized, match="needs ACL TOPIC READ on orders"):
+        planned()
+    world.errors["orders"] = "UNKNOWN_TOPIC_OR_PARTITION"
+    assert planned().entries[0].reason is Reason.TOPIC_MISSING
+
+
+@pytest.fixture
+def mirrored(world, monkeypatch):
+    """Plans again with what MirrorMaker 2 has noted: nothing. Each time the records are read anew."""
+    monkeypatch.setattr(use_case, "read_index", lambda *_flow: MirrorIndex({}, {}))
+    options = TranslateOptions(strategy="mirror_maker", mirror=ReplicationPolicy("src", "dst", "identity"))
+
+    def plan_again(previous: Plan | None = None, taken: Snapshot | None = None, **more: t.Any) -> Translation:
+        wanted = dataclasses.replace(options, **more)
+        return translate(taken or snapshot(7), ONPREM, CLOUD, Mapping(), wanted, previous)
+
+    return plan_again
+
+
+def test_what_is_proved_is_kept_while_the_logs_go_on_alike(mirrored):
+    first = mirrored()
+    again = mirrored(first.plan)
+    assert (first.kept, again.kept) == (0, 1)
+    assert again.plan == first.plan
+    assert first.plan.entries[0].verdict is Verdict.EXACT
+
+
+def test_a_group_that_has_moved_is_looked_for_again(mirrored):
+    moved = mirrored(mirrored().plan, snapshot(9))
+    assert (moved.kept, moved.plan.entries[0].offset) == (0, 9)
+
+
+def test_metadata_that_have_changed_are_carried(mirrored):
+    other = SnapshotEntry("billing", ORDERS, CommittedOffset(7, "other", 5))
+    plan = mirrored(mirrored().plan, Snapshot("source cluster-id", (), (other,))).plan
+    assert plan.entries[0].metadata == "other"
+
+
+@pytest.mark.parametrize("side", ["source cluster", "destination cluster"])
+def test_nothing_is_kept_of_a_topic_with_other_records(world, mirrored, side):
+    first = mirrored()
+    world.records[side] = [record(each.offset, b"another %8d" % each.offset) for each in world.records[side]]
+    assert mirrored(first.plan).kept == 0
+
+
+def test_nothing_is_kept_of_another_cluster_or_of_another_comparison(world, mirrored):
+    first = mirrored()
+    assert mirrored(first.plan, match_on=("key", "value")).kept == 0
+    world.ids["destination cluster"] = "rebuilt"
+    assert mirrored(first.plan).kept == 0
+
+
+def test_an_offset_that_has_expired_is_blocked_where_the_user_says_so(world: World) -> None:
+    world.bounds, world.ids["destination cluster"] = Bounds(5, 20, 20), world.ids["source cluster"]
+    renamed = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
+    expected_of = {
+        OnExpired.FAIL: (Verdict.BLOCKED, Reason.POLICY_FAIL, None, 5),
+        OnExpired.COUNT_BACK: (Verdict.SAFE, Reason.EXPIRED, 5, None),
+    }
+    for on_expired, said in expected_of.items():
+        wanted = dataclasses.replace(IDENTICAL, policy=Policy(on_expired))
+        (entry,) = translate(snapshot(3), ONPREM, CLOUD, renamed, wanted, None, None).plan.entries
+        assert (entry.verdict, entry.reason, entry.offset, entry.lossless) == said
+
+
+def kept(previous: Plan, offset: int = 7, **options: t.Any) -> int:
+    wanted = dataclasses.replace(IDENTICAL, **options)
+    return translate(snapshot(offset), ONPREM, CLOUD, Mapping(), wanted, previous).kept
+
+
+@pytest.mark.parametrize("strategy", ["identical", "records"])
+def test_an_entry_that_has_not_moved_is_kept_with_what_verified_it(world, strategy):
+    first = planned(strategy=strategy)
+    entry = dataclasses.replace(first.entries[0], verified=Verification("records", 5))
+    first = dataclasses.replace(first, entries=(entry,))
+    assert planned(first, strategy=strategy) == first
+    assert kept(first, strategy=strategy) == 1
+    assert kept(first, offset=8, strategy=strategy) == 0
+    assert planned(first, strategy=strategy, offset=8).entries[0].verified is None
+
+
+@pytest.mark.parametrize("side", ["source cluster", "destination cluster"])
+def test_an_entry_of_a_recreated_topic_is_decided_anew(world, side):
+    first = planned(strategy="records")
+    world.records[side] = [record(each.offset, b"another %8d" % each.offset) for each in world.records[side]]
+    assert kept(first, strategy="records") == 0
+
+
+def test_an_entry_with_another_offset_is_not_kept_where_offsets_must_be_equal(world):
+    first = planned(strategy="records")
+    moved = dataclasses.replace(first.entries[0], offset=8)
+    assert kept(dataclasses.replace(first, entries=(moved,)), strategy="identical") == 0

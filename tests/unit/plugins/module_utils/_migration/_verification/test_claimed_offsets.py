@@ -1,0 +1,155 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is to be proved of a plan: what was committed, compared by what the plan has matched."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import MATCHINGS
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import claimed_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Evidence,
+    Plan,
+    PlanEntry,
+    SourcePosition,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
+
+SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
+ALL = (*PARTS, "timestamp")
+FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+def entry(partition=FIRST, offset=60, source=((FIRST, 50),), matched_by=ALL, verdict=Verdict.EXACT, **more):
+    positions = tuple(SourcePosition("billing", *each) for each in source)
+    more = {"repeats": 0, "evidence": Evidence(matched_by=matched_by)} | more
+    return PlanEntry("billing", partition, offset, verdict, positions, **more)
+
+
+@pytest.fixture
+def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claimed_offsets.Claims]:
+    """``claimed(entries, commits, receipt)``: what is claimed, where these are the destination's commits."""
+
+    def make(
+        entries: list[PlanEntry],
+        commits: dict[TopicPartition, int] | None = None,
+        receipt: tuple[ReceiptEntry, ...] = (),
+        ids: tuple[str, str] = ("S", "D"),
+        before_the_commit: bool = False,
+    ) -> claimed_offsets.Claims:
+        known = {each.partition: each.offset or 0 for each in entries} if commits is None else commits
+        offsets = {partition: CommittedOffset(offset) for partition, offset in known.items()}
+        reading = GroupReading("billing", True, "Empty", "classic", "consumer", offsets)
+        monkeypatch.setattr(claimed_offsets.topics, "cluster_id", lambda cluster: ids[cluster is DESTINATION])
+        monkeypatch.setattr(claimed_offsets.groups, "read_groups", lambda _cluster, _names: {"billing": reading})
+        plan = Plan("S", "D", "", tuple(entries))
+        return claimed_offsets.of_plan(plan, None if before_the_commit else Receipt("D", receipt), SOURCE, DESTINATION)
+
+    return make
+
+
+def test_a_committed_entry_is_compared_from_both_offsets_on(claimed):
+    (case,) = claimed([entry()]).cases
+    assert case.claim == ("billing", ((FIRST, 50),), ((FIRST, 60),), 0)
+    assert (case.parts, case.hows) == (PARTS, (Matching(True, True),))
+
+
+@pytest.mark.parametrize(
+    ("matched_by", "parts", "hows"),
+    [
+        (("key", "value", "timestamp"), PARTS, (Matching(timestamp=True, headers=False),)),
+        (("key", "value", "headers"), PARTS, (Matching(timestamp=False, headers=True),)),
+        (("value",), ("value",), (Matching(timestamp=False, headers=True),)),
+        ((), PARTS, MATCHINGS),
+    ],
+)
+def test_what_was_matched_is_compared(claimed, matched_by, parts, hows):
+    (case,) = claimed([entry(matched_by=matched_by)]).cases
+    assert (case.parts, case.hows) == (parts, hows)
+
+
+def test_where_only_some_parts_count_they_count_for_all(claimed):
+    cases = claimed(
+        [entry(matched_by=("value", "timestamp")), entry(SECOND, source=((SECOND, 0),), matched_by=())]
+    ).cases
+    assert [(case.parts, case.hows) for case in cases] == [(("value",), (Matching(True, True),))] * 2
+
+
+def test_repeats_are_those_that_the_plan_admits(claimed):
+    cases = claimed(
+        [
+            entry(verdict=Verdict.SAFE, repeats=7),
+            entry(SECOND, source=((SECOND, 0),), verdict=Verdict.SAFE, repeats=None),
+        ]
+    ).cases
+    assert [case.claim.repeats for case in cases] == [7, None]
+
+
+def test_partitions_that_were_merged_are_proved_together(claimed):
+    eu, us = TopicPartition("eu", 0), TopicPartition("us", 0)
+    source = ((eu, 5), (us, 6), (TopicPartition("us", 1), None))
+    both = [
+        entry(FIRST, 60, source, verdict=Verdict.SAFE, repeats=2),
+        entry(SECOND, 70, source, matched_by=()),
+    ]
+    (case,) = claimed(both).cases
+    assert case.claim == ("billing", ((eu, 5), (us, 6)), ((FIRST, 60), (SECOND, 70)), 2)
+    # When one of them was left alone, what is missing in the other may be there.
+    found = claimed(both, commits={FIRST: 60})
+    assert (found.cases, found.without_records) == ([], 1)
+
+
+def test_what_says_nothing_of_records_is_counted(claimed):
+    found = claimed([entry(source=((FIRST, None),), verdict=Verdict.REQUESTED)])
+    assert (found.cases, found.without_records) == ([], 1)
+
+
+def test_what_was_left_alone_is_not_looked_at(claimed):
+    blocked = dataclasses.replace(entry(), offset=None, verdict=Verdict.BLOCKED)
+    assert claimed([blocked, entry(SECOND)], commits={SECOND: 3}).cases == []
+
+
+def test_a_group_that_has_moved_since_is_a_problem_unless_it_has_consumed(claimed):
+    at_60 = CommittedOffset(60)
+    receipt = (ReceiptEntry("billing", FIRST, None, at_60, at_60),)
+    (problem,) = claimed([entry()], {FIRST: 59}, receipt).problems
+    assert (problem.kind, problem.line) == (
+        "moved",
+        "billing orders-0: offset 60 was committed, but the committed offset is now 59",
+    )
+    found = claimed([entry()], {FIRST: 75}, receipt)
+    assert (found.problems, found.cases[0].claim.destination) == ([], ((FIRST, 60),))
+
+
+def test_before_a_commit_it_does_not_matter_where_groups_stand(claimed):
+    blocked = dataclasses.replace(entry(), offset=None, verdict=Verdict.BLOCKED)
+    left = entry(SECOND, 70, source=((SECOND, 60),))
+    found = claimed([blocked, left], commits={SECOND: 3}, before_the_commit=True)
+    assert (found.problems, found.without_records) == ([], 0)
+    assert [case.claim.destination for case in found.cases] == [((SECOND, 70),)]
+
+
+def test_of_a_merge_that_is_blocked_in_part_nothing_is_proved_before_the_commit(claimed):
+    source = ((TopicPartition("eu", 0), 5), (TopicPartition("us", 0), 6))
+    blocked = dataclasses.replace(entry(SECOND, source=source), offset=None, verdict=Verdict.BLOCKED)
+    found = claimed([entry(FIRST, 60, source), blocked], commits={}, before_the_commit=True)
+    assert (found.cases, found.without_records) == ([], 1)
+
+
+@pytest.mark.parametrize("ids", [("other", "D"), ("S", "other")])
+def test_a_plan_for_other_clusters_is_refused(claimed, ids):
+    with pytest.raises(Refused, match="the plan was made for cluster"):
+        claimed([entry()], ids=ids)

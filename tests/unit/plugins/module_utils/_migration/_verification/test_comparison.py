@@ -1,0 +1,322 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Exactly the offsets are objected to that skip an unconsumed record, or repeat more than the plan says.
+
+Clusters are lists here, which are read in Kafka's place.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import random
+import typing as t
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import MATCHINGS, Claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import (
+    comparison,
+    partition_units,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import (
+    ClaimCase,
+    findings,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import RecordRun, Rows
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.logs import scenario
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import Scenario
+
+SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
+AT = TopicPartition("orders", 0)
+
+
+class Cluster(t.NamedTuple):
+    """One partition. hidden: what open transactions hold."""
+
+    facts: LogFacts
+    records: list[Record]
+    hidden: t.Sequence[Record] = ()
+
+
+@dataclasses.dataclass
+class Clusters:
+    """Both, and which offsets of them were read how often."""
+
+    source: Cluster
+    destination: Cluster
+    reads: collections.Counter[tuple[str, int]] = dataclasses.field(default_factory=collections.Counter)
+
+    def of(self, connection: Connection) -> Cluster:
+        return self.source if connection is SOURCE else self.destination
+
+    def side(self, connection: Connection) -> mock.Mock:
+        return mock.Mock(logs={AT: Log(self.of(connection).facts)})
+
+    def scan(self, connection: Connection, pieces: t.Any, *, committed: bool, parts: t.Any) -> t.Iterator[Rows]:
+        cluster = self.of(connection)
+        end = cluster.facts.end if committed else cluster.facts.high_watermark
+        for piece in pieces:
+            assert cluster.facts.log_start <= piece.start < piece.end <= end
+            self.reads.update((connection.name, offset) for offset in range(piece.start, piece.end))
+            records = cluster.records if committed else cluster.hidden
+            its = [each for each in records if piece.start <= each.offset < piece.end]
+            runs = [RecordRun(piece, at, 1, each.log_append_time) for at, each in enumerate(its)]
+            yield Rows(runs, *([each[column] for each in its] for column in range(4)))
+
+    def findings(self, *claims: tuple[int, int, int | None], limit: int | None = None) -> list[Finding]:
+        """claims: offsets at the source and the destination, and how many repeats the plan says."""
+        cases = [
+            ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), PARTS, MATCHINGS[:1]) for c, d, repeats in claims
+        ]
+        with (
+            mock.patch.object(comparison, "ClusterLogs", self.side),
+            mock.patch.object(partition_units, "scan", self.scan),
+        ):
+            return findings(cases, SOURCE, DESTINATION, limit, SparkOptions(java_home="/nowhere"))
+
+
+def read(text: str, first: int = 0) -> list[Record]:
+    """`a@1 b@2` are records at the offsets 0 and 1; `_` is a gap; `@-` a time that the broker has stamped."""
+    records = []
+    for offset, word in enumerate(text.split(), first):
+        content, _at, time = word.partition("@")
+        if content != "_":
+            stamped = time == "-"
+            digest = content.encode()
+            records.append(Record(offset, 0 if stamped else int(time or 0), digest, digest, stamped))
+    return records
+
+
+def world(source: str, copies: str, *, stable: int | None = None, start: int = 0, first: int = 0) -> Clusters:
+    """stable: the source's last stable offset; start: its log start. first: the offset of the first copy."""
+    here, there = read(source), read(copies, first)
+    size, end = len(source.split()), first + len(copies.split())
+    stable = size if stable is None else stable
+    return Clusters(
+        Cluster(
+            LogFacts(start, stable, size),
+            [each for each in here if start <= each.offset < stable],
+            [each for each in here if each.offset >= stable],
+        ),
+        Cluster(LogFacts(first, end, end), there),
+    )
+
+
+def names(numbers: t.Iterable[int], time: t.Callable[[int], t.Any]) -> str:
+    return " ".join(f"p{number}@{time(number)}" for number in numbers)
+
+
+FIRST_TRY = (*range(1, 8), *range(80, 120))
+WRONG = [
+    # The source, the copies, the committed offset, an offset that an earlier version has planned, and what is wrong with it.
+    pytest.param(world("a x c a", "a x c a", stable=1), 1, 4, 0, "3 unconsumed", id="F1: open transactions are copied"),
+    pytest.param(
+        world("_ x c a", "_ x c a", stable=1, start=1), 1, 4, None, "3 unconsumed", id="F1b: and all else is gone"
+    ),
+    pytest.param(world("a x c", "a x c a", stable=1), 1, 4, 0, "2 unconsumed", id="F1c: and the tool has begun again"),
+    pytest.param(
+        world(names(range(20), lambda at: 10 * at), names(range(20), lambda at: 5000 + at)),
+        10,
+        20,
+        None,
+        "10 unconsumed",
+        id="F2: times are not kept, and the offset was advised",
+    ),
+    pytest.param(
+        world("z@1 a@2 b@3 c@4", "z@51 a@52 b@53 c@54", start=2),
+        1,
+        3,
+        None,
+        "1 unconsumed",
+        id="F2: and records are gone",
+    ),
+    pytest.param(world("a@0 b@0 c@8000", "a@1 b@1 c@8000"), 1, 2, 0, "1 unconsumed", id="F2b: some times are not kept"),
+    pytest.param(world("p@0 q@1", "p@0 q@1 p@- q@-"), 1, 1, 0, "1 consumed", id="F3: recopied, and stamped"),
+    pytest.param(
+        world(names(range(120), lambda at: at), names(FIRST_TRY, lambda at: at)),
+        80,
+        1,
+        0,
+        "6 consumed",
+        id="F4: first try",
+    ),
+    pytest.param(
+        world(names(range(113), lambda at: 10 * at), names(range(100, 113), lambda at: 10 * at)),
+        100,
+        8,
+        0,
+        "8 unconsumed",
+        id="F5: begun late at a burst",
+    ),
+    pytest.param(
+        world(names(range(152), lambda at: at), names(range(152), lambda at: at)),
+        106,
+        152,
+        0,
+        "46 unconsumed",
+        id="F6: kept",
+    ),
+    pytest.param(world("a b", "a b", first=100), 1, 100, 0, "1 consumed", id="F7: identical, below the start"),
+    pytest.param(
+        world(names((*range(999), 5), lambda at: at), names(range(600), lambda _at: "-")),
+        1000,
+        600,
+        0,
+        "400 consumed",
+        id="F8: an early equal is no arrival",
+    ),
+]
+
+
+@pytest.mark.parametrize(("clusters", "committed", "offset", "repeats", "problem"), WRONG)
+@pytest.mark.parametrize("limit", [None, 10_000])
+def test_offsets_that_were_once_planned_are_objected_to(
+    clusters: Clusters, committed: int, offset: int, repeats: int | None, problem: str, limit: int | None
+) -> None:
+    (found,) = clusters.findings((committed, offset, repeats), limit=limit)
+    assert found.problems
+    assert found.problems[0].detail.startswith(f"{problem} record")
+
+
+def logs_of(case: Scenario) -> tuple[Clusters, Logs]:
+    """What is to be compared, and the definition of what is promised; what transactions hold is copied by some tools."""
+    source, destination = case.source(), case.destination()
+    held = [
+        Record(
+            each.offset,
+            each.timestamp,
+            each.text.encode(),
+            each.text.partition("+")[0].encode(),
+            case.source_append_time,
+        )
+        for each in case.written
+        if each.offset >= case.source_facts.end and each.kind != "marker" and each.compacted > case.stage
+    ]
+    clusters = Clusters(
+        Cluster(case.source_facts, source.records, held), Cluster(case.destination_facts, destination.records)
+    )
+    facts = case.destination_facts
+    promise = Logs(
+        source.records,  # those that transactions hold are among them
+        destination.records,
+        lambda record: record.digest,
+        timestamps=True,
+        start=facts.log_start,
+        end=facts.end,
+    )
+    return clusters, promise
+
+
+@settings(max_examples=100)
+@given(st.builds(scenario, st.randoms(use_true_random=False)))
+def test_a_plan_is_objected_to_exactly_when_it_is_wrong(case: Scenario) -> None:
+    """Every offset of every world one lower, one higher, ten higher."""
+    clusters, promise = logs_of(case)
+    committed = case.committed
+    if committed > case.source_facts.high_watermark:
+        return
+    answer = promise.answer(committed)
+    for moved in (0, -1, 1, 10):
+        offset = answer.offset + moved
+        if not promise.start <= offset <= promise.end:
+            continue
+        (found,) = clusters.findings((committed, offset, answer.repeats))
+        judged = promise.judge(committed, offset)
+        assert found.complete
+        assert found.skipped == judged.skipped
+        assert any(flaw.kind == "skipped" for flaw in found.problems) == (judged.skipped > 0)
+        told = any(flaw.kind == "repeated" for flaw in found.problems)
+        assert told == (found.repeated > answer.repeats)
+        if answer.arrived:  # else it is not a plan, because consumed records are still to come
+            assert not (told and not moved)
+            truth = repeats(clusters, committed, offset)
+            assert truth is None or told == (truth > answer.repeats)
+
+
+def repeats(clusters: Clusters, committed: int, offset: int) -> int | None:
+    """How many consumed records follow the offset; None where copies of a content have different kinds of times."""
+    source = [*clusters.source.records, *clusters.source.hidden]
+    copies = clusters.destination.records
+    stamped = any(each.log_append_time for each in copies)
+    known = {(each.digest, each.timestamp) for each in source}
+    contents = {digest for digest, _time in known}
+    if not stamped and any(each.digest in contents and (each.digest, each.timestamp) not in known for each in copies):
+        return None
+    keys = [[(each.digest, 0 if stamped else each.timestamp) for each in its] for its in (
+        [each for each in source if each.offset < committed],
+        [each for each in source if each.offset >= committed],
+        [each for each in copies if each.offset >= offset],
+    )]  # fmt: skip
+    consumed, unconsumed, following = map(collections.Counter, keys)
+    return sum(max(0, number - unconsumed[key]) for key, number in following.items() if key in consumed)
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(40, 400),
+    st.integers(0, 30),
+    st.integers(0, 399),
+    st.integers(20, 200),
+    st.booleans(),
+    st.integers(0, 3),
+    st.integers(1, 15),
+)
+def test_within_a_limit_exact_plans_are_right_and_others_are_not(
+    size: int, lag: int, number: int, limit: int, stamped: bool, strangers: int, moved: int
+) -> None:
+    """With destination-only records in between, and a tool that lags."""
+    number = min(number, size - lag)
+    chance = random.Random(size * 1000 + lag)
+    words, positions = [], []
+    for at in range(size - lag):
+        words += [f"f{at}@0"] * (chance.random() < strangers / 10)
+        positions.append(len(words))
+        words.append(f"p{at}@{'-' if stamped else at}")
+    positions.append(len(words))
+    clusters = world(names(range(size), lambda at: at), " ".join(words))
+    (found,) = clusters.findings((number, positions[number], 0), limit=limit)
+    assert (found.problems, found.repeated) == ((), 0)
+    assert found.compared >= min(size - lag - number, limit // 2)
+    if number + moved <= size - lag:
+        (found,) = clusters.findings((number, positions[number + moved], 0), limit=limit)
+        assert found.skipped == moved
+    if number >= moved:
+        (found,) = clusters.findings((number, positions[number - moved], 0), limit=limit)
+        assert found.repeated == moved
+
+
+def test_what_several_groups_share_is_read_once() -> None:
+    clusters = world(names(range(300), lambda at: at), names(range(300), lambda at: at))
+    found = clusters.findings(*((at, at, 0) for at in range(0, 300, 3)), limit=40)
+    assert not any(each.problems for each in found)
+    assert set(clusters.reads.values()) == {1}
+
+
+def test_an_offset_after_the_end_is_wrong() -> None:
+    (found,) = world("", "").findings((0, 3, 0))
+    assert found.problems == (("beyond_end", "offset 3 of orders-0 is beyond the destination's end 0"),)
+    (found,) = world("", "").findings((0, 0, 0))
+    assert (found.problems, found.complete) == ((), True)
+
+
+def test_what_lies_outside_of_the_limit_is_not_called_complete() -> None:
+    clusters = world(names(range(300), lambda at: at), names(range(300), lambda at: at))
+    (found,) = clusters.findings((150, 150, 0), limit=100)
+    assert (found.complete, found.problems) == (False, ())
+    (found,) = clusters.findings((150, 150, 0), limit=150)
+    assert found.complete
+    (found,) = clusters.findings((20, 280, 0), limit=15)
+    assert "raise the limit" in found.problems[0].detail
