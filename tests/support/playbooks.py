@@ -51,7 +51,7 @@ class Controller:
         return self.play("migrate_groups", *words, **variables)
 
     def rollback(self, *words: str, **variables: t.Any) -> Played:
-        """Play rollback."""
+        """Play rollback; variables are those of group_migration, without its prefix."""
         return self.play("rollback", *words, **variables)
 
     def migrate_backlog(self, *words: str, **variables: t.Any) -> Played:

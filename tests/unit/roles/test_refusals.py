@@ -23,7 +23,12 @@ def controller(tmp_path):
 
 @pytest.mark.parametrize(
     ("play", "role"),
-    [("migrate_groups", "group_migration"), ("rollback", "group_migration"), ("migrate_backlog", "backlog_migration")],
+    [
+        ("migrate_groups", "group_migration"),
+        ("rollback", "group_migration"),
+        ("rollback", "backlog_migration"),
+        ("migrate_backlog", "backlog_migration"),
+    ],
 )
 def test_a_misspelt_variable_is_named_with_the_one_that_was_meant(controller, play, role):
     output = failed(controller.play(play, prefix=role, groups=["billing"], verify="none", on_rewnd="rewind"))
@@ -60,6 +65,7 @@ def test_a_host_without_a_cluster_is_not_offered_as_one(controller):
     [
         ("migrate_groups", "group_migration"),
         ("rollback", "group_migration"),
+        ("rollback", "replicator_handover"),
         ("migrate_backlog", "backlog_migration"),
         ("sync_mirror_maker_groups", "mirror_maker_group_sync"),
         ("hand_over_replicator", "replicator_handover"),
@@ -119,3 +125,13 @@ def test_one_cluster_for_both_without_new_names_is_refused(controller):
     output = failed(controller.migrate_groups(groups=["billing"], source="cloud"))
     assert "group_migration_source and group_migration_destination are both cloud" in output
     assert "cannot connect" not in output
+
+
+def test_a_rollback_says_when_it_does_not_know_whose_it_is(controller):
+    assert "-e group_migration_source=onprem" in failed(controller.play("rollback", prefix="no_role_of_ours"))
+    both = json.dumps({"backlog_migration_source": "onprem", "backlog_migration_destination": "cloud"})
+    output = failed(controller.rollback("-e", both))
+    assert "for the roles backlog_migration and group_migration" in output
+    assert "-e rollback_role=backlog_migration" in output
+    output = failed(controller.rollback("-e", both, "-e", "rollback_role=group_migration", on_rewnd="fail"))
+    assert "group_migration_on_rewnd is no variable" in output
