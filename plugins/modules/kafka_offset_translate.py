@@ -335,13 +335,16 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import checkpoints
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import translate as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnExpired,
     OnNoAnchor,
     OnUncommitted,
+    Strategy,
     TailCheck,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -451,18 +454,18 @@ def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
     return options.replication_policy(params, "source_alias", *(["target_alias"] if at_source else []))
 
 
-def _options(params: dict[str, t.Any]) -> use_case.TranslateOptions:
-    match_on = tuple(params["match_on"] or ())
+def _options(params: dict[str, t.Any]) -> TranslateOptions:
+    match_on = MatchOn.of(params["match_on"])
     policy = Policy(
         on_expired=OnExpired(params["on_expired"]),
         on_no_anchor=OnNoAnchor(params["on_no_anchor"]),
         tail_check=TailCheck(params["tail_check"]),
-        with_timestamp=not match_on or "timestamp" in match_on,
+        with_timestamp=match_on.timestamp,
         budget=params["search_limit"],
         now=time.time_ns() // 1_000_000,
     )
-    return use_case.TranslateOptions(
-        params["strategy"],
+    return TranslateOptions(
+        Strategy(params["strategy"]),
         params["wait_for_replication"],
         OnUncommitted(params["on_uncommitted"]),
         match_on,
@@ -491,8 +494,8 @@ def main() -> None:
             "snapshot_group": {"type": "str"},
             "plan": {"type": "path", "required": True},
             "receipt": {"type": "path"},
-            "strategy": {"type": "str", "choices": ["records", "identical", "mirror_maker"], "default": "records"},
-            "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
+            "strategy": {**options.choices(Strategy), "default": "records"},
+            "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
             "wait_for_replication": {"type": "float", "default": 0},
             "on_uncommitted": {**options.choices(OnUncommitted), "default": "ignore"},
             "on_expired": {**options.choices(OnExpired), "default": "count_back"},

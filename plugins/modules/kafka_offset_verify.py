@@ -350,6 +350,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
@@ -502,7 +503,7 @@ def _records(
             claimed_offsets.of_plan(each.made, each.written, source, destination, each.chosen) for each in planned
         ]
     else:
-        match_on = tuple(params["match_on"] or ())
+        match_on = MatchOn.of(params["match_on"])
         claimed = [
             claimed_offsets.of_commits(
                 source, destination, options.selection(params), options.mapping(params), match_on
@@ -557,7 +558,7 @@ def main() -> None:
             "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},
             "limit": {"type": "int", "default": 10_000},
             "incremental": {"type": "bool", "default": False},
-            "match_on": {"type": "list", "elements": "str", "choices": ["key", "value", "headers", "timestamp"]},
+            "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
             "on_problem": {"type": "str", "choices": ["fail", "report"], "default": "fail"},
             "on_absent": {"type": "str", "choices": ["fail", "warn"], "default": "fail"},
             **{

@@ -37,7 +37,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import entries
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical_entries
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
     found_in,
     missing,
@@ -264,7 +264,7 @@ def identical(case: Case) -> Answer:
         t.cast(t.Any, _Side({partition: log}, broker))
         for log, broker in ((logs.question().source, logs.source), (logs.question().destination, logs.destination))
     )
-    [entry] = entries({draft.key: draft}, here, there, same_cluster=False).values()
+    [entry] = identical_entries({draft.key: draft}, here, there, is_one_cluster=False).values()
     reason = None if entry.reason is None else entry.reason.value
     return Answer(entry.verdict.value, entry.offset, entry.repeats, reason)
 

@@ -14,11 +14,9 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Position
 
 # Where nothing says how records are compared. A replication tool may add headers; times are told apart record by record.
-MATCHINGS = (Matching(True, True), Matching(True, False))
 
 # Of so many such contents, the outermost one does not count: so far a replication tool may have changed the order.
 _OUTERMOST = 16

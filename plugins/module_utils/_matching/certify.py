@@ -17,11 +17,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
     EndsWithConsumed,
     FromTheEnd,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Key, Known, Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import check_stamps, explain
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Doubt, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Key
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import TailCheck
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 

@@ -10,49 +10,13 @@ from __future__ import annotations
 import collections.abc as c
 import dataclasses
 import enum
-import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Key, Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, Record
-
-Key = t.Hashable
 
 _GROWTH = 8
 _MARKERS = 2  # offsets more, as a transaction's marker often stands before the committed offset
-
-
-class Matching(t.NamedTuple):
-    """Which parts of a record are compared besides key and value."""
-
-    timestamp: bool
-    headers: bool
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The same as a plan names it."""
-        return (
-            "key",
-            "value",
-            *(("headers",) if self.headers else ()),
-            *(("timestamp",) if self.timestamp else ()),
-        )
-
-    def fingerprint(self, record: Record) -> str:
-        """What of a record's content is compared, as a plan shows it."""
-        return (record.digest if self.headers else record.bare).hex()
-
-    @property
-    def key(self) -> c.Callable[[Record], Key]:
-        """What must be equal for two records to match."""
-        return _KEYS[self]
-
-
-_KEYS: dict[Matching, c.Callable[[Record], Key]] = {
-    Matching(True, True): lambda record: (record.timestamp, record.digest),
-    Matching(True, False): lambda record: (record.timestamp, record.bare),
-    Matching(False, True): lambda record: record.digest,
-    Matching(False, False): lambda record: record.bare,
-}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

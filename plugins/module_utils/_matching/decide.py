@@ -16,12 +16,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows, whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import certificate
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import (
-    Context,
-    Known,
-    Matching,
-    read_context,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, read_context
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
     Decision,
@@ -44,6 +39,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search
     find_cut,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import by_shift
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import TailCheck
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict

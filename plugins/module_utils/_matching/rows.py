@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
     NothingConsumed,
     NothingThere,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Matching, Side
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
     Policy,
@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Doubt, LogReader, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import count_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnNoAnchor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason

@@ -12,7 +12,6 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import WholeLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer, Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
@@ -27,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_re
     Reader,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict

@@ -12,6 +12,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts, Span
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import range_reader
 
@@ -20,13 +21,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records import 
 class ClusterLogs:
     """One cluster and what was read of it.
 
-    parts are what fingerprints are made of; with leave_headers_out a record also matches without its headers. with_open: what
-    open transactions hide is read, too, as it is at the source (see Log). records_read: how many were read, some of them more than once.
+    match_on: what fingerprints are made of. with_open: what open transactions hide is read, too, as it is at the source (see
+    Log). records_read: how many were read, some of them more than once.
     """
 
     connection: Connection
-    parts: tuple[str, ...] = ("key", "value", "headers")
-    leave_headers_out: bool = True
+    match_on: MatchOn = EVERYTHING
     with_open: bool = False
     logs: dict[TopicPartition, Log] = dataclasses.field(default_factory=dict)
     records_read: int = 0
@@ -74,12 +74,14 @@ class ClusterLogs:
         if not spans:
             return
         wanted = {partition: sorted(set(each)) for partition, each in spans.items()}
-        answers = range_reader.read_ranges(self.connection, wanted, committed=committed, parts=self.parts)
+        answers = range_reader.read_ranges(
+            self.connection, wanted, committed=committed, parts=self.match_on.fingerprinted
+        )
         for partition, found in answers.items():
             log = self.logs[partition]
             for start, end, records in found:
                 self.records_read += len(records)
-                if not self.leave_headers_out:
+                if not self.match_on.headers_may_differ:
                     records = [record._replace(bare=record.digest) for record in records]
                 (log.add if committed or as_visible else log.add_uncommitted)((start, end), records)
 

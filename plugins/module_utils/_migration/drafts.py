@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
     Evidence,
@@ -139,10 +140,8 @@ def without_records(
     return None
 
 
-def decided(draft: Draft, decision: Decision, match_on: tuple[str, ...] = ()) -> PlanEntry:
-    """The entry for a draft that the rule has decided. match_on: what was compared, empty for what the decision says."""
-    # The rule compares fingerprints, and does not know what match_on has left out of them.
-    matched_by = match_on if match_on and decision.matched_by else decision.matched_by
+def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) -> PlanEntry:
+    """The entry for a draft that the rule has decided."""
     certificate = decision.certificate.name if decision.certificate else None
     return draft.entry(
         decision.verdict,
@@ -152,7 +151,9 @@ def decided(draft: Draft, decision: Decision, match_on: tuple[str, ...] = ()) ->
         detail=decision.detail,
         lossless=decision.lossless,
         to_come=decision.to_come,
-        evidence=Evidence(_copied(decision.before), _copied(decision.after), matched_by, certificate),
+        evidence=Evidence(
+            _copied(decision.before), _copied(decision.after), match_on.matched_by(decision.matched_by), certificate
+        ),
     )
 
 

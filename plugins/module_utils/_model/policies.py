@@ -13,6 +13,14 @@ from __future__ import annotations
 import enum
 
 
+class Strategy(enum.StrEnum):
+    """How offsets are found."""
+
+    RECORDS = "records"
+    IDENTICAL = "identical"
+    MIRROR_MAKER = "mirror_maker"
+
+
 class OnExpired(enum.StrEnum):
     """A group's committed offset is before the start of the source's log."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import struct
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import xxh3_128_digest
 
 Headers: t.TypeAlias = "t.Sequence[tuple[str, bytes | None]]"
 
-PARTS = ("key", "value", "headers")
 _number = struct.Struct("<i").pack
 _two_numbers = struct.Struct("<ii").pack
 _NULL = _number(-1)
@@ -21,7 +21,7 @@ _NULL_KEY = _two_numbers(0, -1)
 
 
 def fingerprint(
-    key: bytes | None, value: bytes | None, headers: Headers | None, parts: t.Collection[str] = PARTS
+    key: bytes | None, value: bytes | None, headers: Headers | None, parts: t.Collection[str] = FINGERPRINTED
 ) -> tuple[bytes, bytes]:
     """(of everything, of everything but the headers), 16 bytes each; the same twice for a record without headers.
 
@@ -31,7 +31,7 @@ def fingerprint(
     its bytes; names are UTF-8. Null is the length -1 without bytes, so that it differs from empty, and no boundary can
     shift. No headers and an empty list of headers are the same. parts: what of the record counts; the rest is as null.
     """
-    if parts is not PARTS:
+    if parts is not FINGERPRINTED:
         key = key if "key" in parts else None
         value = value if "value" in parts else None
         headers = headers if "headers" in parts else None

@@ -15,6 +15,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import (
     NO_TIMESTAMP,
     Record,
@@ -31,7 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.conflue
     TopicPartition as Position,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import open_consumer
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS, fingerprint
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
 
 Span = tuple[int, int]  # offsets [start, end)
 
@@ -76,7 +77,7 @@ def read_ranges(
     ranges: t.Mapping[TopicPartition, t.Sequence[Span]],
     *,
     committed: bool = True,
-    parts: t.Collection[str] = PARTS,
+    parts: t.Collection[str] = FINGERPRINTED,
     deadline: float = 300.0,
 ) -> dict[TopicPartition, list[RangeRead]]:
     """Every record of every span, answered in the order asked; spans of one partition may overlap.
@@ -92,7 +93,11 @@ def read_ranges(
         if merged:
             tasks[where] = _Task(collections.deque(merged), merged[0][0])
     _read(
-        connection, tasks, committed, PARTS if set(parts) == set(PARTS) else tuple(parts), time.monotonic() + deadline
+        connection,
+        tasks,
+        committed,
+        FINGERPRINTED if set(parts) == set(FINGERPRINTED) else tuple(parts),
+        time.monotonic() + deadline,
     )
     found = {where: task.records for where, task in tasks.items()}
     return {where: _as_asked(spans, found.get(where, [])) for where, spans in ranges.items()}

@@ -18,6 +18,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
@@ -30,7 +31,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.conflue
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import (
-    PARTS,
     fingerprint,
     plain_fingerprint,
 )
@@ -94,7 +94,7 @@ def scan(
     connection: Connection,
     pieces: t.Iterable[Piece],
     *,
-    parts: t.Collection[str] = PARTS,
+    parts: t.Collection[str] = FINGERPRINTED,
     committed: bool = True,
 ) -> t.Iterator[Rows]:
     """All records of all pieces, those of one piece in order; pieces of one partition are read one after the other.
@@ -121,8 +121,8 @@ def scan(
     opened = open_consumer(connection, settings)
     try:
         refusals.check_existence(connection, tasks, opened.partitions)
-        every_part = set(parts) == set(PARTS)
-        yield from _Scan(connection, opened, tasks, PARTS if every_part else parts).rows()
+        every_part = set(parts) == set(FINGERPRINTED)
+        yield from _Scan(connection, opened, tasks, FINGERPRINTED if every_part else parts).rows()
     finally:
         opened.consumer.close()
 
@@ -202,7 +202,7 @@ class _Scan:
                 _close(rows, task, kind, begin)
                 kind, begin = this_kind, len(offsets)
             headers = message.headers()
-            if headers or parts is not PARTS:
+            if headers or parts is not FINGERPRINTED:
                 digest, bare = fingerprint(message.key(), message.value(), headers, parts)
             else:
                 digest = bare = plain_fingerprint(message.key(), message.value())

@@ -18,8 +18,8 @@ import math
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, parallel_tasks, scan_into
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart
@@ -74,7 +74,7 @@ def read_contents(
     destination: Connection,
     pairs: t.Sequence[LogPair],
     layout: Layout,
-    parts: t.Collection[str] = PARTS,
+    parts: t.Collection[str] = FINGERPRINTED,
 ) -> DataFrame:
     """The frame of the pairs' records. Nothing is read before an action, and everything anew with each: see kept().
 

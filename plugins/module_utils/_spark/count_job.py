@@ -14,8 +14,8 @@ import dataclasses
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_tallying as worker
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import GroupPosition, Slots, cuts
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, functions

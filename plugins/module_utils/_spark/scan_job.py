@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
@@ -38,7 +38,7 @@ def scan(
     ranges: t.Sequence[Range],
     columns: t.Sequence[str] = ("topic", "partition", "offset", "timestamp", "fingerprint"),
     *,
-    parts: t.Collection[str] = PARTS,
+    parts: t.Collection[str] = FINGERPRINTED,
     committed: bool = True,
 ) -> DataFrame:
     """A row for every record of every range, in no order.
@@ -62,7 +62,7 @@ def scan_into(
     step: t.Callable[[t.Iterable[pyarrow.RecordBatch]], t.Iterator[pyarrow.RecordBatch]],
     schema: str,
     *,
-    parts: t.Collection[str] = PARTS,
+    parts: t.Collection[str] = FINGERPRINTED,
     committed: bool = True,
 ) -> DataFrame:
     """What a step makes of the batches that scan() would tell of, in the same task: records need not leave the worker for it.

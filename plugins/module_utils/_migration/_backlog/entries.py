@@ -15,11 +15,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED, PARTS
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
 
 
 class RangeSummary(t.NamedTuple):
@@ -117,8 +117,6 @@ def _entry(draft: Draft, its: BacklogRange, on_uncommitted: OnUncommitted) -> Pl
     if offset < its.start:
         reason = Reason.EXPIRED
         detail = f"{its.start - offset} offsets from {offset} on had left the source's log before the copy"
-    parts = [*PARTS, "timestamp"]
-    if its.done is not None and its.done.without_timestamp:
-        parts.remove("timestamp")
-    evidence = Evidence(matched_by=tuple(parts), certificate=CertificateName.OWN_COPY)
+    parts = FINGERPRINTED if its.done is not None and its.done.without_timestamp else PARTS
+    evidence = Evidence(matched_by=parts, certificate=CertificateName.OWN_COPY)
     return draft.entry(Verdict.EXACT, place, reason=reason, repeats=0, detail=detail, evidence=evidence)

@@ -19,49 +19,74 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     blocked,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
+    DraftKey,
+    StrategyInput,
+    StrategyOutput,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
     CertificateName,
     Reason,
     Verdict,
 )
 
-_Key = tuple[str, TopicPartition]
+
+def identical(given: StrategyInput) -> StrategyOutput:
+    """The same offsets for all drafts. Raises InvalidInput for repartitioned topics."""
+    if given.merged:
+        raise InvalidInput(
+            "strategy identical keeps offsets, and repartitioned topics have others",
+            topic=given.merged[0].source_partition.topic,
+            remedy="use strategy records, or take the topic out of repartitioned",
+        )
+    kept, moved = part_kept(given, same_offsets=True)
+    options = given.options
+    decided_now = identical_entries(
+        moved,
+        given.source,
+        given.destination,
+        given.is_one_cluster,
+        options.match_on,
+        options.policy.on_expired,
+    )
+    return StrategyOutput(kept | decided_now, len(kept))
 
 
-def entries(
-    searched: t.Mapping[_Key, Draft],
-    here: ClusterLogs,
-    there: ClusterLogs,
-    same_cluster: bool,
-    match_on: tuple[str, ...] = (),
+def identical_entries(
+    searched: t.Mapping[DraftKey, Draft],
+    source: ClusterLogs,
+    destination: ClusterLogs,
+    is_one_cluster: bool,
+    match_on: MatchOn = EVERYTHING,
     on_expired: OnExpired = OnExpired.COUNT_BACK,
-) -> dict[_Key, PlanEntry]:
+) -> dict[DraftKey, PlanEntry]:
     """Every draft's own offset, leader epoch included inside one log, or blocked with the reason.
 
     In another log the records around every commit and at both ends of the destination are compared first: the offsets are
-    the same only where a replication tool has kept them. The sides' logs must be known. match_on: the parts that are
-    compared, empty for all. on_expired: fail blocks offsets that have expired; no other value can find an earlier record.
+    the same only where a replication tool has kept them. The edges of both logs must be known. on_expired: fail blocks
+    offsets that have expired; no other value can find an earlier record.
     """
-    result: dict[_Key, PlanEntry] = {}
-    compared: dict[_Key, Draft] = {}
+    result: dict[DraftKey, PlanEntry] = {}
+    compared: dict[DraftKey, Draft] = {}
     for key, draft in searched.items():
-        if same_cluster and draft.source_partition == draft.partition:
-            result[key] = _in_one_log(draft, there.logs[draft.partition].facts, on_expired)
+        if is_one_cluster and draft.source_partition == draft.partition:
+            result[key] = _in_one_log(draft, destination.logs[draft.partition].facts, on_expired)
         else:
             compared[key] = draft
     cases = {key: Case(draft.offset, draft.source_partition, draft.partition) for key, draft in compared.items()}
 
-    def rule(_key: _Key, question: Question) -> Decision | Need:
-        stamped = question.destination.facts.log_append_time
-        return _compared(question, not stamped and (not match_on or "timestamp" in match_on))
+    def rule(_key: DraftKey, question: Question) -> Decision | Need:
+        return _compared(question, match_on.timestamp and not question.destination.facts.log_append_time)
 
-    decisions = answer_all(cases, here, there, Policy(on_expired), rule)
+    decisions = answer_all(cases, source, destination, Policy(on_expired), rule)
     return result | {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
 
 

@@ -16,8 +16,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import StrategyInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
@@ -26,12 +28,22 @@ _Key = tuple[str, TopicPartition]
 _Pair = tuple[TopicPartition, TopicPartition]
 
 
+def part_kept(given: StrategyInput, same_offsets: bool = False) -> tuple[dict[_Key, PlanEntry], dict[_Key, Draft]]:
+    """The entries that are kept from the previous plan, and the drafts that are to be decided. same_offsets: as below."""
+    kept: dict[_Key, PlanEntry] = {}
+    if given.previous is not None:
+        kept = kept_entries(
+            given.searched, given.previous, given.source, given.destination, given.options.match_on, same_offsets
+        )
+    return kept, {key: draft for key, draft in given.searched.items() if key not in kept}
+
+
 def kept_entries(
     searched: t.Mapping[_Key, Draft],
     previous: Plan,
     here: ClusterLogs,
     there: ClusterLogs,
-    match_on: tuple[str, ...],
+    match_on: MatchOn,
     same_offsets: bool = False,
 ) -> dict[_Key, PlanEntry]:
     """The entries of a plan for the same clusters that are about the same commits, and as exact as they were.
@@ -62,13 +74,13 @@ def kept_entries(
     return {key: entry for key, entry in same.items() if holds[searched[key].source_partition, entry.partition]}
 
 
-def _anchor(entry: PlanEntry, draft: Draft, match_on: tuple[str, ...]) -> Copied | None:
+def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Copied | None:
     """A record and its copy of an exact entry about this very commit; None for any other entry."""
     if entry.verdict is not Verdict.EXACT or entry.lacks_certificate or entry.source != (draft.position,):
         return None
     if entry.metadata != (draft.committed.metadata if draft.committed else ""):
         return None
-    if match_on and entry.evidence.matched_by != match_on:
+    if match_on.parts and MatchOn.of(entry.evidence.matched_by) != match_on:
         return None
     if entry.evidence.before is None:
         return None  # the offset was the log's start: nothing tells whether more stood there, or stands there again

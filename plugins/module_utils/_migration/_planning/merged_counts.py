@@ -60,8 +60,8 @@ def counting(
     layout = layout_of([first], timestamps=timestamps)  # what expires meanwhile keeps its place
     say(f"comparing up to {counted(first.size, 'record')} of topic {its.topic} with Spark")
     with (
-        Growing(spark, there.connection, its.targets, there.parts) as copies,
-        Growing(spark, here.connection, its.sources, here.parts, with_open=True) as originals,
+        Growing(spark, there.connection, its.targets, there.match_on.fingerprinted) as copies,
+        Growing(spark, here.connection, its.sources, here.match_on.fingerprinted, with_open=True) as originals,
     ):
 
         def count(committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
@@ -74,7 +74,7 @@ def counting(
             ends = [there.logs[at].facts.end for at in its.targets]
             with kept(dealt(chunks, buckets)) as contents:
                 found = count_wide(
-                    contents, layout, standings, ends, without_headers=here.leave_headers_out, stable=stable
+                    contents, layout, standings, ends, without_headers=here.match_on.headers_may_differ, stable=stable
                 )
             by_standing = dict(zip(standings, found, strict=True))
             return [by_standing[GroupPosition(0, each)] for each in committed]

@@ -34,6 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
     Evidence,
@@ -56,11 +57,11 @@ _Decisions = list[tuple[Decision, Evidence]]  # one for each partition of the de
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicOptions:
-    """What the user wants of these topics. match_on: the parts that are compared, empty for all; wait in seconds."""
+    """What the user wants of these topics. wait_for_replication in seconds."""
 
     policy: Policy
     on_uncommitted: OnUncommitted
-    match_on: tuple[str, ...]
+    match_on: MatchOn
     wait_for_replication: float
 
 
@@ -174,7 +175,7 @@ def _decided(its: Merged, sources: Sources, counts: GroupCount, there: ClusterLo
             before = None
         if offset is None or (after is not None and after.destination < offset):
             after = None
-        result.append((decision, _evidence(decision, before, after, wanted.match_on or counts.matching.parts)))
+        result.append((decision, _evidence(decision, before, after, wanted.match_on.matched_by(counts.matching.parts))))
     return result
 
 

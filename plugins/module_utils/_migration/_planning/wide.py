@@ -142,7 +142,9 @@ class _Wide:
             return {}
         layout = layout_of(pairs, timestamps=self.policy.with_timestamp)
         with self._read(pairs, layout) as contents:
-            found = tail_job.count_tails(contents, layout, asked, without_headers=self.source.leave_headers_out)
+            found = tail_job.count_tails(
+                contents, layout, asked, without_headers=self.source.match_on.headers_may_differ
+            )
         by_key = dict(zip((key for its in keys for key in its), found, strict=True))
         times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
         for key, tail in by_key.items():
@@ -184,7 +186,7 @@ class _Wide:
         ends = [pair.destinations[0].end for pair in pairs]
         with self._read(pairs, layout) as contents:
             results = count_job.count_wide(
-                contents, layout, standings, ends, without_headers=self.source.leave_headers_out
+                contents, layout, standings, ends, without_headers=self.source.match_on.headers_may_differ
             )
         found = dict(zip(standings, map(_evidence, results), strict=True))
         number_of = {key: number for number, its in enumerate(keys) for key in its}
@@ -212,7 +214,7 @@ class _Wide:
         size = sum(pair.size for pair in pairs)
         self.say(f"comparing up to {counted(size, 'record')} of {counted(len(pairs), 'partition')} with Spark")
         here, there = self.source.connection, self.destination.connection
-        return kept(read_contents(self.spark, here, there, pairs, layout, self.source.parts))
+        return kept(read_contents(self.spark, here, there, pairs, layout, self.source.match_on.fingerprinted))
 
 
 def _certified(decision: Decision, tail: Tail) -> Decision:

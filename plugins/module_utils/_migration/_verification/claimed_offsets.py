@@ -9,9 +9,8 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import MATCHINGS, Claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import ClaimCase
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
@@ -23,6 +22,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     same_commit,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import (
+    EVERYTHING,
+    FINGERPRINTED,
+    MatchOn,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem
@@ -31,10 +35,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
-
-# Parts that fingerprints cover, and what of a record is compared.
-Compared = tuple[tuple[str, ...], tuple[Matching, ...]]
 
 
 class Claims(t.NamedTuple):
@@ -129,12 +129,9 @@ def of_commits(
     destination: Connection,
     selection: Selection,
     mapping: Mapping,
-    match_on: tuple[str, ...] = (),
+    match_on: MatchOn = EVERYTHING,
 ) -> Claims:
-    """That groups stand at the destination where they stand at the source, whoever has committed for them.
-
-    match_on: the parts of a record that are compared; empty for everything, and then everything but the headers.
-    """
+    """That groups stand at the destination where they stand at the source, whoever has committed for them."""
     taken = take_snapshot.take(source, selection, OnActiveGroup.WARN)
     wanted = drafts.from_snapshot(taken.snapshot, mapping)
     source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
@@ -162,7 +159,7 @@ def of_commits(
                 tuple((partition, commits[group, partition].offset) for partition in partitions),
                 None,
             )
-            cases.append(ClaimCase(claim, *(_compared(match_on) if match_on else (PARTS, MATCHINGS))))
+            cases.append(ClaimCase(claim, match_on))
     return Claims(taken.snapshot.cluster_id or "", topics.cluster_id(destination), cases, 0, problems, taken.warnings())
 
 
@@ -183,7 +180,7 @@ def _together(
         yield group, its, [TopicPartition(topic, number) for number in range(counts[topic])]
 
 
-def _case(entries: list[PlanEntry], usual: Compared) -> ClaimCase:
+def _case(entries: list[PlanEntry], usual: MatchOn) -> ClaimCase:
     first = entries[0]
     matched_by = next((entry.evidence.matched_by for entry in entries if entry.evidence.matched_by), ())
     repeats = [0 if entry.verdict is Verdict.EXACT else entry.repeats for entry in entries]
@@ -193,20 +190,11 @@ def _case(entries: list[PlanEntry], usual: Compared) -> ClaimCase:
         tuple((entry.partition, entry.offset or 0) for entry in entries),
         None if None in repeats else sum(each or 0 for each in repeats),
     )
-    return ClaimCase(claim, *(_compared(matched_by) if matched_by else usual))
+    return ClaimCase(claim, MatchOn.of(matched_by) if matched_by else usual)
 
 
-def _usual(entries: t.Iterable[PlanEntry]) -> Compared:
+def _usual(entries: t.Iterable[PlanEntry]) -> MatchOn:
     """How entries are compared that nothing was matched for: as all others, where only some parts ever counted."""
-    known = {_compared(entry.evidence.matched_by) for entry in entries if entry.evidence.matched_by}
-    parts = {parts for parts, _hows in known}
-    return known.pop() if len(known) == 1 and parts != {PARTS} else (PARTS, MATCHINGS)
-
-
-def _compared(matched_by: t.Collection[str]) -> Compared:
-    """The fingerprint without headers comes with every fingerprint; for other parts it has to be made of those."""
-    parts = tuple(part for part in PARTS if part in matched_by)
-    timestamp = "timestamp" in matched_by
-    if parts == ("key", "value"):
-        return PARTS, (Matching(timestamp, headers=False),)
-    return parts, (Matching(timestamp, headers=True),)
+    known = {MatchOn.of(entry.evidence.matched_by) for entry in entries if entry.evidence.matched_by}
+    one = known.pop() if len(known) == 1 else EVERYTHING
+    return one if one.covered != FINGERPRINTED else EVERYTHING

@@ -13,7 +13,6 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim, Windows, window
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.verified import finding
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.partition_units import (
     ClaimCounts,
     InProcess,
@@ -23,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, repeating, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
@@ -39,14 +39,10 @@ FEW = 500_000
 
 
 class ClaimCase(t.NamedTuple):
-    """A claim, and how its records may be compared. parts: what of a record the fingerprints cover.
-
-    hows: the first one counts, unless another one leaves fewer records without an equal one.
-    """
+    """A claim, and how its records are compared."""
 
     claim: Claim
-    parts: tuple[str, ...]
-    hows: tuple[Matching, ...]
+    match_on: MatchOn
 
 
 def findings(
@@ -68,8 +64,8 @@ def findings(
     here.learn({partition for case in cases for partition, _offset in case.claim.source})
     found: dict[int, tuple[ClaimCounts, Matching]] = {}
     with repeating(say) as tell, session_on_demand(spark, tell) as session:
-        for parts in sorted({case.parts for case in cases}):
-            numbers = [number for number, case in enumerate(cases) if case.parts == parts]
+        for parts in sorted({case.match_on.covered for case in cases}):
+            numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
             units = _units(cases, numbers, here, there, limit)
             with contextlib.ExitStack() as stack:
                 size = sum(unit.size for unit in units)
@@ -95,7 +91,7 @@ def _units(
         sources = tuple(partition for partition, _offset in claim.source)
         destinations = tuple(partition for partition, _offset in claim.destination)
         stable = tuple(here.logs[partition].facts.end for partition in sources)
-        key = sources, destinations, cases[number].hows
+        key = sources, destinations, cases[number].match_on
         units.setdefault(key, PartitionUnit(sources, destinations, stable)).windows[number] = _windows(
             claim, here, there, limit
         )
@@ -123,13 +119,13 @@ def _counted(
 ) -> dict[int, tuple[ClaimCounts, Matching]]:
     """For each case what is counted, by the way of comparing that leaves fewest records without an equal one."""
     found: dict[int, tuple[ClaimCounts, Matching]] = {}
-    hows = [cases[next(iter(unit.windows))].hows for unit in units]
-    for turn in range(max(map(len, hows), default=0)):
+    matchings = [cases[next(iter(unit.windows))].match_on.matchings for unit in units]
+    for turn in range(max(map(len, matchings), default=0)):
         wanted: dict[Matching, list[int]] = {}
         for number, unit in enumerate(units):
             lacks = not turn or any(_unequal(found[claim][0].counts) for claim in unit.windows)
-            if turn < len(hows[number]) and lacks:
-                wanted.setdefault(hows[number][turn], []).append(number)
+            if turn < len(matchings[number]) and lacks:
+                wanted.setdefault(matchings[number][turn], []).append(number)
         if turn and wanted:
             say("comparing once more without headers, because some records have no equal one")
         for how, numbers in wanted.items():
@@ -147,7 +143,7 @@ def _finding(case: ClaimCase, its: ClaimCounts, how: Matching, here: ClusterLogs
     claim = case.claim
     partitions: list[TopicPartition] = [partition for partition, _offset in claim.destination]
     stamped = all(there.logs[partition].facts.log_append_time for partition in partitions)
-    its_parts = (*case.parts, *(() if stamped else ("timestamp",)))
+    its_parts = (*case.match_on.covered, *(() if stamped else ("timestamp",)))
     found = finding(
         claim,
         its.counts,

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import findings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
     Problem,
@@ -111,7 +112,7 @@ def anchors(
     found = []
     for parts in sorted({entry.evidence.matched_by for entry in looked_at}):
         alike = [entry for entry in looked_at if entry.evidence.matched_by == parts]
-        here, there = _sides(source, destination, parts)
+        here, there = ClusterLogs(source, MatchOn.of(parts)), ClusterLogs(destination, MatchOn.of(parts))
         _read(here, {(_source_partition(entry, at), at.source) for entry in alike for at in _anchors(entry)})
         _read(there, {(entry.partition, at.destination) for entry in alike for at in _anchors(entry)})
         for entry in alike:
@@ -150,11 +151,6 @@ def _finding(entry: PlanEntry, problems: t.Iterable[Problem]) -> Finding:
         matched_by=entry.evidence.matched_by,
         problems=tuple(Flaw(problem.kind, problem.detail) for problem in problems),
     )
-
-
-def _sides(source: Connection, destination: Connection, matched_by: tuple[str, ...]) -> tuple[ClusterLogs, ClusterLogs]:
-    parts = tuple(part for part in matched_by if part != "timestamp")
-    return ClusterLogs(source, parts, False), ClusterLogs(destination, parts, False)
 
 
 def _anchors(entry: PlanEntry) -> list[Copied]:

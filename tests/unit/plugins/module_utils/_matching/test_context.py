@@ -11,12 +11,12 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import (
     Context,
     Known,
-    Matching,
     Side,
     read_context,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, Question
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, NotRead, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import log, run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog

@@ -11,14 +11,15 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.repartitioned import TopicOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Copy, GroupCount, Lag
@@ -33,8 +34,7 @@ NAME = "ab" * 16
 class Side:
     """A cluster of which the edges are known; the destination grows by ten records with each later look."""
 
-    parts = ("key", "value", "headers")
-    leave_headers_out = True
+    match_on = MatchOn()
     connection = None
 
     def __init__(self, partitions: t.Iterable[TopicPartition], end: int, grows: bool = False) -> None:
@@ -119,7 +119,7 @@ def entries(
     destinations: t.Mapping[str, int] | None = None,
     **wanted: t.Any,
 ) -> list[PlanEntry]:
-    options = TopicOptions(Policy(), "ignore", (), 0)
+    options = TopicOptions(Policy(), OnUncommitted.IGNORE, MatchOn(), 0)
     found = use_case.entries(
         drafts,
         SOURCES if sources is None else sources,
@@ -222,7 +222,7 @@ def test_without_commits_all_of_a_partition_counts_as_consumed_where_the_end_is_
 
 
 def test_only_what_match_on_names_was_compared(spark):
-    assert entries(spark, draft(EU[0], 20), match_on=("key",))[0].evidence.matched_by == ("key",)
+    assert entries(spark, draft(EU[0], 20), match_on=MatchOn.of(["key"]))[0].evidence.matched_by == ("key",)
 
 
 def test_what_is_still_to_come_blocks_all_partitions_and_is_waited_for(spark):

@@ -17,10 +17,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs, expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import MirrorIndex
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.translate import (
-    TranslateOptions,
+    STRATEGIES,
     Translation,
     translate,
 )
@@ -28,8 +30,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, Verification
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -39,7 +42,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 ONPREM = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
 ORDERS = TopicPartition("orders", 0)
-IDENTICAL = TranslateOptions(strategy="identical")
+IDENTICAL = TranslateOptions(strategy=Strategy.IDENTICAL)
 
 
 def snapshot(offset: int, cluster_id: str | None = "source cluster-id") -> Snapshot:
@@ -120,6 +123,10 @@ def migrated(before: int | None, written: int, after: int | None) -> Receipt:
     return Receipt("destination cluster-id", (ReceiptEntry("billing", ORDERS, *commits),))
 
 
+def test_every_strategy_that_a_user_may_choose_is_there():
+    assert set(STRATEGIES) == set(Strategy)
+
+
 def test_a_plan_expects_what_stands_at_the_destination(world):
     assert planned().entries[0].expected is None
     world.committed = CommittedOffset(3)
@@ -190,7 +197,7 @@ def test_only_what_match_on_names_is_compared(world):
         record(each.offset, timestamp=1) for each in world.records["destination cluster"]
     ]
     assert planned().entries[0].verdict is Verdict.BLOCKED
-    entry = planned(match_on=("key", "value")).entries[0]
+    entry = planned(match_on=MatchOn.of(["key", "value"])).entries[0]
     assert (entry.verdict, entry.evidence.matched_by) == (Verdict.EXACT, ("key", "value"))
 
 
@@ -208,7 +215,7 @@ def test_inside_one_cluster_nothing_is_migrated_onto_itself(world):
 
 
 def test_a_plan_by_records_says_what_match_on_has_compared(world):
-    options = TranslateOptions(match_on=("key", "timestamp"))
+    options = TranslateOptions(match_on=MatchOn.of(["key", "timestamp"]))
     entry = translate(snapshot(7), ONPREM, CLOUD, Mapping(), options).plan.entries[0]
     assert (entry.verdict, entry.offset, entry.evidence.matched_by) == (Verdict.EXACT, 7, ("key", "timestamp"))
 
@@ -232,7 +239,7 @@ def test_a_topic_that_may_not_be_described_is_no_missing_topic(world):
 @pytest.fixture
 def mirrored(world, monkeypatch):
     """Plans again with what MirrorMaker 2 has noted: nothing. Each time the records are read anew."""
-    monkeypatch.setattr(use_case, "read_index", lambda *_flow: MirrorIndex({}, {}))
+    monkeypatch.setattr(by_mirror_maker, "read_index", lambda *_flow: MirrorIndex({}, {}))
     options = TranslateOptions(strategy="mirror_maker", mirror=ReplicationPolicy("src", "dst", "identity"))
 
     def plan_again(previous: Plan | None = None, taken: Snapshot | None = None, **more: t.Any) -> Translation:
@@ -270,7 +277,7 @@ def test_nothing_is_kept_of_a_topic_with_other_records(world, mirrored, side):
 
 def test_nothing_is_kept_of_another_cluster_or_of_another_comparison(world, mirrored):
     first = mirrored()
-    assert mirrored(first.plan, match_on=("key", "value")).kept == 0
+    assert mirrored(first.plan, match_on=MatchOn.of(["key", "value"])).kept == 0
     world.ids["destination cluster"] = "rebuilt"
     assert mirrored(first.plan).kept == 0
 
@@ -293,7 +300,7 @@ def kept(previous: Plan, offset: int = 7, **options: t.Any) -> int:
     return translate(snapshot(offset), ONPREM, CLOUD, Mapping(), wanted, previous).kept
 
 
-@pytest.mark.parametrize("strategy", ["identical", "records"])
+@pytest.mark.parametrize("strategy", [Strategy.IDENTICAL, Strategy.RECORDS])
 def test_an_entry_that_has_not_moved_is_kept_with_what_verified_it(world, strategy):
     first = planned(strategy=strategy)
     entry = dataclasses.replace(first.entries[0], verified=Verification("records", 5))
@@ -306,12 +313,12 @@ def test_an_entry_that_has_not_moved_is_kept_with_what_verified_it(world, strate
 
 @pytest.mark.parametrize("side", ["source cluster", "destination cluster"])
 def test_an_entry_of_a_recreated_topic_is_decided_anew(world, side):
-    first = planned(strategy="records")
+    first = planned(strategy=Strategy.RECORDS)
     world.records[side] = [record(each.offset, b"another %8d" % each.offset) for each in world.records[side]]
-    assert kept(first, strategy="records") == 0
+    assert kept(first, strategy=Strategy.RECORDS) == 0
 
 
 def test_an_entry_with_another_offset_is_not_kept_where_offsets_must_be_equal(world):
-    first = planned(strategy="records")
+    first = planned(strategy=Strategy.RECORDS)
     moved = dataclasses.replace(first.entries[0], offset=8)
-    assert kept(dataclasses.replace(first, entries=(moved,)), strategy="identical") == 0
+    assert kept(dataclasses.replace(first, entries=(moved,)), strategy=Strategy.IDENTICAL) == 0

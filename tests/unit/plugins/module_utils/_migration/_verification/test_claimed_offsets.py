@@ -11,12 +11,11 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import MATCHINGS
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import claimed_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED, Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,
     Plan,
@@ -26,10 +25,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
 
 SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
-ALL = (*PARTS, "timestamp")
+ALL = (*FINGERPRINTED, "timestamp")
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
 
@@ -64,28 +62,30 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claimed_offsets.
 def test_a_committed_entry_is_compared_from_both_offsets_on(claimed):
     (case,) = claimed([entry()]).cases
     assert case.claim == ("billing", ((FIRST, 50),), ((FIRST, 60),), 0)
-    assert (case.parts, case.hows) == (PARTS, (Matching(True, True),))
+    assert (case.match_on.covered, case.match_on.matchings) == (FINGERPRINTED, (Matching(True, True),))
 
 
 @pytest.mark.parametrize(
     ("matched_by", "parts", "hows"),
     [
-        (("key", "value", "timestamp"), PARTS, (Matching(timestamp=True, headers=False),)),
-        (("key", "value", "headers"), PARTS, (Matching(timestamp=False, headers=True),)),
+        (("key", "value", "timestamp"), FINGERPRINTED, (Matching(timestamp=True, headers=False),)),
+        (("key", "value", "headers"), FINGERPRINTED, (Matching(timestamp=False, headers=True),)),
         (("value",), ("value",), (Matching(timestamp=False, headers=True),)),
-        ((), PARTS, MATCHINGS),
+        ((), FINGERPRINTED, (Matching(True, True), Matching(True, False))),
     ],
 )
 def test_what_was_matched_is_compared(claimed, matched_by, parts, hows):
     (case,) = claimed([entry(matched_by=matched_by)]).cases
-    assert (case.parts, case.hows) == (parts, hows)
+    assert (case.match_on.covered, case.match_on.matchings) == (parts, hows)
 
 
 def test_where_only_some_parts_count_they_count_for_all(claimed):
     cases = claimed(
         [entry(matched_by=("value", "timestamp")), entry(SECOND, source=((SECOND, 0),), matched_by=())]
     ).cases
-    assert [(case.parts, case.hows) for case in cases] == [(("value",), (Matching(True, True),))] * 2
+    assert [(case.match_on.covered, case.match_on.matchings) for case in cases] == [
+        (("value",), (Matching(True, True),))
+    ] * 2
 
 
 def test_repeats_are_those_that_the_plan_admits(claimed):

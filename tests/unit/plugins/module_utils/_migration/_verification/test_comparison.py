@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import MATCHINGS, Claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import (
@@ -31,10 +31,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
     findings,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import PARTS
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import RecordRun, Rows
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.logs import scenario
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import Scenario
@@ -78,9 +78,7 @@ class Clusters:
 
     def findings(self, *claims: tuple[int, int, int | None], limit: int | None = None) -> list[Finding]:
         """claims: offsets at the source and the destination, and how many repeats the plan says."""
-        cases = [
-            ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), PARTS, MATCHINGS[:1]) for c, d, repeats in claims
-        ]
+        cases = [ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), MatchOn.of(PARTS)) for c, d, repeats in claims]
         with (
             mock.patch.object(comparison, "ClusterLogs", self.side),
             mock.patch.object(partition_units, "scan", self.scan),

@@ -1,0 +1,43 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Strategy `mirror_maker`: the rule, with MirrorMaker 2's notes as hints, and with what the last plan knows already."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_records import settled
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import read_index
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
+    StrategyInput,
+    StrategyOutput,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+
+
+def by_mirror_maker(given: StrategyInput) -> StrategyOutput:
+    """Entries of the previous plan for groups that have not moved; the rule's, which knows the noted offsets, for others."""
+    if given.options.mirror is None:
+        raise ValueError("strategy mirror_maker needs to know how MirrorMaker 2 calls its topics")
+    index = read_index(given.source.connection, given.destination.connection, given.options.mirror)
+    kept, moved = part_kept(given)
+    return StrategyOutput(kept | settled(given, moved, index), len(kept), index.counts())
+
+
+def no_copies(wanted: t.Sequence[Draft], destination: Connection) -> NotFound:
+    """Topics that may still come are no reason to fail, but where none is there, the policy is mostly another one."""
+    names = sorted({draft.partition.topic for draft in wanted})
+    sources = tuple({draft.source_partition.topic for draft in wanted})
+    like = [name for name in topics.list_topics(destination) if name.endswith(sources)]
+    return NotFound(
+        f"none of the topics that replication_policy expects exists: {', '.join(names[:5])}",
+        cluster=str(destination),
+        why=f"there is {', '.join(like[:5])}" if like else "no topic name ends with these names either",
+        remedy="correct replication_policy: name, source_alias and separator are those of MirrorMaker 2",
+    )

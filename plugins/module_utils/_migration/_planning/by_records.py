@@ -1,0 +1,105 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Strategy `records`: the rule decides by the records of both logs."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import (
+    PAUSE,
+    SAY_WAITING_EVERY,
+    Case,
+    settle,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
+    DraftKey,
+    StrategyInput,
+    StrategyOutput,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.wide import settle_wide
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, paced
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+
+
+class OffsetHints(t.Protocol):
+    """What a replication tool has noted of offsets. The rule tries it where times do not lead, and believes none of it."""
+
+    def shifts(self, committed: int, source: TopicPartition, destination: TopicPartition) -> tuple[int, ...]:
+        """Differences of a source offset and its copy's around a committed offset, the likeliest first."""
+
+
+def by_records(given: StrategyInput) -> StrategyOutput:
+    """Entries of the previous plan for groups that have not moved; for others the rule's, by the records alone."""
+    kept, moved = part_kept(given)
+    return StrategyOutput(kept | settled(given, moved), len(kept))
+
+
+def settled(
+    given: StrategyInput, searched: t.Mapping[DraftKey, Draft], hints: OffsetHints | None = None
+) -> dict[DraftKey, PlanEntry]:
+    """The rule's entries for these drafts, and for all repartitioned topics."""
+    return _one_to_one(given, searched, hints) | repartitioned.entries(
+        given.merged,
+        given.source_counts,
+        given.destination_counts,
+        given.source,
+        given.destination,
+        repartitioned.TopicOptions(
+            given.options.policy,
+            given.options.on_uncommitted,
+            given.options.match_on,
+            given.options.wait_for_replication,
+        ),
+        given.spark,
+        given.say,
+    )
+
+
+def _one_to_one(
+    given: StrategyInput, searched: t.Mapping[DraftKey, Draft], hints: OffsetHints | None
+) -> dict[DraftKey, PlanEntry]:
+    """Settle by the rule; while copies are still to come, and there is time, look again. Read on with Spark at the end."""
+    source, destination, options = given.source, given.destination, given.options
+    cases = {key: _case(draft, hints) for key, draft in searched.items()}
+    deadline = time.monotonic() + options.wait_for_replication
+    decisions = settle(cases, source, destination, options.policy, say=given.say)
+    say_waiting = paced(given.say, SAY_WAITING_EVERY)
+    while True:
+        lagging = {key: case for key, case in cases.items() if decisions[key].reason is Reason.DESTINATION_LAGS}
+        left = deadline - time.monotonic()
+        if not lagging or left <= 0:
+            break
+        partitions = len({case.destination for case in lagging.values()})
+        lag = "lags" if partitions == 1 else "lag"
+        say_waiting(f"waiting for the replication tool: {counted(partitions, 'partition')} {lag} ({left:.0f} s left)")
+        time.sleep(PAUSE)
+        destination.learn({case.destination for case in lagging.values()})
+        source.learn({case.source for case in lagging.values()})
+        decisions |= settle(lagging, source, destination, options.policy)
+    decisions = settle_wide(
+        cases,
+        decisions,
+        source,
+        destination,
+        options.policy,
+        options.spark,
+        options.spark_limit,
+        given.spark,
+        given.say,
+    )
+    return {key: drafts.decided(draft, decisions[key], options.match_on) for key, draft in searched.items()}
+
+
+def _case(draft: Draft, hints: OffsetHints | None) -> Case:
+    question = draft.offset, draft.source_partition, draft.partition
+    return Case(*question, hints.shifts(*question) if hints else ())

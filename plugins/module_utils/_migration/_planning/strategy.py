@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a strategy gets and gives: the committed offsets whose counterparts it finds, and the entries that it makes of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, Strategy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+
+DraftKey = tuple[str, TopicPartition]  # group and partition, as they are called at the destination
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TranslateOptions:
+    """The options of kafka_offset_translate; wait_for_replication in seconds, spark_limit in records.
+
+    mirror: how MirrorMaker 2 calls its topics, for strategy mirror_maker.
+    """
+
+    strategy: Strategy = Strategy.RECORDS
+    wait_for_replication: float = 0
+    on_uncommitted: OnUncommitted = OnUncommitted.IGNORE
+    match_on: MatchOn = EVERYTHING
+    policy: Policy = dataclasses.field(default_factory=Policy)
+    spark: SparkOptions = dataclasses.field(default_factory=SparkOptions)
+    spark_limit: int = 1_000_000_000
+    mirror: ReplicationPolicy | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StrategyInput:
+    """What is left to decide when topics and the edges of logs have decided what they can.
+
+    searched: committed offsets on partitions that both clusters have, with the edges of both logs known. merged: those on
+    topics that are repartitioned or merged, of which nothing is known yet. The counts are partitions by topic; a missing
+    topic is not in them. previous: the last plan, if it is about the same two clusters. spark opens a session, once.
+    """
+
+    searched: t.Mapping[DraftKey, Draft]
+    merged: t.Sequence[Draft]
+    source: ClusterLogs
+    destination: ClusterLogs
+    source_counts: t.Mapping[str, int]
+    destination_counts: t.Mapping[str, int]
+    is_one_cluster: bool
+    previous: Plan | None
+    options: TranslateOptions
+    spark: t.Callable[[], SparkSession]
+    say: Say
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StrategyOutput:
+    """An entry for each draft. kept: how many are the previous plan's. index: how much MirrorMaker 2 has noted."""
+
+    entries: dict[DraftKey, PlanEntry]
+    kept: int = 0
+    index: dict[str, int] | None = None
