@@ -42,7 +42,7 @@ OTHER_NAMES = {
 }
 FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
-    "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest"},
+    "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest", "stop_timeout"},
     # A sync leaves out what cannot be written now, because there is a next round, and is about MirrorMaker 2's copies alone.
     "mirror_maker_group_sync": {"on_active_source", "on_active_group", "on_advance", "on_blocked"}
     | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"},
@@ -63,9 +63,12 @@ ADDED = {
         "A group in O(group_migration_groups) without committed offsets, such as a share group, counts as blocked, too.",
         "With V(fail), the phase V(plan) also fails when offsets fail verification.",
     ],
+    "group_migration_stop_timeout": ["Only the phases V(migrate) and V(cut_over) wait."],
+    "group_migration_wait_for_replication": ["The phase V(cut_over) waits for 60 seconds unless you set it."],
     "group_migration_plan_digest": ["O(group_migration_phase=plan) prints the digest."],
     "backlog_migration_live": ["The phase V(plan) always plans as if this were V(true)."],
     "backlog_migration_on_active_source": ["The phase V(plan) always only warns."],
+    "mirror_maker_group_sync_stop_timeout": ["Only the phase V(cut_over) waits."],
     "mirror_maker_group_sync_groups": ["You can also name groups that MirrorMaker 2 itself does not sync."],
     "mirror_maker_group_sync_on_rewind": [
         "This happens if the group was moved back at the source, or if another client has committed at the destination.",
