@@ -431,14 +431,16 @@ def _present(module: Module) -> dict[str, t.Any]:
             outcome = restoring.restore(earlier, destination, written)
         else:
             text = files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
-            taken, say = snapshot.read(text, params["snapshot"]), reporter(params["progress_file"])
-            outcome = use_case.run(taken, source, destination, mapping, _options(params), earlier, written, say)
+            taken, say = snapshot.from_text(text, params["snapshot"]), reporter(params["progress_file"])
+            outcome = use_case.copy_backlog(
+                taken, source, destination, mapping, _options(params), earlier, written, say
+            )
         made = plan.to_json(outcome.plan) if outcome.plan is not None else planned
         if made is not None and made != planned and not module.check_mode:
             files.write(params["plan"], made)
     for line in outcome.warnings:
         module.warn(line)
-    return {"changed": outcome.changed or made != planned, **backlog_results.result(outcome)}
+    return {"changed": outcome.changed or made != planned, **backlog_results.backlog_result(outcome)}
 
 
 def _absent(module: Module) -> dict[str, t.Any]:
@@ -451,7 +453,7 @@ def _absent(module: Module) -> dict[str, t.Any]:
     with files.locked(path):
         known = file.from_json(files.read_required(path, "copy", "kafka_backlog_copy"), path)
         planned = files.read(params["plan"]) if params["plan"] else None
-        removed = removal.remove(
+        removed = removal.remove_copy(
             known,
             plan.from_json(planned, params["plan"]) if planned is not None else None,
             destination,

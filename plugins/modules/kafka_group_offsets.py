@@ -222,7 +222,7 @@ def take(module: Module) -> dict[str, t.Any]:
     if params["format"] == "csv":  # its lines are readable as they are
         diff = results.file_diff(before, text, path, str.splitlines, lambda text, _path: text)
     else:
-        diff = results.file_diff(before, text, path, results.snapshot_lines, file.read)
+        diff = results.file_diff(before, text, path, results.snapshot_lines, file.from_text)
     return {
         "changed": text != before,
         "snapshot": path,

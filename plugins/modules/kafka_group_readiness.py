@@ -201,14 +201,14 @@ def look(module: Module) -> dict[str, t.Any]:
     rows = last.groups if last is not None else ()
     if params["failure"] is None:
         made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
-        found = use_case.look(
+        found = use_case.look_at_readiness(
             made,
             options.connection(params, "source"),
             options.connection(params, "destination"),
             last.ready_since if last is not None else {},
             time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
         )
-        summary, rows = readiness.lines(found), tuple(status.group_row(each) for each in found)
+        summary, rows = readiness.readiness_lines(found), tuple(status.group_row(each) for each in found)
     good = (last.last_good if last is not None else None) if params["failure"] is not None else now
     made_now = status.Status(params["phase"], started, now, params["changed_offsets"], params["failure"], good, rows)
     if not module.check_mode:

@@ -320,7 +320,7 @@ def commit(module: Module) -> dict[str, t.Any]:
         if params["state"] == "committed":
             text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
             if params["plan_digest"] is not None:
-                digests.check(text, params["plan_digest"], params["plan"])
+                digests.check_digest(text, params["plan_digest"], params["plan"])
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             earlier = files.read(path)
             outcome = use_case.commit(
@@ -329,7 +329,7 @@ def commit(module: Module) -> dict[str, t.Any]:
                 cluster,
                 policies,
                 writer,
-                snapshot.read(taken, params["snapshot"]) if taken else None,
+                snapshot.from_text(taken, params["snapshot"]) if taken else None,
                 source,
                 _objections(params),
             )

@@ -410,7 +410,7 @@ def _check_combination(params: dict[str, t.Any]) -> None:
 
 def _from_records(module: Module, previous: file.Plan | None) -> use_case.Translation:
     params = module.params
-    taken = snapshot.read(
+    taken = snapshot.from_text(
         files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets"),
         params["snapshot"],
         params["snapshot_group"],

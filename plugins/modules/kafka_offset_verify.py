@@ -395,7 +395,7 @@ def verify(module: Module) -> dict[str, t.Any]:
         for path, each in zip(params["report"] or (), reports, strict=False):
             if not (params["scope"] == "to_commit" and _is_settled(each, path)):
                 files.write(path, report.to_json(each))
-    result = verify_results.result(found, [each.plan for each in reports if each.plan is not None])
+    result = verify_results.verify_result(found, [each.plan for each in reports if each.plan is not None])
     if found.problems and params["on_problem"] == "fail":
         module.fail_json(msg=verify_results.failure(found.problems, _scope(params)), **result)
     return {"changed": False, **result}
@@ -518,7 +518,7 @@ def _records(
     )
     if params["copy"]:
         copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
-        found.problems[:0] = of_copy(copy_verification.differences(copied, source, destination, spark, say))
+        found.problems[:0] = of_copy(copy_verification.copy_differences(copied, source, destination, spark, say))
     digests = [each.digest for each in planned] if planned else [None]
     return found, [dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)]
 

@@ -30,17 +30,17 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_re
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
     Position,
     Sources,
+    blocked_by_one,
     decide_merged,
-    refused,
     young_from,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count as count_whole
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count_logs as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical_entries
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
     found_in,
-    missing,
+    missing_records,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
@@ -223,7 +223,7 @@ def merged(its: Merged) -> list[Answer]:
         Position(TopicPartition("t", number), at, at, broker.facts)
         for number, (at, broker) in enumerate(zip(committed, here, strict=True))
     )
-    if (no := refused(positions)) is not None:
+    if (no := blocked_by_one(positions)) is not None:
         return [_answer(no) for _unused in its.copies]
     logs = (
         tuple(tuple(map(_digested, broker.with_open)) for broker in here),
@@ -237,7 +237,7 @@ def merged(its: Merged) -> list[Answer]:
         without_headers=True,
         stable=[broker.facts.end for broker in here],
     )
-    sources = Sources(positions, missing(positions, counts))
+    sources = Sources(positions, missing_records(positions, counts))
     answers = []
     for number, broker in enumerate(there):
         log = Log(broker.facts)

@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     Progress,
     Run,
     all_groups,
-    commits_of,
+    progress_commits,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from demo.clients import create_topic
@@ -43,7 +43,7 @@ def test_what_is_renewed_is_kept_and_the_rest_goes(own_cluster):
         mine.destination: Progress(100, 99, end=100, run=MINE),
         others.destination: Progress(100, 99, end=100, run=OTHER),
     }
-    (commits,) = commits_of(backlog.ranges, progress, 1)
+    (commits,) = progress_commits(backlog.ranges, progress, 1)
     commit_for(connection, name, dict(commits), KEPT_SECONDS)
     end = time.monotonic() + 10 * KEPT_SECONDS
     with expiry.renewed(backlog, connection, KEPT_SECONDS, MINE):

@@ -15,7 +15,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_so_far import differences, open_readers
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_so_far import (
+    open_readers,
+    range_differences,
+)
 from demo.clients import Message, create_topic, delete_groups, produce, read
 from tests.support import situations
 from tests.support.copies import messages
@@ -146,7 +149,7 @@ class TestVerification:
                 return [
                     line
                     for each in copy.known().ranges
-                    for line in differences(*readers, each, each.start, bounds[each.destination].end)
+                    for line in range_differences(*readers, each, each.start, bounds[each.destination].end)
                 ]
 
         return copy, found

@@ -279,7 +279,7 @@ class TestFiles:
         from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import planning
         from ansible_collections.streamshift.kafka.plugins.module_utils._model import mapping, snapshot
 
-        taken = snapshot.read(known.snapshot_file.read_text(), "")
+        taken = snapshot.from_text(known.snapshot_file.read_text(), "")
         here, there = (connection_from(each.connection, "") for each in (source, destination))
         wanted = planning.entries_of(taken, mapping.Mapping(), here)
         return planning.plan(taken, wanted, here, there, planning.CopyOptions(idle_wait=0)).name

@@ -15,7 +15,11 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, Run, read
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    Run,
+    progress_from_commits,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -67,4 +71,4 @@ def test_of_two_that_fence_each_other_one_goes_on(destination, topic, started):
     assert isinstance(said[winner], dict), said
     assert "another run copies the same records" in said[1 - winner] and f"host-{winner}" in said[1 - winner]
     commits = committed(destination, f"{name}-progress-0").values()
-    assert {read(0, [CommittedOffset(*each)]).run for each in commits} == {runs[winner]}
+    assert {progress_from_commits(0, [CommittedOffset(*each)]).run for each in commits} == {runs[winner]}

@@ -22,7 +22,7 @@ def test_keys_are_removed_for_good_and_all_else_stays(cluster, connection, topic
         for number in range(40)
     ]
     produce(cluster, topic, [*written, Message(None, b"k4")])
-    compacted.remove(connection, topic, {(TopicPartition(topic, 0), b"k0"), (TopicPartition(topic, 0), b"k4")})
+    compacted.remove_keys(connection, topic, {(TopicPartition(topic, 0), b"k0"), (TopicPartition(topic, 0), b"k4")})
     left = [(record.partition, record.key, record.value) for record in read(cluster, topic)]
     # In partition 0 the last value of each other key, in the order in which they were written.
     assert left[:3] == [(0, b"k2", b"32"), (0, b"k1", b"36"), (0, b"k3", b"38")]

@@ -28,7 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics 
     TopicDescription,
     describe_configs,
     describe_topics,
-    metadata,
+    request_metadata,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotFound
@@ -220,7 +220,7 @@ def frozen(pid, seconds=1.5):
 
 def leaders(client, topic):
     """How many leaders each broker knows."""
-    found = [metadata(client, [topic], node=node).topics[0].partitions for node in NODES]
+    found = [request_metadata(client, [topic], node=node).topics[0].partitions for node in NODES]
     return [sum(each.leader_id > 0 for each in partitions) for partitions in found]
 
 

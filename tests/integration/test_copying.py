@@ -26,7 +26,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     progress_groups,
     transactional_number,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import read as read_progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    progress_from_commits as read_progress,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job

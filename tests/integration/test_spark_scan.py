@@ -20,8 +20,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import told
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import cause_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES
 from demo.clients import Message, create_topic, delete_records, produce, produce_in_transactions
@@ -39,7 +39,7 @@ def why(rows) -> MigrationError:
     """What the action on these rows fails with, as the session's end would tell it."""
     with pytest.raises(PySparkException) as failed:
         rows.count()
-    return told(failed.value, "Spark")
+    return cause_of(failed.value, "Spark")
 
 
 def test_every_record_of_every_range_comes_once(spark, source, topic):
@@ -52,7 +52,7 @@ def test_every_record_of_every_range_comes_once(spark, source, topic):
     end = written[-1][-1] + 2
     ranges = [Range(TopicPartition(topic, part), part, 10_000 - part) for part in range(3)]
     ranges += [Range(TopicPartition(topic, 0), 90, 110), Range(TopicPartition(f"{topic}-stamped", 0), 0, end)]
-    rows = scan(spark, connection, ranges, tuple(TYPES))
+    rows = scan_frame(spark, connection, ranges, tuple(TYPES))
     with kept(rows) as known:
         found = known.orderBy("range", "offset").collect()
     expected = []
@@ -63,7 +63,7 @@ def test_every_record_of_every_range_comes_once(spark, source, topic):
             for its in answer.records
         ]
     assert found == expected
-    without = scan(spark, connection, ranges, parts=("value",))
+    without = scan_frame(spark, connection, ranges, parts=("value",))
     assert without.columns == ["topic", "partition", "offset", "timestamp", "fingerprint"]
     assert without.count() == len(expected)
     assert without.where("topic = 'x'").count() == 0
@@ -73,7 +73,7 @@ def test_a_large_partition_is_read_by_all_cores(spark, source, topic):
     connection = connection_from(source.connection, "source cluster")
     create_topic(source, topic)
     produce(source, topic, [Message(b"%d" % number) for number in range(250_000)])
-    rows = scan(spark, connection, [Range(TopicPartition(topic, 0), 0, 250_000)])
+    rows = scan_frame(spark, connection, [Range(TopicPartition(topic, 0), 0, 250_000)])
     assert rows.rdd.getNumPartitions() == 4
     found = rows.selectExpr(
         "count(*)", "count(distinct offset)", "min(offset)", "max(offset)", "count(distinct fingerprint)"
@@ -87,7 +87,7 @@ def test_aborted_records_are_read_when_asked_for(spark, source, topic):
     produce_in_transactions(source, topic, [([Message(b"1")], True), ([Message(b"2")], False)])
     ranges = [Range(TopicPartition(topic, 0), 0, 4)]
     for committed, offsets in ((True, [0]), (False, [0, 2])):
-        assert [row.offset for row in scan(spark, connection, ranges, committed=committed).collect()] == offsets
+        assert [row.offset for row in scan_frame(spark, connection, ranges, committed=committed).collect()] == offsets
 
 
 def test_errors_name_cluster_topic_and_partition(spark, source, topic):
@@ -97,18 +97,18 @@ def test_errors_name_cluster_topic_and_partition(spark, source, topic):
     where = TopicPartition(topic, 1)
     place = {"cluster": str(connection), "topic": topic, "partition": 1}
     with open_transaction(source, topic, [Message(b"open", partition=1)]):
-        failed = why(scan(spark, connection, [Range(where, 0, 7)]))
+        failed = why(scan_frame(spark, connection, [Range(where, 0, 7)]))
         assert isinstance(failed, BrokerError) and failed.what == "the log ends at 6, and 7 was expected"
         assert {name: getattr(failed, name) for name in place} == place
     delete_records(source, topic, {1: 3})
-    failed = why(scan(spark, connection, [Range(where, 2, 6)]))
+    failed = why(scan_frame(spark, connection, [Range(where, 2, 6)]))
     assert isinstance(failed, BrokerError) and failed.what == "offset 2 is not in the log"
     assert {name: getattr(failed, name) for name in place} == place
 
 
 def test_workers_that_cannot_reach_the_brokers_say_so(spark):
     nowhere = connection_from({"bootstrap_servers": "127.0.0.1:1", "request_timeout": 2}, "destination cluster")
-    failed = why(scan(spark, nowhere, [Range(TopicPartition("orders", 0), 0, 1)]))
+    failed = why(scan_frame(spark, nowhere, [Range(TopicPartition("orders", 0), 0, 1)]))
     assert str(failed).startswith("destination cluster 127.0.0.1:1: cannot connect: ")
     assert "Connection refused" in str(failed)
 
@@ -129,7 +129,7 @@ def test_certificates_and_passwords_reach_the_workers_and_nobody_else(spark, sec
     for name, copy in copies.items():
         shutil.copy(options[name], copy)
     connection = connection_from({**options, **copies}, "source cluster")
-    rows = scan(spark, connection, [Range(TopicPartition(topic, 0), 0, 2)])
+    rows = scan_frame(spark, connection, [Range(TopicPartition(topic, 0), 0, 2)])
     for copy in copies.values():
         os.unlink(copy)
     assert rows.count() == 2

@@ -129,3 +129,23 @@ def test_libraries_are_imported_where_the_page_says() -> None:
         if contract["type"] == "forbidden"
     }
     assert stated == checked
+
+
+# Functions that do the same for another type may have one name.
+THE_SAME_OF_ANOTHER_TYPE = {"from_json", "to_json"}
+
+
+def test_no_name_stands_twice() -> None:
+    """Whoever searches for a class, a public function or a file below module_utils finds one."""
+    places: dict[str, list[str]] = {}
+    for file in sorted(UTILS.rglob("*.py")):
+        if file.name != "__init__.py":
+            names = [file.name]
+            for node in tree(file).body:
+                if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and node.name[0] != "_"):
+                    names.append(node.name)
+            for name in names:
+                places.setdefault(name, []).append(file.relative_to(UTILS).as_posix())
+    assert not {
+        name: files for name, files in places.items() if len(files) > 1 and name not in THE_SAME_OF_ANOTHER_TYPE
+    }

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, from_json
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import read as read_progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    progress_from_commits as read_progress,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from demo.clients import Headers, Message, commit, committed, read
 from tests.support.modules import Migration, outcome, spawn, succeeds

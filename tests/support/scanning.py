@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import spark_options_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +105,7 @@ def main(asked: dict[str, t.Any]) -> dict[str, t.Any]:
         with open_session(spark_options_from(asked["options"])) as spark:
             os.write(printed, b"open\n")
             print("this goes to the session's log")
-            with kept(scan(spark, connection, ranges)) as rows:
+            with kept(scan_frame(spark, connection, ranges)) as rows:
                 found = rows.selectExpr("count(*)", "count(distinct partition, offset)").collect()[0]
         return {"rows": found[0], "distinct": found[1]}
     except MigrationError as exc:

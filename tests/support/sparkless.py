@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_so_far import rebuilt
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_copy import copy_jobs
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import dealt
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import dealt_jobs
 from tests.support.modules import run
 
 TASKS = 2
@@ -44,7 +44,7 @@ def _copy(_spark: None, source: Connection, destination: Connection, jobs: t.Seq
             return 0, 0
 
     with ThreadPoolExecutor(TASKS) as pool:
-        copied = list(pool.map(task, dealt(jobs, TASKS)))
+        copied = list(pool.map(task, dealt_jobs(jobs, TASKS)))
     if errors:
         raise next((each for each in errors if isinstance(each, Locked)), errors[0])
     return sum(records for records, _size in copied), sum(size for _records, size in copied)

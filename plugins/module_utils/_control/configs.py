@@ -29,8 +29,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics 
     TOPIC_RESOURCE,
     broker_ids,
     describe_configs,
-    metadata,
     raise_for_topics,
+    request_metadata,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
@@ -152,7 +152,7 @@ def create_topics(
     """
 
     def create(client: KafkaAdminClient) -> dict[str, TopicConfigs]:
-        controller = metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
+        controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
         rows: dict[str, t.Any] = {}
         for batch in _batches(topics):
             answer = exchange(client, [(_creation(connection, batch, validate_only), controller)])[0]
@@ -173,7 +173,7 @@ def _await_leaders(connection: Connection, topics: t.Sequence[str]) -> None:
 
     def missing(client: KafkaAdminClient) -> tuple[str, int | None] | None:
         for node in broker_ids(client):
-            found = {topic.name: topic for topic in metadata(client, topics, node=node).topics}
+            found = {topic.name: topic for topic in request_metadata(client, topics, node=node).topics}
             for name, topic in found.items():
                 if topic.error_code == errors.UnknownTopicOrPartitionError.errno:
                     return name, None

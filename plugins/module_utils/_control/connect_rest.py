@@ -58,7 +58,7 @@ class ConnectRest:
         return f"<{self}>"
 
 
-def check(rest: ConnectRest) -> str:
+def check_worker(rest: ConnectRest) -> str:
     """The version of the worker, or an error that says what there is instead."""
     found = _ask(rest, "GET", "")
     if not isinstance(found, dict) or not {"version", "kafka_cluster_id"} <= found.keys():

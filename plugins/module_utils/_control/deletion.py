@@ -20,8 +20,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_leaders
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
     broker_ids,
-    metadata,
     raise_for_topics,
+    request_metadata,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
@@ -81,7 +81,7 @@ def delete_topics(connection: Connection, ids: t.Mapping[str, str]) -> None:
     unknown = (errors.UnknownTopicIdError.errno, errors.UnknownTopicOrPartitionError.errno)
 
     def delete(client: KafkaAdminClient) -> None:
-        controller = metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
+        controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
         topic_of = DeleteTopicsRequest.DeleteTopicState
         request = DeleteTopicsRequest(
             topics=[topic_of(name=None, topic_id=its) for its in names],
@@ -93,7 +93,7 @@ def delete_topics(connection: Connection, ids: t.Mapping[str, str]) -> None:
         raise_for_topics(connection, codes, "DELETE")
 
     def is_shown(client: KafkaAdminClient) -> bool:
-        found = [metadata(client, wanted, node=node) for node in broker_ids(client)]
+        found = [request_metadata(client, wanted, node=node) for node in broker_ids(client)]
         return any(topic.topic_id in names for answer in found for topic in answer.topics)
 
     if not wanted:

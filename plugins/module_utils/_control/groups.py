@@ -29,7 +29,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     CommittedOffset,
     GroupListing,
     GroupReading,
-    Member,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -85,22 +84,6 @@ def read_groups(connection: Connection, groups: t.Sequence[str], stable: bool = 
                 state = one.state or described[group].group_state
                 readings[group] = GroupReading(group, True, state, one.type, one.protocol_type, offsets[group])
         return readings
-
-    return attempt(connection, read)
-
-
-def members(connection: Connection, groups: t.Sequence[str]) -> dict[str, list[Member]]:
-    """Who is in these groups, sorted; an empty list for a group of the KIP-848 protocol, of which this request does not tell."""
-    wanted = sorted(set(groups))
-
-    def read(client: KafkaAdminClient) -> dict[str, list[Member]]:
-        found = _described(client, coordinators(client, connection, wanted))
-        return {
-            name: sorted(
-                Member(each.client_id, each.client_host.removeprefix("/")) for each in (found[name].members or ())
-            )
-            for name in wanted
-        }
 
     return attempt(connection, read)
 

@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     KafkaAdminClient,
     errors,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import metadata
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import request_metadata
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 
 # Codes in authorized_operations: those of org.apache.kafka.common.acl.AclOperation.
@@ -112,7 +112,7 @@ def _group_rights(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str
 def _topic_rights(client: KafkaAdminClient, topics: t.Sequence[str]) -> dict[str, set[int]]:
     """The same for topics. One that does not exist has no ACLs to miss: a broker hides that from the unauthorized."""
     rights = {}
-    for row in metadata(client, topics, rights=True).topics if topics else ():
+    for row in request_metadata(client, topics, rights=True).topics if topics else ():
         error = errors.for_code(row.error_code)
         if error is errors.UnknownTopicOrPartitionError:
             rights[row.name] = set(OPERATIONS.values())

@@ -14,7 +14,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     ListOffsetsRequest,
     errors,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import metadata, raise_for_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
+    raise_for_topics,
+    request_metadata,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -95,7 +98,7 @@ def partition_leaders(
     client: KafkaAdminClient, connection: Connection, topics: t.Sequence[str], wanted: t.Collection[TopicPartition]
 ) -> dict[TopicPartition, int]:
     """The broker that leads each partition of these topics. Raises as partition_bounds() does where one of wanted has none."""
-    answer = metadata(client, topics)
+    answer = request_metadata(client, topics)
     raise_for_topics(connection, {topic.name: topic.error_code for topic in answer.topics}, "DESCRIBE")
     leaders = {
         TopicPartition(topic.name, each.partition_index): each.leader_id

@@ -20,8 +20,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
     broker_ids,
-    metadata,
     raise_for_topics,
+    request_metadata,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -38,7 +38,7 @@ def partition_replicas(connection: Connection, topics: t.Collection[str]) -> dic
     """Of every partition of these topics. Raises NotFound or NotAuthorized naming topics."""
 
     def read(client: KafkaAdminClient) -> dict[TopicPartition, Replicas]:
-        found = metadata(client, sorted(set(topics))).topics
+        found = request_metadata(client, sorted(set(topics))).topics
         raise_for_topics(connection, {topic.name: topic.error_code for topic in found}, "DESCRIBE")
         return {
             TopicPartition(topic.name, each.partition_index): Replicas(len(each.replica_nodes), len(each.isr_nodes))

@@ -47,14 +47,14 @@ class TopicSettings:
 
 def cluster_id(connection: Connection) -> str:
     """The id that a cluster keeps for life."""
-    return str(attempt(connection, lambda client: metadata(client, []).cluster_id))
+    return str(attempt(connection, lambda client: request_metadata(client, []).cluster_id))
 
 
 def list_topics(connection: Connection) -> list[str]:
     """Every topic that the user may describe, internal ones included, by name."""
 
     def read(client: KafkaAdminClient) -> list[str]:
-        return sorted(topic.name for topic in metadata(client, None).topics)
+        return sorted(topic.name for topic in request_metadata(client, None).topics)
 
     return attempt(connection, read)
 
@@ -64,7 +64,7 @@ def describe_topics(connection: Connection, names: t.Collection[str]) -> dict[st
 
     def read(client: KafkaAdminClient) -> dict[str, TopicDescription]:
         found = {}
-        for topic in metadata(client, sorted(set(names))).topics:
+        for topic in request_metadata(client, sorted(set(names))).topics:
             error = errors.for_code(topic.error_code)
             if error is errors.NoError:
                 found[topic.name] = TopicDescription(len(topic.partitions))
@@ -101,7 +101,7 @@ def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str
     def read(client: KafkaAdminClient) -> dict[str, str | None]:
         found: dict[str, str | None] = {}
         denied = {}
-        for topic in metadata(client, sorted(set(names))).topics:
+        for topic in request_metadata(client, sorted(set(names))).topics:
             error = errors.for_code(topic.error_code)
             raise_if_retriable(_unless_unknown(error))
             if error is errors.TopicAuthorizationFailedError:
@@ -157,7 +157,7 @@ def describe_configs(
     return {row.resource_name: row.configs for row in rows}
 
 
-def metadata(
+def request_metadata(
     client: KafkaAdminClient, topics: t.Sequence[str] | None, rights: bool = False, node: int | None = None
 ) -> t.Any:
     """The answer to a metadata request for these topics, None for all; with the user's rights on each if wanted.
@@ -175,7 +175,7 @@ def metadata(
 
 def broker_ids(client: KafkaAdminClient) -> list[int]:
     """The brokers that are up."""
-    return [broker.node_id for broker in metadata(client, []).brokers]
+    return [broker.node_id for broker in request_metadata(client, []).brokers]
 
 
 def raise_for_topics(connection: Connection, codes: t.Mapping[str, int], operation: str) -> None:

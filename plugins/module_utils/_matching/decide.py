@@ -65,7 +65,7 @@ def decide(question: Question) -> Decision | Need:
 
 def _decide(reader: Reader, question: Question) -> Decision:
     if max(reader.source.length, reader.destination.length) <= SMALL and whole.fits(reader, question):
-        return whole.from_count(reader, question, whole.count(reader, question))
+        return whole.from_count(reader, question, whole.count_logs(reader, question))
     near = _near(reader, question)
     if near is not None and (
         near.reason is not Reason.TAIL_NOT_COUNTED or question.policy.tail_check != TailCheck.RECORDS
@@ -74,7 +74,7 @@ def _decide(reader: Reader, question: Question) -> Decision:
     if not whole.fits(reader, question):
         return near or rows.budget_spent(question.policy)
     # What the near way has asked for on its way is not needed for that.
-    return whole.from_count(reader, question, whole.count(reader, question))
+    return whole.from_count(reader, question, whole.count_logs(reader, question))
 
 
 def _near(reader: Reader, question: Question) -> Decision | None:

@@ -108,7 +108,7 @@ class PartitionCount(t.NamedTuple):
     first_young: int | None = None
 
 
-def refused(positions: t.Iterable[Position]) -> Decision | None:
+def blocked_by_one(positions: t.Iterable[Position]) -> Decision | None:
     """What a single source partition decides for all entries of the group, None where nothing stands in the way."""
     for at in positions:
         if at.consumed_below > at.facts.high_watermark:

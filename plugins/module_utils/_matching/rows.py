@@ -64,7 +64,7 @@ def no_anchor(reader: Reader, question: Question, matching: Matching) -> Decisio
             "the source shows no record while a transaction is open; try again when it is over",
         )
     if question.committed < facts.log_start:
-        return expired(reader, question, None, facts.high_watermark, matching)
+        return decide_expired(reader, question, None, facts.high_watermark, matching)
     return by_policy(reader, question, matching, facts.end)
 
 
@@ -75,7 +75,7 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
         if first is None:
             _doubt_what_is_there(reader, context)
         position = position_of_end(reader, _first_after(context)) if first is None else known.unconsumed_at(first)
-        return expired(reader, question, first, position, known.matching)
+        return decide_expired(reader, question, first, position, known.matching)
     if not context.before and cut.unconsumed is None:
         _doubt_what_is_there(reader, context)
         return by_policy(reader, question, known.matching, position_of_end(reader, _first_after(context)))
@@ -133,7 +133,9 @@ def _has_come_to(anchor: Record, known: Known, cut: Cut) -> bool:
     )
 
 
-def expired(reader: Reader, question: Question, first: Record | None, position: int, matching: Matching) -> Decision:
+def decide_expired(
+    reader: Reader, question: Question, first: Record | None, position: int, matching: Matching
+) -> Decision:
     """The source has lost records that the group has not consumed; the destination may still have them.
 
     position: the source offset of `first` (L), or of the destination's end when there is none.

@@ -84,7 +84,7 @@ def find_cut(reader: Reader, context: Context, known: Known, *, may_pass_over: b
     caught_up = _caught_up(reader.destination, context, known)
     if caught_up:
         return caught_up
-    scan = _Scan(reader, context, known, may_pass_over)
+    scan = _CutSearch(reader, context, known, may_pass_over)
     while True:
         scan.look()
         try:
@@ -102,7 +102,7 @@ def find_cut(reader: Reader, context: Context, known: Known, *, may_pass_over: b
         return cut
 
 
-class _Scan:
+class _CutSearch:
     """A growing span [low, high) of the destination, and what its records are.
 
     Nothing that matters is before `begin`, so nothing before it must be explained.

@@ -63,7 +63,7 @@ def fits(reader: Reader, question: Question) -> bool:
     return max(reader.source.length, reader.destination.length) <= question.policy.budget
 
 
-def count(reader: Reader, question: Question) -> Counted:
+def count_logs(reader: Reader, question: Question) -> Counted:
     """Count both logs. Raises NotRead."""
     source, destination = reader.source, reader.destination
     source.want(source.start, source.end)
@@ -124,7 +124,9 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
     position = rows.position_of_end(reader, answer.next_at_source)
     if question.committed < reader.source.start:
         first = None if after is None else _record(reader, after)
-        return rows.expired(reader, question, first, position if after is None else after.source_offset, matching)
+        return rows.decide_expired(
+            reader, question, first, position if after is None else after.source_offset, matching
+        )
     if answer.last_at_source is None and after is None:
         return rows.by_policy(reader, question, matching, position)
     if answer.last_at_source is not None and not answer.arrived:

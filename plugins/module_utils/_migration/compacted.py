@@ -55,7 +55,7 @@ def last_records(connection: Connection, topic: str, committed: bool) -> list[St
     return sorted(last.values(), key=lambda record: record[:2])
 
 
-def remove(connection: Connection, topic: str, unwanted: t.Collection[tuple[TopicPartition, bytes]]) -> None:
+def remove_keys(connection: Connection, topic: str, unwanted: t.Collection[tuple[TopicPartition, bytes]]) -> None:
     """Remove keys from partitions of a compacted topic for good. Nobody may write to it meanwhile.
 
     A tombstone is not enough for a key that is in another partition, too: whoever reads the topic as one table may read the

@@ -16,10 +16,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
 
 
-def look(
+def look_at_readiness(
     plan: Plan, source: Connection, destination: Connection, since: t.Mapping[str, str], now: str
 ) -> list[Readiness]:
-    """Read groups and log ends, no records. since, now: see readiness.assess(). Raises Refused for other clusters."""
+    """Read groups and log ends, no records. since, now: see readiness.assess_readiness(). Raises Refused for other clusters."""
     for expected, connection in ((plan.source_id, source), (plan.destination_id, destination)):
         if expected != topics.cluster_id(connection):
             raise Refused(
@@ -36,4 +36,4 @@ def look(
     ends = (
         {at: bounds.high_watermark for at, bounds in positions.partition_bounds(source, known).items()} if known else {}
     )
-    return readiness.assess(plan, here, there, ends, since, now)
+    return readiness.assess_readiness(plan, here, there, ends, since, now)

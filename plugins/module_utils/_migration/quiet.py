@@ -11,16 +11,18 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading, Member
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupMember, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.group_members import group_members
 
 PAUSE = 1.0  # seconds between two looks
 SAY_WAITING_EVERY = 5.0  # seconds
 _IDLE_STATES = ("", "Empty", "Dead")
 _NAMED = 3  # members, and groups, that a line names
+Members = t.Mapping[str, t.Sequence[GroupMember]]
 
 
 class Seen(t.NamedTuple):
@@ -33,7 +35,7 @@ class Seen(t.NamedTuple):
     readings: dict[str, GroupReading]
     active: dict[str, str]
     moving: dict[str, list[Move]]
-    members: dict[str, list[Member]]
+    members: Members
 
 
 def watch(
@@ -65,7 +67,7 @@ def watch(
         moving = {name: its for name, its in moved.items() if name not in active}
         left = deadline - time.monotonic()
         if not (active or moving) or left <= 0:
-            return Seen(readings, active, moving, groups.members(connection, sorted(active)) if active else {})
+            return Seen(readings, active, moving, group_members(connection, sorted(active)) if active else {})
         say(f"waiting for consumers to stop: {_names(connection, active, moving)} ({left:.0f} s left)")
         time.sleep(min(PAUSE, left))
         readings, moved, compared = groups.read_groups(connection, sorted(readings)), {}, not idle_wait
@@ -76,11 +78,11 @@ def with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
     return {name: each.state for name, each in sorted(readings.items()) if each.state not in _IDLE_STATES}
 
 
-def members_text(active: t.Mapping[str, str], members: t.Mapping[str, t.Sequence[Member]]) -> str:
+def members_text(active: t.Mapping[str, str], members: Members) -> str:
     """Groups with members: the state, and the clients and their hosts, where the brokers tell."""
     shown = []
     for name, state in active.items():
-        its = first_of([str(member) for member in members.get(name, ())], _NAMED)
+        its = first_of([f"client {each.client_id} on {each.host}" for each in members.get(name) or ()], _NAMED)
         shown.append(f"{name} ({state})" + (f": {its}" if its else ""))
     return ", ".join(shown)
 
@@ -92,7 +94,7 @@ def moving_text(moving: t.Mapping[str, list[Move]]) -> str:
 
 def _names(connection: Connection, active: t.Mapping[str, str], moving: t.Mapping[str, list[Move]]) -> str:
     named = dict(list(active.items())[:_NAMED])
-    members = groups.members(connection, sorted(named)) if named else {}
+    members = group_members(connection, sorted(named)) if named else {}
     texts = [members_text({name: state}, members) for name, state in named.items()]
     texts += [f"{name} (its committed offsets still change)" for name in list(moving)[: _NAMED - len(named)]]
     more = len(active) + len(moving) - len(texts)

@@ -18,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotFound,
     Refused,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading, Member
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
@@ -46,7 +46,7 @@ class TakenSnapshot(t.NamedTuple):
     active: dict[str, str]
     moving: dict[str, list[Move]]
     skipped: tuple[str, ...]
-    members: dict[str, list[Member]]
+    members: quiet.Members
 
     def warnings(self) -> list[str]:
         """A line for each thing that the user should know and need not stop for."""
@@ -167,7 +167,7 @@ def take(
     )
 
 
-def check_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
+def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
     """Raise Refused for a snapshot of another cluster; one in CSV does not tell."""
     if snapshot.cluster_id not in (None, source_id):
         raise Refused(

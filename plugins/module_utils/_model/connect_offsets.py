@@ -43,7 +43,7 @@ def murmur2(data: bytes) -> int:
     return (result ^ result >> 15) & 0x7FFFFFFF
 
 
-def partition_of(key: bytes, partitions: int) -> int:
+def connect_partition(key: bytes, partitions: int) -> int:
     """Where Connect looks for this key in a topic of so many partitions."""
     return murmur2(key) % partitions
 

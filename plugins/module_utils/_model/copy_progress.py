@@ -119,7 +119,7 @@ def all_groups(backlog: Backlog) -> list[str]:
     return progress_groups(backlog.name, backlog.ranges)
 
 
-def metadata(progress: Progress, boundaries: t.Sequence[int], group: int) -> str | None:
+def progress_metadata(progress: Progress, boundaries: t.Sequence[int], group: int) -> str | None:
     """What the commit in the group of this number holds beside the offset; None where there is nothing to hold."""
     head = ""
     if group == 0:
@@ -135,10 +135,12 @@ def metadata(progress: Progress, boundaries: t.Sequence[int], group: int) -> str
 
 def all_metadata(progress: Progress, boundaries: t.Sequence[int]) -> list[str | None]:
     """The same for as many groups as the boundaries need."""
-    return [metadata(progress, boundaries, group) for group in range(max(1, -(-len(boundaries) // BOUNDARIES)))]
+    return [
+        progress_metadata(progress, boundaries, group) for group in range(max(1, -(-len(boundaries) // BOUNDARIES)))
+    ]
 
 
-def commits_of(
+def progress_commits(
     ranges: t.Iterable[BacklogRange], progress: t.Mapping[TopicPartition, Progress], groups: int
 ) -> list[list[tuple[TopicPartition, CommittedOffset]]]:
     """What each progress group is to hold of these ranges, in the groups' order. progress: by destination partition."""
@@ -146,13 +148,13 @@ def commits_of(
     for each in ranges:
         its = progress[each.destination]
         for number, commits in enumerate(found):
-            text = metadata(its, each.boundaries, number)
+            text = progress_metadata(its, each.boundaries, number)
             if text is not None:
                 commits.append((each.destination, CommittedOffset(its.position, text)))
     return found
 
 
-def read(start: int, commits: t.Iterable[CommittedOffset | None]) -> Progress:
+def progress_from_commits(start: int, commits: t.Iterable[CommittedOffset | None]) -> Progress:
     """The progress of a range that begins at `start`, from what each of its groups has committed, in order.
 
     Raises ValueError for what no copy has committed.
@@ -182,7 +184,7 @@ def read(start: int, commits: t.Iterable[CommittedOffset | None]) -> Progress:
 def run_of(commit: CommittedOffset) -> Run | None:
     """The run that a commit of a first progress group names; None for what no copy has committed."""
     try:
-        return read(0, [commit]).run
+        return progress_from_commits(0, [commit]).run
     except ValueError:
         return None
 

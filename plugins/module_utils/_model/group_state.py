@@ -35,6 +35,13 @@ class GroupListing(t.NamedTuple):
     protocol_type: str
 
 
+class GroupMember(t.NamedTuple):
+    """One consumer of a group. host: the address that its broker sees."""
+
+    client_id: str
+    host: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupReading:
     """One group at one moment. exists is False for a group that no broker knows; its other fields are then empty."""
@@ -45,16 +52,6 @@ class GroupReading:
     type: str
     protocol_type: str
     offsets: Commits
-
-
-class Member(t.NamedTuple):
-    """A consumer in a group: the client id that it gives, and the host that it connects from."""
-
-    client_id: str
-    host: str
-
-    def __str__(self) -> str:
-        return f"client {self.client_id} on {self.host}"
 
 
 def commits_of(readings: t.Mapping[str, GroupReading]) -> dict[tuple[str, TopicPartition], CommittedOffset]:

@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.report im
     Finding,
     Position,
     ProblemKind,
-    name_of,
+    finding_name,
 )
 
 _GRAVITY = {kind: number for number, kind in enumerate(ProblemKind)}
@@ -37,7 +37,7 @@ class Problem(t.NamedTuple):
     @property
     def line(self) -> str:
         """The problem with the group and partition that it is about."""
-        return f"{name_of(self.group, self.destination)}: {self.detail}" if self.group else self.detail
+        return f"{finding_name(self.group, self.destination)}: {self.detail}" if self.group else self.detail
 
 
 def problems_of(finding: Finding) -> list[Problem]:

@@ -79,7 +79,7 @@ class Readiness:
         return f"{self.group}: " + "; ".join(parts)
 
 
-def assess(
+def assess_readiness(
     plan: Plan,
     source: t.Mapping[str, GroupReading],
     destination: t.Mapping[str, GroupReading],
@@ -139,7 +139,7 @@ def _assess(
     )
 
 
-def lines(groups: t.Iterable[Readiness], most: int = MOST_LINES) -> list[str]:
+def readiness_lines(groups: t.Iterable[Readiness], most: int = MOST_LINES) -> list[str]:
     """A line a group, the worst first, and how many there are besides."""
     sorted_groups = sorted(groups, key=_badness)
     result = [each.line for each in sorted_groups[:most]]

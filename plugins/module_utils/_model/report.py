@@ -69,7 +69,7 @@ class Finding:
     @property
     def name(self) -> str:
         """What it is about, for a message."""
-        return name_of(self.group, self.destination)
+        return finding_name(self.group, self.destination)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Objections(t.NamedTuple):
     lines: dict[tuple[str, TopicPartition], str]
 
 
-def name_of(group: str, destination: t.Sequence[Position]) -> str:
+def finding_name(group: str, destination: t.Sequence[Position]) -> str:
     """A group with the partition that a finding is about, or with the topics of several."""
     partitions = [partition for partition, _offset in destination]
     if len(partitions) == 1:

@@ -143,7 +143,7 @@ def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
     return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(sorted(entries)))
 
 
-def read(text: str, path: str, group: str | None = None) -> Snapshot:
+def from_text(text: str, path: str, group: str | None = None) -> Snapshot:
     """Read a snapshot in either format: JSON begins with a brace. group: whose a CSV file of three columns is."""
     return from_json(text, path) if _JSON.match(text) else from_csv(text, path, group)
 

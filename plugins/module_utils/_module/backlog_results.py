@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import r
 _GROUPS = 3  # that a line names
 
 
-def result(outcome: CopyOutcome) -> dict[str, t.Any]:
+def backlog_result(outcome: CopyOutcome) -> dict[str, t.Any]:
     """The members of a module's result, the same of a run and of its prediction but for what only the copy can tell."""
     backlog = outcome.backlog
     rows = [results.plan_row(entry) for entry in outcome.entries]

@@ -16,7 +16,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def check(text: str, wanted: str, path: str) -> None:
+def check_digest(text: str, wanted: str, path: str) -> None:
     """Raise Refused unless a plan file has the digest that the user wants; upper case is as good."""
     found = digest(text)
     if found != wanted.strip().lower():

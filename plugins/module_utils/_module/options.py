@@ -71,11 +71,15 @@ def cluster_spec(*names: str) -> Spec:
 
 def selection_spec() -> Spec:
     """The specs of groups, topics and their patterns."""
+    return {**group_selection_spec(), **topic_selection_spec()}
+
+
+def group_selection_spec() -> Spec:
+    """The specs of groups and their patterns."""
     return {
         "groups": {**_STRINGS, "default": []},
         "group_patterns": {**_STRINGS, "default": []},
         "exclude_group_patterns": _STRINGS,
-        **topic_selection_spec(),
     }
 
 
@@ -150,7 +154,7 @@ def check_positive(params: Spec, *names: str) -> None:
 
 
 def selection(params: Spec) -> Selection:
-    """The selection that the options of selection_spec(), or only of topic_selection_spec(), describe.
+    """The selection that the options of selection_spec(), or a part of them, describe.
 
     Selection.check() tells whether it can be meant.
     """

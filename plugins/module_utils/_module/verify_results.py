@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Position, ProblemKind
 
 
-def result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
+def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
     """The members of the module's result, the same whether it fails or not."""
     return {
         "verified": found.verified,

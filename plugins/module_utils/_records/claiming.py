@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
     Run,
-    commits_of,
+    progress_commits,
     transactional_id,
     transactional_number,
 )
@@ -134,6 +134,6 @@ def _commit(transactions: Transactions, groups: int, ranges: t.Sequence[BacklogR
     if its:
         try:
             transactions.begin()
-            transactions.commit(commits_of(its, claims, groups))
+            transactions.commit(progress_commits(its, claims, groups))
         except KafkaException as exc:
             raise transactions.failure(exc) from exc

@@ -22,6 +22,7 @@ try:
         Producer,
         TopicPartition,
     )
+    from confluent_kafka.admin import AdminClient
     from xxhash import xxh3_128_digest
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
@@ -33,6 +34,7 @@ __all__ = [
     "REQUIREMENTS",
     "TIMESTAMP_LOG_APPEND_TIME",
     "TIMESTAMP_NOT_AVAILABLE",
+    "AdminClient",
     "Consumer",
     "KafkaError",
     "KafkaException",

@@ -100,7 +100,7 @@ def compared(here: ClusterReader, there: ClusterReader, each: BacklogRange, end:
     return CopiedSoFar(progress, None)
 
 
-def differences(here: ClusterReader, there: ClusterReader, each: BacklogRange, start: int, end: int) -> list[str]:
+def range_differences(here: ClusterReader, there: ClusterReader, each: BacklogRange, start: int, end: int) -> list[str]:
     """What of a range's records is not at the destination once and in order, from the copy's begin to `end`; as sentences.
 
     start: where the source's log begins now. Records that others have written between are left out of account.

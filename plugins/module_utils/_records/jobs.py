@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
     Run,
-    commits_of,
+    progress_commits,
     transactional_id,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Fenced
@@ -63,7 +63,7 @@ class Held:
 
     def commit(self, ranges: t.Sequence[BacklogRange]) -> None:
         """End the open transaction with the progress of these ranges."""
-        self.transactions.commit(commits_of(ranges, self.progress, len(self.job.groups)))
+        self.transactions.commit(progress_commits(ranges, self.progress, len(self.job.groups)))
 
 
 @dataclasses.dataclass(slots=True)
@@ -89,7 +89,7 @@ class Hold:
 
 
 @contextlib.contextmanager
-def hold(destination: Connection, jobs: t.Sequence[Job], settings: t.Mapping[str, t.Any]) -> t.Iterator[Hold]:
+def hold_ids(destination: Connection, jobs: t.Sequence[Job], settings: t.Mapping[str, t.Any]) -> t.Iterator[Hold]:
     """Take over from whoever has copied these jobs for the same run; nobody else can write them, or their progress, any more.
 
     settings: librdkafka's properties for batches. Raises Locked and Refused as check_owned(): before anybody is fenced where

@@ -11,7 +11,10 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, read
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    progress_from_commits,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -66,7 +69,7 @@ class Keepers:
         for each in ranges:
             commits = kept[each.destination]
             try:
-                found[each.destination] = None if commits[0] is None else read(each.start, commits)
+                found[each.destination] = None if commits[0] is None else progress_from_commits(each.start, commits)
             except ValueError as exc:
                 raise BrokerError(
                     f"the commits of {self._groups[0]} are none of a copy",

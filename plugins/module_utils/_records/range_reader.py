@@ -64,7 +64,7 @@ class RangeRead(t.NamedTuple):
 
 
 @dataclasses.dataclass(slots=True)
-class _Task:
+class _RangeTask:
     """One partition: the merged spans still to be read, the first of them at the moment, and what was found so far."""
 
     spans: collections.deque[Span]
@@ -91,7 +91,7 @@ def read_ranges(
     for where, spans in ranges.items():
         merged = _merged(spans)
         if merged:
-            tasks[where] = _Task(collections.deque(merged), merged[0][0])
+            tasks[where] = _RangeTask(collections.deque(merged), merged[0][0])
     _read(
         connection,
         tasks,
@@ -104,7 +104,11 @@ def read_ranges(
 
 
 def _read(
-    connection: Connection, tasks: dict[TopicPartition, _Task], committed: bool, parts: t.Collection[str], end: float
+    connection: Connection,
+    tasks: dict[TopicPartition, _RangeTask],
+    committed: bool,
+    parts: t.Collection[str],
+    end: float,
 ) -> None:
     left = dict(tasks)
     for number, size in enumerate(FETCH_SIZES):
@@ -156,7 +160,7 @@ class _Reader:
 
     connection: Connection
     consumer: Consumer
-    left: dict[TopicPartition, _Task]
+    left: dict[TopicPartition, _RangeTask]
     width: int  # partitions that are assigned at a time
     parts: t.Collection[str]
     complaints: list[KafkaError]
@@ -169,7 +173,7 @@ class _Reader:
     def step(self) -> set[TopicPartition]:
         """Take in what has come; -> the partitions of which something came that concerned a span."""
         heard: set[TopicPartition] = set()
-        ended: dict[TopicPartition, _Task] = {}
+        ended: dict[TopicPartition, _RangeTask] = {}
         # The first message is waited for, and what has come with it is there already.
         messages: list[t.Any] = self.consumer.consume(1, 0.05)  # typed, every field of a message may be None
         messages += self.consumer.consume(2000, 0)
@@ -185,7 +189,7 @@ class _Reader:
             self.go_on(ended)
         return heard
 
-    def _take(self, where: TopicPartition, task: _Task, message: t.Any) -> bool:
+    def _take(self, where: TopicPartition, task: _RangeTask, message: t.Any) -> bool:
         """Add one message to its task; -> is the span at its end?"""
         end = task.spans[0][1]
         offset = message.offset()
@@ -196,7 +200,7 @@ class _Reader:
         task.position = offset + 1
         return bool(offset >= end - 1)
 
-    def go_on(self, ended: t.Mapping[TopicPartition, _Task]) -> None:
+    def go_on(self, ended: t.Mapping[TopicPartition, _RangeTask]) -> None:
         """On from spans that have ended to the next of their partitions, and to partitions that have waited.
 
         Unassigning drops what was fetched beyond a span, in C.

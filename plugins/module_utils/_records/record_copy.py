@@ -31,7 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.conflue
     TopicPartition as Position,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Held, Job, hold
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Held, Job, hold_ids
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import CONSEQUENCES, Transactions
 
 _TAKEN = 2000  # messages at a time
@@ -61,7 +61,7 @@ def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]
     Raises other MigrationErrors as well.
     """
     records = size = 0
-    with hold(destination, jobs, {"batch.size": _batch(jobs)}) as held:
+    with hold_ids(destination, jobs, {"batch.size": _batch(jobs)}) as held:
         left = [(each, tasks) for each in held.held if (tasks := _tasks(each))]
         if not left:
             return 0, 0
@@ -77,7 +77,7 @@ def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]
 
 
 @dataclasses.dataclass(slots=True)
-class _Task:
+class _CopyTask:
     """A range that is not copied to its end. due: the boundaries whose first record has not come, in order."""
 
     range: BacklogRange
@@ -94,7 +94,7 @@ class _Task:
         return opened
 
 
-def _tasks(held: Held) -> dict[TopicPartition, _Task]:
+def _tasks(held: Held) -> dict[TopicPartition, _CopyTask]:
     tasks = {}
     for each in held.job.ranges:
         progress = held.progress[each.destination]
@@ -103,7 +103,7 @@ def _tasks(held: Held) -> dict[TopicPartition, _Task]:
             progress.expired += max(0, log_start - progress.position)
             progress.position = max(progress.position, log_start)
             due = [offset for offset in each.boundaries if offset not in progress.places]
-            tasks[each.source] = _Task(each, progress, due)
+            tasks[each.source] = _CopyTask(each, progress, due)
     return tasks
 
 
@@ -115,10 +115,10 @@ class _Copy:
     destination: Connection
     opened: Opened
     held: Held
-    tasks: dict[TopicPartition, _Task]
+    tasks: dict[TopicPartition, _CopyTask]
     batch: int
     renew: t.Callable[[], None]  # between transactions
-    moved: dict[TopicPartition, _Task] = dataclasses.field(default_factory=dict)
+    moved: dict[TopicPartition, _CopyTask] = dataclasses.field(default_factory=dict)
     lost: list[MigrationError | KafkaException] = dataclasses.field(default_factory=list)
     records: int = 0
     bytes: int = 0
@@ -192,7 +192,7 @@ class _Copy:
             return 0.0
         return max(0.0, self.bytes / self.job.bytes_per_second - (time.monotonic() - begun))
 
-    def _take(self, task: _Task, stretch: list[t.Any]) -> bool:
+    def _take(self, task: _CopyTask, stretch: list[t.Any]) -> bool:
         """Send messages of one partition; -> has its range ended with them?"""
         end, progress = task.range.end, task.progress
         records, ended = stretch, False
@@ -215,7 +215,7 @@ class _Copy:
             self.moved[task.range.source] = task
         return ended
 
-    def _send(self, task: _Task, records: list[t.Any]) -> None:
+    def _send(self, task: _CopyTask, records: list[t.Any]) -> None:
         """Send records of one partition, in order.
 
         A callback costs time: only those have one whose place has to be known, the first at or after each boundary and the
@@ -251,7 +251,9 @@ class _Copy:
         self.records += len(records)
         self.bytes += size
 
-    def _landing(self, task: _Task, source_offset: int, length: int) -> t.Callable[[KafkaError | None, t.Any], None]:
+    def _landing(
+        self, task: _CopyTask, source_offset: int, length: int
+    ) -> t.Callable[[KafkaError | None, t.Any], None]:
         """What is done when a record of this source offset and length is written, or is not."""
         progress, opened = task.progress, task.opened_by(source_offset)
 
@@ -284,7 +286,7 @@ class _Copy:
         self.held.commit(ranges)
         self.moved.clear()
 
-    def _too_large(self, task: _Task, offset: int, length: int) -> MigrationError:
+    def _too_large(self, task: _CopyTask, offset: int, length: int) -> MigrationError:
         where = task.range.destination
         return BrokerError(
             f"the record at source offset {offset} of {task.range.source} has {length} bytes, and max.message.bytes is "

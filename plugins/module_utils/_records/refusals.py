@@ -44,7 +44,7 @@ def check_existence(connection: Connection, wanted: t.Iterable[TopicPartition], 
             )
 
 
-def refused(connection: Connection, where: TopicPartition, position: int, error: KafkaError) -> MigrationError:
+def reading_refusal(connection: Connection, where: TopicPartition, position: int, error: KafkaError) -> MigrationError:
     """What a partition's error means to a reader whose next offset is `position`."""
     code = error.code()
     if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
@@ -69,7 +69,7 @@ def is_end(connection: Connection, where: TopicPartition, position: int, end: in
             raise ends_early(connection, where, message.offset(), end)
         return True
     if not error.retriable():
-        raise refused(connection, where, position, error)
+        raise reading_refusal(connection, where, position, error)
     return False
 
 

@@ -105,12 +105,12 @@ def scan(
     the log begins after a start or ends before an end (of an open transaction's records too), or a partition is silent
     for request_timeout.
     """
-    tasks: dict[TopicPartition, _Task] = {}
+    tasks: dict[TopicPartition, _ScanTask] = {}
     longest = 0
     for piece in pieces:
         longest = max(longest, piece.end - piece.start)
         if piece.end > piece.start:
-            tasks.setdefault(piece.partition, _Task(piece, piece.start)).later.append(piece)
+            tasks.setdefault(piece.partition, _ScanTask(piece, piece.start)).later.append(piece)
     if not tasks:
         return
     settings = {
@@ -122,13 +122,13 @@ def scan(
     try:
         refusals.check_existence(connection, tasks, opened.partitions)
         every_part = set(parts) == set(FINGERPRINTED)
-        yield from _Scan(connection, opened, tasks, FINGERPRINTED if every_part else parts).rows()
+        yield from _RangeScan(connection, opened, tasks, FINGERPRINTED if every_part else parts).rows()
     finally:
         opened.consumer.close()
 
 
 @dataclasses.dataclass(slots=True)
-class _Task:
+class _ScanTask:
     """A partition: the piece that is being read, the next offset, how many of its records have come; later pieces."""
 
     piece: Piece
@@ -146,12 +146,12 @@ class _Task:
 
 
 @dataclasses.dataclass(slots=True)
-class _Scan:
+class _RangeScan:
     """One consumer, and the partitions that it has not finished."""
 
     connection: Connection
     opened: Opened
-    tasks: dict[TopicPartition, _Task]
+    tasks: dict[TopicPartition, _ScanTask]
     parts: t.Collection[str]
 
     def rows(self) -> t.Iterator[Rows]:
@@ -179,7 +179,7 @@ class _Scan:
                 yield rows
             fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
 
-    def _take(self, task: _Task, stretch: t.Iterable[t.Any], rows: Rows) -> bool:
+    def _take(self, task: _ScanTask, stretch: t.Iterable[t.Any], rows: Rows) -> bool:
         """Add messages of one partition to the rows; -> has its piece ended with them?"""
         _runs, offsets, timestamps, fingerprints, bares = rows
         end, parts = task.piece.end, self.parts
@@ -213,7 +213,7 @@ class _Scan:
         _close(rows, task, kind, begin)
         return task.position >= end
 
-    def _go_on(self, ended: t.Sequence[_Task], waiting: collections.deque[TopicPartition]) -> None:
+    def _go_on(self, ended: t.Sequence[_ScanTask], waiting: collections.deque[TopicPartition]) -> None:
         """On from pieces that have ended to the next of their partitions, and to partitions that have waited."""
         if ended:
             # Drops what was fetched beyond a piece, in C.
@@ -238,7 +238,7 @@ class _Scan:
         )
 
 
-def _close(rows: Rows, task: _Task, kind: int | None, begin: int) -> None:
+def _close(rows: Rows, task: _ScanTask, kind: int | None, begin: int) -> None:
     """End the run that has begun with row `begin`, all of one kind of timestamp."""
     length = len(rows.offsets) - begin
     if length:

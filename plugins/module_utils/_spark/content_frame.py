@@ -94,7 +94,7 @@ def read_contents(
     ]
     if any(start < end for _partition, start, end in held):
         frames.append(of_source(held, committed=False))
-    return dealt(functools.reduce(DataFrame.union, frames), buckets)
+    return dealt_by_content(functools.reduce(DataFrame.union, frames), buckets)
 
 
 def buckets_for(records: int, parallel: int) -> int:
@@ -102,7 +102,7 @@ def buckets_for(records: int, parallel: int) -> int:
     return _BUCKETS_OF_A_TASK * max(parallel, math.ceil(records / _RECORDS_OF_A_TASK))
 
 
-def packed(
+def packed_chunks(
     rows: DataFrame, layout: Layout, copies: bool, buckets: int, numbers: t.Sequence[int] | None = None
 ) -> DataFrame:
     """The chunks of scanned records (worker_packing.SCANNED), not dealt out yet. numbers: the number on the axis of each range, which
@@ -112,7 +112,7 @@ def packed(
     return rows.select(*worker_packing.SCANNED).mapInArrow(pack, worker_packing.SCHEMA)
 
 
-def dealt(chunks: DataFrame, buckets: int) -> DataFrame:
+def dealt_by_content(chunks: DataFrame, buckets: int) -> DataFrame:
     """Chunks with all records of a content in one Spark partition."""
     return chunks.repartition(max(1, buckets // _BUCKETS_OF_A_TASK), "bucket")
 

@@ -14,7 +14,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked, MigrationError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_copy import copy_jobs
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed, packed, unpacked
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import (
+    WorkerFailed,
+    packed_error,
+    unpacked,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
@@ -35,7 +39,7 @@ def copy(spark: SparkSession, source: Connection, destination: Connection, jobs:
     the copy over, Refused where its progress or a topic is another one.
     """
     here, there = portable(source), portable(destination)
-    shares = dealt(jobs, parallel_tasks(spark))
+    shares = dealt_jobs(jobs, parallel_tasks(spark))
     all_shares = apart(spark, shares)
 
     def copy_shares(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
@@ -58,7 +62,7 @@ def copy(spark: SparkSession, source: Connection, destination: Connection, jobs:
     return sum(row["records"] for row in rows), sum(row["bytes"] for row in rows)
 
 
-def dealt(jobs: t.Iterable[Job], tasks: int) -> list[list[Job]]:
+def dealt_jobs(jobs: t.Iterable[Job], tasks: int) -> list[list[Job]]:
     """The jobs of each task: the largest first, each to the task with the least to copy."""
     weights = [(sum(each.end - each.start + _BEGINNING for each in job.ranges), job) for job in jobs]
     weights.sort(key=lambda pair: (-pair[0], pair[1].number))
@@ -77,7 +81,7 @@ def _copied(source: Connection, destination: Connection, jobs: t.Sequence[Job]) 
     try:
         return *copy_jobs(source, destination, jobs), None
     except (Locked, Refused) as exc:
-        return 0, 0, packed(exc)
+        return 0, 0, packed_error(exc)
     except MigrationError as exc:
         raise WorkerFailed(exc) from None
     finally:

@@ -116,7 +116,7 @@ def count_wide(
     def second(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         return worker.second_pass(batches, slots, limits)
 
-    return counted(summed(contents.mapInArrow(second, worker.SCHEMA)), found)
+    return group_counts(summed(contents.mapInArrow(second, worker.SCHEMA)), found)
 
 
 def summed(rows: DataFrame) -> list[Sum]:
@@ -271,7 +271,7 @@ class _Follow:
         return self._lowest[key][bisect.bisect_left(self._slots.cuts, commit) - intervals.start]
 
 
-def counted(sums: t.Sequence[Sum], first: FirstPass) -> list[GroupCount]:
+def group_counts(sums: t.Sequence[Sum], first: FirstPass) -> list[GroupCount]:
     """The answers, from the sums of the second pass."""
     slots = first.slots
     paired = _Paired(_merged(sums, True), first)

@@ -21,15 +21,15 @@ class WorkerFailed(RuntimeError):
     """A MigrationError that was raised in a worker, as text: nothing else of an exception reaches the driver."""
 
     def __init__(self, exc: MigrationError) -> None:
-        super().__init__(f"{_MARK}{packed(exc)}")
+        super().__init__(f"{_MARK}{packed_error(exc)}")
 
 
-def packed(exc: MigrationError) -> str:
+def packed_error(exc: MigrationError) -> str:
     """A MigrationError as text."""
     return json.dumps({"kind": type(exc).__name__, **{field: getattr(exc, field) for field in _FIELDS}})
 
 
-def told(exc: BaseException, spark: str, log: str = "") -> MigrationError:
+def cause_of(exc: BaseException, spark: str, log: str = "") -> MigrationError:
     """What an error that Spark has raised means.
 
     spark: what the session calls itself. log: the end of what the session has written, for errors that tell nothing.
@@ -46,7 +46,7 @@ def told(exc: BaseException, spark: str, log: str = "") -> MigrationError:
 
 
 def unpacked(text: str) -> MigrationError:
-    """The error that packed() made such a text of; what follows the text is ignored."""
+    """The error that packed_error() made such a text of; what follows the text is ignored."""
     told, _end = json.JSONDecoder().raw_decode(text)
     kind: type[MigrationError] = getattr(errors, told["kind"], MigrationError)
     return kind(told["what"], **{field: told[field] for field in _FIELDS[1:]})

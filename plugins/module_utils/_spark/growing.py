@@ -13,7 +13,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import COMPARED, Range, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import COMPARED, Range, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
 
@@ -33,7 +33,7 @@ class Growing:
         parts: tuple[str, ...],
         with_open: bool = False,
     ) -> None:
-        self._scan = functools.partial(scan, spark, connection, columns=COMPARED, parts=parts)
+        self._scan = functools.partial(scan_frame, spark, connection, columns=COMPARED, parts=parts)
         self._partitions = partitions
         self._with_open = with_open
         self._read: dict[TopicPartition, int] = {}
@@ -47,7 +47,7 @@ class Growing:
         self._kept.close()
 
     def up_to(self, facts: t.Mapping[TopicPartition, LogFacts]) -> DataFrame:
-        """All records up to these ends, as scan() has them: `range` is the partition's number among those given first."""
+        """All records up to these ends, as scan_frame() has them: `range` is the partition's number among those given first."""
         new = [Range(at, self._read.get(at, facts[at].log_start), facts[at].end) for at in self._partitions]
         if not self._scans or any(start < end for _partition, start, end in new):
             self._scans.append(self._kept.enter_context(kept(self._scan(new))))

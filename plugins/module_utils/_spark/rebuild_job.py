@@ -13,17 +13,21 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
     all_metadata,
-    read,
+    progress_from_commits,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_so_far import (
-    differences,
     open_readers,
+    range_differences,
     rebuilt,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed, packed, unpacked
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import (
+    WorkerFailed,
+    packed_error,
+    unpacked,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import portable
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
@@ -67,7 +71,7 @@ def rebuild(
             raise unpacked(row["refused"])
         each, end = lost[row["number"]]
         commits = [None if text is None else CommittedOffset(row["position"], text) for text in row["kept"]]
-        found[each.destination] = end, read(each.start, commits)
+        found[each.destination] = end, progress_from_commits(each.start, commits)
     return found
 
 
@@ -82,7 +86,7 @@ class Compared(t.NamedTuple):
 def compare(
     spark: SparkSession, source: Connection, destination: Connection, wanted: t.Sequence[Compared]
 ) -> list[str]:
-    """What of these ranges is not at the destination once and in order; see differences()."""
+    """What of these ranges is not at the destination once and in order; see range_differences()."""
     here, there = portable(source), portable(destination)
     tasks = min(len(wanted), parallel_tasks(spark))
 
@@ -96,7 +100,7 @@ def compare(
                         found = [
                             line
                             for each in wanted[task::tasks]
-                            for line in differences(*readers, each.range, each.start, each.end)
+                            for line in range_differences(*readers, each.range, each.start, each.end)
                         ]
                 except MigrationError as exc:
                     raise WorkerFailed(exc) from None
@@ -116,6 +120,6 @@ def _rebuilt(
         for number, progress in zip(numbers, rebuilt(source, destination, [lost[at] for at in numbers]), strict=True):
             yield number, progress.position, all_metadata(progress, lost[number][0].boundaries), None
     except Refused as exc:
-        yield numbers[0], 0, [], packed(exc)
+        yield numbers[0], 0, [], packed_error(exc)
     except MigrationError as exc:
         raise WorkerFailed(exc) from None

@@ -14,12 +14,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.scannin
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import ReadOptions, read
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import ReadOptions, read_batches
 
 if t.TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["COMPARED", "CORES", "Range", "parallel_tasks", "scan", "scan_into"]
+__all__ = ["COMPARED", "CORES", "Range", "parallel_tasks", "scan_frame", "scan_into"]
 
 # The session's property that tells how many tasks run at a time.
 CORES = "spark.streamshift.cores"
@@ -32,7 +32,7 @@ def parallel_tasks(spark: SparkSession) -> int:
     return int(spark.conf.get(CORES, "2") or 2)
 
 
-def scan(
+def scan_frame(
     spark: SparkSession,
     connection: Connection,
     ranges: t.Sequence[Range],
@@ -65,7 +65,7 @@ def scan_into(
     parts: t.Collection[str] = FINGERPRINTED,
     committed: bool = True,
 ) -> DataFrame:
-    """What a step makes of the batches that scan() would tell of, in the same task: records need not leave the worker for it.
+    """What a step makes of the batches that scan_frame() would tell of, in the same task: records need not leave the worker for it.
 
     step: gets all batches of a task, and should hold nothing large, see apart(); schema: what it makes of them.
     """
@@ -85,6 +85,6 @@ def _scan(
 
     def read_bins(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-        return step(rows for number in numbers for rows in read(there, pieces.value[number], wanted))
+        return step(rows for number in numbers for rows in read_batches(there, pieces.value[number], wanted))
 
     return spark.range(0, len(dealt), 1, max(1, len(dealt))).mapInArrow(read_bins, schema)

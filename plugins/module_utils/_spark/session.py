@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library, workers
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.class_data import ClassData, class_data
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import told
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import cause_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import VECTOR, Java, find_java
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import check_archives, code_archive
@@ -43,7 +43,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundi
     output_to,
     work_folder,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.watching import watched
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.watching import watched_jobs
 
 _LOG = "spark.log"
 _PROBED_WITHIN = 5.0  # seconds
@@ -70,7 +70,7 @@ def open_session(options: SparkOptions, say: Say = silent) -> t.Iterator[SparkSe
     say is told what happens in it that takes long. Everything that the process prints goes to a log. An error of Spark that leaves the block becomes a
     MigrationError: the one that was raised in a worker, or SparkFailed. Raises InvalidInput where Spark or Java is missing.
     """
-    spark_library.check()
+    spark_library.check_packages()
     java = find_java(options) if options.remote is None else None
     say("Spark is starting" if java else f"connecting to {options}")
     with (
@@ -90,7 +90,7 @@ def open_session(options: SparkOptions, say: Say = silent) -> t.Iterator[SparkSe
 def obstacle(options: SparkOptions) -> str | None:
     """Why no session can be opened here, as far as that can be said without starting anything."""
     try:
-        spark_library.check()
+        spark_library.check_packages()
         if options.remote is None:
             find_java(options)
             check_archives(options.archives)
@@ -135,7 +135,7 @@ def _translated(options: SparkOptions, log: Path) -> t.Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError, ConnectionError) as exc:
-        raise told(exc, str(options), _end_of(log)) from None
+        raise cause_of(exc, str(options), _end_of(log)) from None
 
 
 @contextlib.contextmanager
@@ -177,9 +177,9 @@ def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.It
                     spark = builder.config(map=dict(properties)).getOrCreate()
                 except (PySparkException, Py4JError, ConnectionError):
                     if passed.is_set():
-                        raise workers.missing(str(options)) from None
+                        raise workers.no_worker(str(options)) from None
                     raise
-            with watched(spark.sparkContext.statusTracker(), say):
+            with watched_jobs(spark.sparkContext.statusTracker(), say):
                 yield spark
             # Writing the archive takes some ten seconds, which do not matter after a session that has done much.
             learnt = known.made is not None and time.monotonic() - began > _LONG

@@ -4,7 +4,7 @@
 # PRIVATE to this collection: no other code may import it.
 """The names of PySpark that this package uses, and what it takes to use them.
 
-Where one is missing, modules still start; check() says what is missing before any of the names is used.
+Where one is missing, modules still start; check_packages() says what is missing before any of the names is used.
 pyarrow and pandas come with PySpark's first use: only functions that run on workers import pyarrow, and there.
 """
 
@@ -36,7 +36,7 @@ def problems() -> list[str]:
     return unmet(REQUIREMENTS)
 
 
-def check() -> None:
+def check_packages() -> None:
     """Raise InvalidInput that names what this Python lacks."""
     if found := problems():
         raise InvalidInput(

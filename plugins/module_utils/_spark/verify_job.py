@@ -60,7 +60,9 @@ class Places(t.NamedTuple):
     destination: tuple[int, ...]
 
 
-def count(frame: DataFrame, layout: Layout, places: Places, asked: t.Mapping[int, PairClaims]) -> dict[int, PairCounts]:
+def count_claims(
+    frame: DataFrame, layout: Layout, places: Places, asked: t.Mapping[int, PairClaims]
+) -> dict[int, PairCounts]:
     """The answer for each pair that is asked about, by its number. frame: as contents.read_contents() makes it, kept."""
 
     def of_task(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
@@ -69,7 +71,7 @@ def count(frame: DataFrame, layout: Layout, places: Places, asked: t.Mapping[int
         yield pa.RecordBatch.from_arrays([pa.array(answers(batches, layout, places, asked), pa.string())], ["answer"])
 
     batches = frame.mapInArrow(of_task, _SCHEMA).toArrow().to_batches()
-    return summed((text for batch in batches for text in batch.column(0).to_pylist()), asked)
+    return summed_claims((text for batch in batches for text in batch.column(0).to_pylist()), asked)
 
 
 def answers(
@@ -80,7 +82,7 @@ def answers(
     return [json.dumps((pair, *_answer(its, asked[pair]))) for pair, its in contents]
 
 
-def summed(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, PairCounts]:
+def summed_claims(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, PairCounts]:
     """What all tasks together say of each pair that was asked about."""
     counts: dict[tuple[int, int], list[Counts]] = collections.defaultdict(list)
     found = {pair: PairCounts({}, ToolProgress({}, {}), []) for pair in asked}

@@ -18,7 +18,7 @@ _ENDS_WITHIN = 10.0
 
 
 @contextlib.contextmanager
-def watched(tracker: StatusTracker, say: Say, every: float = _EVERY) -> t.Iterator[None]:
+def watched_jobs(tracker: StatusTracker, say: Say, every: float = _EVERY) -> t.Iterator[None]:
     """Until the block ends, say every few seconds which part of the tasks of Spark's running jobs is done, if it has changed."""
     if say is silent:
         yield

@@ -45,7 +45,9 @@ class ReadOptions(t.NamedTuple):
         return ", ".join(f"{column} {TYPES[column]}" for column in self.columns)
 
 
-def read(connection: Connection, pieces: t.Sequence[Piece], wanted: ReadOptions) -> t.Iterator[pyarrow.RecordBatch]:
+def read_batches(
+    connection: Connection, pieces: t.Sequence[Piece], wanted: ReadOptions
+) -> t.Iterator[pyarrow.RecordBatch]:
     """All records of the pieces, a batch for every handful of messages."""
     collects = gc.isenabled()
     gc.disable()  # a twentieth of the time goes into looking for cycles among messages, and they have none

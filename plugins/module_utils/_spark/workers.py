@@ -40,7 +40,7 @@ def cores(spark: SparkSession, name: str) -> int:
             parallel = spark.range(10_000).select(functions.spark_partition_id()).distinct().count()
         except (PySparkException, Py4JError, ConnectionError):
             if passed.is_set():
-                raise missing(name) from None
+                raise no_worker(name) from None
             raise
     if found:
         raise SparkFailed(
@@ -51,7 +51,7 @@ def cores(spark: SparkSession, name: str) -> int:
     return parallel
 
 
-def missing(name: str) -> SparkFailed:
+def no_worker(name: str) -> SparkFailed:
     """No worker has appeared."""
     return SparkFailed(
         f"the cluster has given no workers within {APPEAR_WITHIN:.0f} s",

@@ -59,7 +59,7 @@ class CopyOutcome:
     warnings: list[str]
 
 
-def run(
+def copy_backlog(
     snapshot: Snapshot,
     source: Connection,
     destination: Connection,
@@ -92,10 +92,10 @@ def run(
         size = sum(filter(None, sizes.values()))
         backlog = copy_steps.carry_out(backlog, source, destination, options, save, say, before is None, size)
     elif before is not None and not backlog.is_done:
-        lost = takeover.check(backlog, destination)
+        lost = takeover.check_takeover(backlog, destination)
         if lost and options.on_lost_progress == "fail":
             raise takeover.lost_progress(backlog, destination, lost)
-    planned = entries.entries(backlog, wanted, options.on_uncommitted)
+    planned = entries.copy_entries(backlog, wanted, options.on_uncommitted)
     plan = None
     if backlog.is_done:
         made = Plan(backlog.source_id, backlog.destination_id, backlog.snapshot, tuple(planned))

@@ -15,7 +15,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import every
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, all_groups, read
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    all_groups,
+    progress_from_commits,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -48,12 +52,12 @@ def read_progress(backlog: Backlog, destination: Connection, stable: bool) -> di
     for each in backlog.ranges:
         if each.copies:
             kept = [readings[name].offsets.get(each.destination) for name in names]
-            found[each.source] = None if kept[0] is None else read(each.start, kept)
+            found[each.source] = None if kept[0] is None else progress_from_commits(each.start, kept)
     return found
 
 
 @contextlib.contextmanager
-def watched(backlog: Backlog, destination: Connection, say: Say) -> t.Iterator[None]:
+def telling_progress(backlog: Backlog, destination: Connection, say: Say) -> t.Iterator[None]:
     """Say every few seconds how far the copy is, until the block ends."""
     if say is silent:
         yield

@@ -18,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_state import (
     read_progress,
-    watched,
+    telling_progress,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
@@ -72,13 +72,13 @@ def carry_out(
     left = sum(each.end - each.start for each in backlog.ranges)
     if left:
         run = takeover.new_run()
-        taken = takeover.take(backlog, destination, run, fresh, prepared.made)
+        taken = takeover.take_over(backlog, destination, run, fresh, prepared.made)
         if taken.lost and options.on_lost_progress == "fail":
             raise takeover.lost_progress(backlog, destination, taken.lost)
         if taken.backlog != backlog:
             backlog = taken.backlog
             save(backlog)
-        retention = expiry.told(destination, size, options.bytes_per_second, say)
+        retention = expiry.seconds_kept(destination, size, options.bytes_per_second, say)
         say(f"copying at most {counted(left, 'record')} on Spark, which is starting")
         with open_session(options.spark) as spark:
             if taken.lost:
@@ -86,10 +86,10 @@ def carry_out(
                     f"comparing what is there with the source: the progress of {counted(len(taken.lost), 'partition')} is gone"
                 )
                 rebuilt = rebuild(spark, source, destination, _lost_ranges(backlog, taken.lost))
-                takeover.take(backlog, destination, run, fresh=False, rebuilt=rebuilt)
+                takeover.take_over(backlog, destination, run, fresh=False, rebuilt=rebuilt)
             jobs = _jobs(backlog, source, prepared.largest, options, run, retention, parallel_tasks(spark))
             try:
-                with watched(backlog, destination, say), expiry.renewed(backlog, destination, retention, run):
+                with telling_progress(backlog, destination, say), expiry.renewed(backlog, destination, retention, run):
                     copy(spark, source, destination, jobs)
             except MigrationError:
                 # A topic that is made anew takes the copy's progress with it, and what brokers then say names no cause.
@@ -137,7 +137,7 @@ def hold_again(backlog: Backlog, destination: Connection, names: t.Collection[st
     marked = _marked(backlog, noted.values(), restored=False)
     if save is not None:
         save(backlog)
-        destination_topics.hold(destination, noted.values())
+        destination_topics.suspend_settings(destination, noted.values())
         save(marked)
     return marked
 

@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.rebuild_j
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
 
 
-def differences(
+def copy_differences(
     backlog: Backlog, source: Connection, destination: Connection, spark: SparkOptions, say: Say
 ) -> list[str]:
     """What is missing, there more than once, or out of order; a sentence each.

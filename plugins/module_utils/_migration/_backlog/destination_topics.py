@@ -159,7 +159,7 @@ def noted_again(destination: Connection, held: t.Sequence[BacklogTopic]) -> list
     return [_noted_again(topic, configs[topic.name]) for topic in held]
 
 
-def hold(destination: Connection, topics: t.Iterable[BacklogTopic]) -> None:
+def suspend_settings(destination: Connection, topics: t.Iterable[BacklogTopic]) -> None:
     """Set what is held back."""
     during = {topic.name: {name: each.during for name, each in topic.suspended.items()} for topic in topics}
     alter_topic_configs(destination, during)

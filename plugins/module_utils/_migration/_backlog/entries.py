@@ -61,7 +61,7 @@ def summaries(
     return found
 
 
-def entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: OnUncommitted) -> list[PlanEntry]:
+def copy_entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: OnUncommitted) -> list[PlanEntry]:
     """Where every group stands at the destination, sorted; offsets are right once all is copied, see BacklogRange.place()."""
     ranges = {each.source: each for each in backlog.ranges}
     return sorted(

@@ -19,7 +19,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import every
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Run, all_groups, read
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Run,
+    all_groups,
+    progress_from_commits,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
@@ -31,7 +35,7 @@ _DAY = 86_400.0
 _ASSUMED_RATE = 20e6  # bytes a second, where no limit is set: less than one task copies
 
 
-def told(destination: Connection, size: int, bytes_per_second: float | None, say: Say) -> float:
+def seconds_kept(destination: Connection, size: int, bytes_per_second: float | None, say: Say) -> float:
     """How many seconds brokers keep progress that is not renewed. Says so where the copy may take longer, or nobody can know.
 
     size: about how many bytes there are to copy.
@@ -88,7 +92,7 @@ def _renew(backlog: Backlog, destination: Connection, run: Run) -> None:
 def _is_copied(each: BacklogRange, commit: CommittedOffset, run: Run) -> bool:
     """Does the first progress group say that this run has the range, and that all of it is copied?"""
     try:
-        progress = read(each.start, [commit])
+        progress = progress_from_commits(each.start, [commit])
     except ValueError:  # none of a copy; a worker or the end of the copy says so
         return False
     return progress.run is not None and progress.run.id == run.id and progress.position >= each.end

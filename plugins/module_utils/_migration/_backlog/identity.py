@@ -43,7 +43,7 @@ def with_ids(
     )
 
 
-def check_cluster(backlog: Backlog, destination: Connection) -> None:
+def check_copy_cluster(backlog: Backlog, destination: Connection) -> None:
     """Raise Refused for another cluster than the one that the copy was planned for."""
     found = topics.cluster_id(destination)
     if found != backlog.destination_id:

@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     plan_topics,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_cluster
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_snapshot_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
@@ -194,5 +194,5 @@ def _name(source_id: str, destination_id: str, snapshot: Snapshot, found: t.Iter
 def _clusters(snapshot: Snapshot, source: Connection, destination: Connection) -> tuple[str, str]:
     """The ids of both clusters."""
     source_id = topics.cluster_id(source)
-    check_cluster(snapshot, source_id, source)
+    check_snapshot_cluster(snapshot, source_id, source)
     return source_id, topics.cluster_id(destination)

@@ -47,7 +47,7 @@ class Removal(t.NamedTuple):
     warnings: list[str]
 
 
-def remove(
+def remove_copy(
     backlog: Backlog,
     plan: Plan | None,
     destination: Connection,
@@ -62,7 +62,7 @@ def remove(
     Raises, before anything is removed, NotAuthorized for missing ACLs, Locked where a run is under way, and Refused for
     topics of which somebody else needs, or has written, something. What is fenced by then stays fenced.
     """
-    identity.check_cluster(backlog, destination)
+    identity.check_copy_cluster(backlog, destination)
     if plan is not None:
         identity.check_plan(backlog, plan, destination)
     here, warnings = _still_ours(backlog, destination)

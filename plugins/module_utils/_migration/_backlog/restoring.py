@@ -23,7 +23,7 @@ def is_enough(earlier: Earlier) -> bool:
 
 
 def restore(earlier: Earlier, destination: Connection, save: Save | None) -> CopyOutcome:
-    """Give back what is still suspended; is_enough() holds. Asks nobody but the destination. save: as of run().
+    """Give back what is still suspended; is_enough() holds. Asks nobody but the destination. save: as of copy_backlog().
 
     A topic that is gone, that was made anew, or that another copy has written to is left alone and named.
     """
@@ -31,7 +31,7 @@ def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Cop
     if backlog is None or plan is None:
         raise ValueError("not everything is copied and planned")
     identity.check_plan(backlog, plan, destination)
-    identity.check_cluster(backlog, destination)
+    identity.check_copy_cluster(backlog, destination)
     ids = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
     ours = {topic.name for topic in backlog.topics if identity.is_same(topic, ids)}
     restored, kept = copy_steps.restore_topics(backlog, destination, ours, predict=save is None)

@@ -25,7 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     all_groups,
     host_name,
     is_first_group,
-    read,
+    progress_from_commits,
     run_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
@@ -50,7 +50,7 @@ def new_run() -> Run:
     return Run(uuid.uuid4().hex[:12], host_name(socket.gethostname()), os.getpid(), int(time.time()))
 
 
-def take(
+def take_over(
     backlog: Backlog,
     destination: Connection,
     run: Run,
@@ -98,8 +98,8 @@ def take(
     return Takeover(found["backlog"], {})
 
 
-def check(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int]:
-    """What take() would refuse, as far as it can be known without taking anything over. -> what it would call lost."""
+def check_takeover(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int]:
+    """What take_over() would refuse, as far as it can be known without taking anything over. -> what it would call lost."""
     check_others(backlog, destination)
     known = read_progress(backlog, destination, stable=False)
     kept: Kept = {each.destination: known[each.source] for each in backlog.ranges if each.copies}
@@ -113,7 +113,7 @@ def check_others(backlog: Backlog, destination: Connection) -> None:
     for name, reading in _other_copies(backlog, destination):
         for where in sorted(wanted & set(reading.offsets)):
             try:
-                progress = read(0, [reading.offsets[where]])
+                progress = progress_from_commits(0, [reading.offsets[where]])
             except ValueError:
                 progress = None
             if progress is None or progress.position < progress.end:

@@ -110,14 +110,14 @@ def commit_writes(
             if on_advance == OnAdvance.KEEP:
                 writes.kept.append(f"{_name(entry)}: migrated earlier, moved back since: left at {commit_text(found)}")
                 continue
-            raise refused(
+            raise entry_refusal(
                 entry.key,
                 f"the group was migrated to {commit_text(target)} earlier, and somebody has moved it back to {commit_text(found)} since",
                 cluster,
                 remedy="set on_advance to keep to leave such entries alone, or roll back and migrate again to set it anew",
             )
         if found != entry.expected and not (earlier is not None and same_commit(found, earlier.written)):
-            raise refused(
+            raise entry_refusal(
                 entry.key,
                 f"the destination's commit has changed since the plan was made: expected {commit_text(entry.expected)}, "
                 f"found {commit_text(found)}",
@@ -195,7 +195,7 @@ def allowed(
             f"{group} {partition}: kept at {commit_text(found)} instead of moved {direction} to {commit_text(target)} ({option}: keep)"
         )
         return False
-    raise refused(
+    raise entry_refusal(
         key,
         f"the group has the committed offset {commit_text(found)}; this would move it {direction} to {commit_text(target)}",
         cluster,
@@ -203,7 +203,7 @@ def allowed(
     )
 
 
-def refused(key: Key, what: str, cluster: str, remedy: str, why: str | None = None) -> Refused:
+def entry_refusal(key: Key, what: str, cluster: str, remedy: str, why: str | None = None) -> Refused:
     """The refusal of what would be done with an entry."""
     group, partition = key
     return Refused(

@@ -148,7 +148,7 @@ def _kept(entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: O
         )
         if on_rewind == OnRewind.KEEP:
             return f"{entry.group} {entry.partition}: {what} (on_rewind: keep)"
-        raise conflicts.refused(
+        raise conflicts.entry_refusal(
             entry.key,
             what,
             cluster,

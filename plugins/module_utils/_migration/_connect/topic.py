@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import (
     check_policy,
     last_records,
-    remove,
+    remove_keys,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -75,12 +75,12 @@ class TopicStore:
             factor = min(_REPLICAS, storage.broker_count(self.connection))
             create_topics(self.connection, {self.topic: NewTopic(_PARTITIONS, factor, _SETTINGS)})
         if misplaced:
-            remove(self.connection, self.topic, misplaced)
+            remove_keys(self.connection, self.topic, misplaced)
         count = topics.partition_counts(self.connection, [self.topic])[self.topic]
         records = []
         for partition, offset in sorted(changes.items()):
             key = self._key(partition)
-            where = TopicPartition(self.topic, connect_offsets.partition_of(key, count))
+            where = TopicPartition(self.topic, connect_offsets.connect_partition(key, count))
             records.append(NewRecord(where, key, None if offset is None else connect_offsets.offset_value(offset)))
         write_records(self.connection, records)
 
@@ -119,7 +119,7 @@ class TopicStore:
             if record.key != right and record.value is None:
                 continue
             # Even a tombstone misleads in another partition: Connect forgets the key where it reads that one last.
-            if record.key != right or record.partition.partition != connect_offsets.partition_of(right, count):
+            if record.key != right or record.partition.partition != connect_offsets.connect_partition(right, count):
                 misplaced.append((record.partition, record.key))
                 continue
             try:

@@ -40,7 +40,7 @@ class RestStore:
 
     def check(self) -> None:
         """The worker answers, and the connector is STOPPED, and goes by the same policy."""
-        connect_rest.check(self.rest)
+        connect_rest.check_worker(self.rest)
         connect_rest.wait_until_stopped(self.rest, self.connector)
         self._check_policy(connect_rest.read_config(self.rest, self.connector))
 

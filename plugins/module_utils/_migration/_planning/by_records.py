@@ -48,7 +48,7 @@ def settled(
     given: StrategyInput, searched: t.Mapping[DraftKey, Draft], hints: OffsetHints | None = None
 ) -> dict[DraftKey, PlanEntry]:
     """The rule's entries for these drafts, and for all repartitioned topics."""
-    return _one_to_one(given, searched, hints) | repartitioned.entries(
+    return _one_to_one(given, searched, hints) | repartitioned.repartitioned_entries(
         given.merged,
         given.source_counts,
         given.destination_counts,

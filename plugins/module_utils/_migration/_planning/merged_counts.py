@@ -28,9 +28,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_f
     Extent,
     LogPair,
     buckets_for,
-    dealt,
+    dealt_by_content,
     layout_of,
-    packed,
+    packed_chunks,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import (
     GroupCount,
@@ -68,11 +68,13 @@ def counting(
             buckets = buckets_for(_pair(its, here, there).size, parallel_tasks(spark))
             destination = copies.up_to({at: there.logs[at].facts for at in its.targets})
             source = originals.up_to({at: here.logs[at].facts for at in its.sources})
-            chunks = packed(source, layout, False, buckets).union(packed(destination, layout, True, buckets))
+            chunks = packed_chunks(source, layout, False, buckets).union(
+                packed_chunks(destination, layout, True, buckets)
+            )
             standings = [GroupPosition(0, each) for each in dict.fromkeys(committed)]
             stable = [here.logs[at].facts.end for at in its.sources]
             ends = [there.logs[at].facts.end for at in its.targets]
-            with kept(dealt(chunks, buckets)) as contents:
+            with kept(dealt_by_content(chunks, buckets)) as contents:
                 found = count_wide(
                     contents, layout, standings, ends, without_headers=here.match_on.headers_may_differ, stable=stable
                 )
@@ -90,7 +92,7 @@ def _pair(its: Merged, here: ClusterLogs, there: ClusterLogs) -> LogPair:
     return LogPair(tuple(extent(here, at) for at in its.sources), tuple(extent(there, at) for at in its.targets))
 
 
-def missing(positions: t.Sequence[Position], found: GroupCount) -> Missing | None:
+def missing_records(positions: t.Sequence[Position], found: GroupCount) -> Missing | None:
     """What is still to come; of partitions without a commit nothing is, because it was never consumed."""
     lags = [lag for lag in found.not_arrived if positions[lag.source].committed is not None]
     if not lags:

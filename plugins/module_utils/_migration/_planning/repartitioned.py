@@ -13,14 +13,14 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
     Sources,
+    blocked_by_one,
     decide_merged,
-    refused,
     untouched,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
     counting,
     found_in,
-    missing,
+    missing_records,
     read_around,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_topics import (
@@ -65,7 +65,7 @@ class TopicOptions:
     wait_for_replication: float
 
 
-def entries(
+def repartitioned_entries(
     drafts: t.Iterable[Draft],
     source_counts: t.Mapping[str, int],
     destination_counts: t.Mapping[str, int],
@@ -109,7 +109,7 @@ def _without_records(its: Merged, here: ClusterLogs, there: ClusterLogs, wanted:
     decisions: dict[str, _Decisions] = {}
     for group, drafts in its.groups.items():
         positions = its.positions(drafts, here, wanted.on_uncommitted)
-        refusal = refused(positions)
+        refusal = blocked_by_one(positions)
         if refusal is not None:
             decisions[group] = [(refusal, Evidence())] * len(its.targets)
         elif Sources(positions).nothing_consumed:
@@ -133,7 +133,9 @@ def _by_records(
         while True:
             positions = [its.positions(drafts, here, wanted.on_uncommitted) for drafts in its.groups.values()]
             counts = count([tuple(at.consumed_below for at in each) for each in positions])
-            sources = [Sources(each, missing(each, found)) for each, found in zip(positions, counts, strict=True)]
+            sources = [
+                Sources(each, missing_records(each, found)) for each, found in zip(positions, counts, strict=True)
+            ]
             read_around(its, there, zip(sources, counts, strict=True), wanted.policy.now)
             decisions = {
                 group: _decided(its, each, found, there, wanted)

@@ -31,7 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.clust
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_cluster
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_snapshot_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
@@ -78,7 +78,7 @@ def translate(
     """
     wanted = drafts.from_snapshot(snapshot, mapping)
     source_id, destination_id = topics.cluster_id(source), topics.cluster_id(destination)
-    check_cluster(snapshot, source_id, source)
+    check_snapshot_cluster(snapshot, source_id, source)
     check_nothing_stays(wanted, source_id, destination_id, source, destination)
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
     plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]

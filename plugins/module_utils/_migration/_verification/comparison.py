@@ -56,7 +56,7 @@ def findings(
     """What is found of every case, in order.
 
     limit: so many offsets on both sides of each offset are read, on both clusters; None for whole logs. Spark is started
-    where there is much to read. Raises as open_session() and scan() do.
+    where there is much to read. Raises as open_session() and scan_frame() do.
     """
     here, there = ClusterLogs(source), ClusterLogs(destination)
     # The destination's end first: what it has must be there at the source.

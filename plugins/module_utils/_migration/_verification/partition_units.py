@@ -98,7 +98,7 @@ class InProcess:
     def __init__(
         self, source: Connection, destination: Connection, units: t.Sequence[PartitionUnit], parts: tuple[str, ...]
     ) -> None:
-        """Read everything. Raises as scan() does."""
+        """Read everything. Raises as scan_frame() does."""
         self._units = units
         here = [[extent for _place, extent in unit.source_extents] for unit in units]
         there = [[extent for _place, extent in unit.destination_extents] for unit in units]
@@ -171,7 +171,7 @@ def on_spark(
     parts: tuple[str, ...],
     reach: int | None,
 ) -> t.Iterator[UnitReader]:
-    """Reads and counts on Spark. reach: how far the windows go; None for whole logs. Raises what scan() does."""
+    """Reads and counts on Spark. reach: how far the windows go; None for whole logs. Raises what scan_frame() does."""
     pairs = [
         dealing.LogPair(
             tuple(extent for _place, extent in unit.source_extents),
@@ -203,7 +203,7 @@ def on_spark(
                 )
                 for number, windows in of.items()
             }
-            return verify_job.count(frame, layout, places, asked) if asked else {}
+            return verify_job.count_claims(frame, layout, places, asked) if asked else {}
 
         yield _OnSpark(units, count)
 

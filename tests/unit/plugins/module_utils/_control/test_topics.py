@@ -28,7 +28,7 @@ def ids(monkeypatch):
             types.SimpleNamespace(name=name, topic_id=NO_ID if code else ID, error_code=code)
             for name, code in codes.items()
         ]
-        monkeypatch.setattr(topics, "metadata", lambda _client, names: types.SimpleNamespace(topics=rows))
+        monkeypatch.setattr(topics, "request_metadata", lambda _client, names: types.SimpleNamespace(topics=rows))
         monkeypatch.setattr(topics, "attempt", lambda _connection, operation: operation(None))
         return topics.topic_ids(NOWHERE, list(codes))
 

@@ -29,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
     found_in,
-    missing,
+    missing_records,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
@@ -218,7 +218,7 @@ def answers(worlds: t.Sequence[World]) -> list[list[list[Decision]]]:
 
 def _decided(its: World, group: int, counts: GroupCount) -> list[Decision]:
     positions = its.positions(group)
-    sources = Sources(positions, missing(positions, counts))
+    sources = Sources(positions, missing_records(positions, counts))
     return [
         decide_merged(sources, found_in(sources, counts, number, log, its.policy.now), log.facts, its.policy)
         for number, log in enumerate(map(its.log, range(len(its.arrived))))

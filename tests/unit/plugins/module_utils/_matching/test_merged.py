@@ -21,8 +21,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
     PartitionCount,
     Position,
     Sources,
+    blocked_by_one,
     decide_merged,
-    refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -180,7 +180,7 @@ def test_consumed_records_that_are_still_to_come_block_and_are_named():
     ],
 )
 def test_one_source_partition_can_refuse_them_all(positions, reason):
-    decision = refused(positions)
+    decision = blocked_by_one(positions)
     assert (decision and decision.reason) is reason
     assert decision is None or str(positions[-1].partition) in decision.detail
 

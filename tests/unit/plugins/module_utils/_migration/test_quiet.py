@@ -15,8 +15,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
+    GroupMember,
     GroupReading,
-    Member,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -50,8 +50,8 @@ class Groups:
         self.reads.append(self.now)
         return {name: self.reading(name) for name in names}
 
-    def members(self, _connection: object, names: t.Sequence[str]) -> dict[str, list[Member]]:
-        return {name: [Member("worker-1", "10.0.0.7")] for name in names}
+    def members(self, _connection: object, names: t.Sequence[str]) -> dict[str, list[GroupMember]]:
+        return {name: [GroupMember("worker-1", "10.0.0.7")] for name in names}
 
     def watch(self, idle_wait: float = WAIT, stop_timeout: float = 0, only_all: bool = False) -> quiet.Seen:
         self.lines: list[str] = []
@@ -65,6 +65,7 @@ class Groups:
 def groups(monkeypatch):
     fake = Groups()
     monkeypatch.setattr(quiet, "groups", fake)
+    monkeypatch.setattr(quiet, "group_members", fake.members)
     monkeypatch.setattr(quiet, "time", types.SimpleNamespace(monotonic=fake.monotonic, sleep=fake.sleep))
     return fake
 
@@ -89,7 +90,7 @@ def test_a_member_that_stays_is_named_when_the_time_is_up(groups):
     groups.leaves = 1000
     seen = groups.watch(stop_timeout=60, only_all=True)
     assert seen.active == {"billing": "Stable"}
-    assert seen.members == {"billing": [Member("worker-1", "10.0.0.7")]}
+    assert seen.members == {"billing": [GroupMember("worker-1", "10.0.0.7")]}
     assert groups.now == 60
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_offsets import (
     ConnectorKey,
+    connect_partition,
     mirror_source_key,
     mirror_source_partition,
     offset_value,
-    partition_of,
     read_key,
     read_offset,
     replicator_partition,
@@ -34,7 +34,7 @@ EXPECTED = json.loads((FOLDER / "replicator_expected.json").read_text())
 def test_every_recorded_key_is_in_the_partition_that_is_computed():
     assert len(STORED) > 90
     for each in STORED:
-        assert partition_of(each.key, each.row["partitions"]) == each.row["partition"], each.row
+        assert connect_partition(each.key, each.row["partitions"]) == each.row["partition"], each.row
 
 
 def test_every_recorded_position_of_mirror_maker_is_read_and_written_again_as_it_was():
@@ -60,7 +60,7 @@ def test_replicators_positions_are_those_of_the_newest_good_record_of_each_key()
         key = mirror_source_key("MirrorSourceConnector", EXPECTED["cluster"], partition)
         assert key.decode() == row["key"]
         assert offset_value(row["offset"]).decode() == row["value"]
-        assert partition_of(key, 25) == row["mm2_partition_of_25"]
+        assert connect_partition(key, 25) == row["mm2_partition_of_25"]
 
 
 @pytest.mark.parametrize(

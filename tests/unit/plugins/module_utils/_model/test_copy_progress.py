@@ -17,9 +17,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     Progress,
     Run,
     host_name,
-    metadata,
+    progress_from_commits,
     progress_groups,
-    read,
+    progress_metadata,
     transactional_id,
     transactional_number,
 )
@@ -37,7 +37,7 @@ def commits(progress: Progress, boundaries: list[int], nul: str = "") -> list[Co
     """What every group commits for the range."""
     where = TopicPartition("orders", 0)
     groups = progress_groups("copy", [BacklogRange(where, 0, MOST, where, 0, tuple(boundaries))])
-    texts = [metadata(progress, boundaries, number) for number in range(len(groups))]
+    texts = [progress_metadata(progress, boundaries, number) for number in range(len(groups))]
     return [None if text is None else CommittedOffset(progress.position, text + nul) for text in texts]
 
 
@@ -52,7 +52,7 @@ def test_progress_comes_back(boundaries, progress, data):
     reached = data.draw(st.integers(0, len(boundaries)))
     progress.places = {offset: data.draw(offsets) for offset in boundaries[:reached]}
     for nul in ("", "\0"):  # with which confluent-kafka ends metadata
-        assert read(0, commits(progress, boundaries, nul)) == progress
+        assert progress_from_commits(0, commits(progress, boundaries, nul)) == progress
 
 
 @pytest.mark.parametrize("count", [0, 1, BOUNDARIES, BOUNDARIES + 1, 3 * BOUNDARIES])
@@ -62,11 +62,11 @@ def test_the_largest_numbers_fit(count):
     found = commits(progress, boundaries)
     assert len(found) == max(1, -(-count // BOUNDARIES))
     assert all(each is not None and len(each.metadata.encode()) <= FITS for each in found)
-    assert read(0, found) == progress
+    assert progress_from_commits(0, found) == progress
 
 
 def test_a_range_without_commits_is_at_its_start():
-    assert read(7, [None, None]) == Progress(7)
+    assert progress_from_commits(7, [None, None]) == Progress(7)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_range_without_commits_is_at_its_start():
 )
 def test_what_no_copy_has_committed_is_refused(text):
     with pytest.raises(ValueError):
-        read(0, [CommittedOffset(5, text)])
+        progress_from_commits(0, [CommittedOffset(5, text)])
 
 
 def test_one_prefix_covers_every_name():

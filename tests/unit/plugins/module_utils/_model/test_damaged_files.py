@@ -168,7 +168,7 @@ def test_every_mutation_of_csv():
     draw = random.Random("csv")
     for _number in range(3 * COUNT):
         try:
-            read = snapshot.read(garbled(CSV, draw), "/srv/s.csv")
+            read = snapshot.from_text(garbled(CSV, draw), "/srv/s.csv")
         except InvalidFile as exc:
             assert "/srv/s.csv" in str(exc) and PLACE.search(str(exc)), str(exc)
             continue

@@ -45,7 +45,7 @@ def assess(*entries: PlanEntry, here=None, there=None, since=None):
     source = {name: reading(name, {0: 5, 1: 5}) for name in names} | (here or {})
     destination = {name: reading(name, {0: 7, 1: 7}) for name in names} | (there or {})
     ends = {at(0): 9, at(1): 6}
-    return readiness.assess(Plan("a", "b", "c", entries), source, destination, ends, since or {}, NOW)
+    return readiness.assess_readiness(Plan("a", "b", "c", entries), source, destination, ends, since or {}, NOW)
 
 
 def test_a_group_that_stands_where_it_must_is_ready_since_then():
@@ -86,7 +86,7 @@ def test_a_safe_offset_is_ready_and_named():
 def test_the_worst_comes_first_and_twenty_lines_are_enough():
     entries = [entry(f"group-{number:02}", 0) for number in range(30)]
     found = assess(*entries, lagging("x", 1, 9), lagging("y", 1, 90), lagging("z", 1, None))
-    lines = readiness.lines(found)
+    lines = readiness.readiness_lines(found)
     assert [line.split(":")[0] for line in lines[:4]] == ["z", "y", "x", "group-00"]
     assert len(lines) == 21
     assert lines[-1] == "and 13 groups more, 13 of them ready"

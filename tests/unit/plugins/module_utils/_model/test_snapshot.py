@@ -21,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
     SnapshotGroup,
     from_csv,
     from_json,
-    read,
+    from_text,
     to_csv,
     to_json,
 )
@@ -60,7 +60,7 @@ def without_what_csv_drops(snapshot: Snapshot) -> list[tuple[str, TopicPartition
 @given(snapshots())
 def test_json_keeps_everything(snapshot):
     text = to_json(snapshot)
-    assert read(text, "snapshot.json") == snapshot
+    assert from_text(text, "snapshot.json") == snapshot
     assert text.count("\n") == (len(snapshot.entries) + 2 if snapshot.entries else 1)
 
 
@@ -82,7 +82,7 @@ def test_csv_keeps_offsets(snapshot):
     found = from_csv(to_csv(snapshot), "snapshot.csv", only)
     assert without_what_csv_drops(found) == without_what_csv_drops(snapshot)
     if snapshot.entries:
-        assert read(to_csv(snapshot), "snapshot.csv", only) == found
+        assert from_text(to_csv(snapshot), "snapshot.csv", only) == found
 
 
 def test_csv_of_one_group_has_the_stock_tools_three_columns():

@@ -76,7 +76,7 @@ class TestPatience:
             connection = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "source cluster")
             consumer = types.SimpleNamespace(incremental_assign=lambda positions: None)
             reader = Scripted(
-                connection, consumer, {each: range_reader._Task(None, 7) for each in PARTITIONS}, 512, (), []
+                connection, consumer, {each: range_reader._RangeTask(None, 7) for each in PARTITIONS}, 512, (), []
             )
             range_reader._drain(reader, patient, deadline)
             return len(reader.left)

@@ -19,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job
     GroupCount,
     GroupPosition,
     Sum,
-    counted,
+    group_counts,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import Slots
 
@@ -78,7 +78,7 @@ def count_directly(
     first = FirstPass.of(
         summed(worker_tallying.first_pass(task, slots, without_headers) for task in tasks), slots, ends
     )
-    return counted(summed(worker_tallying.second_pass(task, slots, first.limits) for task in tasks), first)
+    return group_counts(summed(worker_tallying.second_pass(task, slots, first.limits) for task in tasks), first)
 
 
 def chunks(

@@ -16,7 +16,11 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import buckets_for, dealt, packed
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
+    buckets_for,
+    dealt_by_content,
+    packed_chunks,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount, Lag, count_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import (
@@ -231,11 +235,11 @@ def test_real_spark_counts_the_same(spark) -> None:
     worlds = [random_world(draws, sources, destinations) for sources, destinations in ((1, 1), (1, 1), (3, 1), (2, 2))]
     its = layout(worlds, True)
     frames = [
-        packed(spark.createDataFrame(rows(logs), SCANNED), its, of_destination, 8)
+        packed_chunks(spark.createDataFrame(rows(logs), SCANNED), its, of_destination, 8)
         for logs, of_destination in ((sources(worlds), False), (copies(worlds), True))
     ]
     ends = [end for world in worlds for end in world.ends]
-    with kept(dealt(frames[0].union(frames[1]), 8)) as contents:
+    with kept(dealt_by_content(frames[0].union(frames[1]), 8)) as contents:
         found = count_wide(contents, its, standings(worlds), ends)
     assert found == count_directly(worlds, True, 16, without_headers=True)
     check(worlds[0], found[: len(worlds[0].committed)], True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotFound, SparkFailed
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed, told
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed, cause_of
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures 
 )
 def test_an_error_of_a_worker_is_the_same_here(raised):
     text = f'Job aborted: {{"x": 1}} end\nTraceback:\n  File x\nmodule.WorkerFailed: {WorkerFailed(raised)}\n\tat java'
-    found = told(RuntimeError(text), "Spark local[2]")
+    found = cause_of(RuntimeError(text), "Spark local[2]")
     assert type(found) is type(raised) and str(found) == str(raised) and vars(found) == vars(raised)
 
 
@@ -53,7 +53,7 @@ def test_an_error_of_a_worker_is_the_same_here(raised):
     ],
 )
 def test_what_users_can_mend_is_named(text, named):
-    found = told(
+    found = cause_of(
         RuntimeError(f"An error occurred while calling o70.count.\n: {text}\n\tat x.y(Z.scala:1)"), "Spark yarn"
     )
     assert isinstance(found, SparkFailed)
@@ -61,7 +61,7 @@ def test_what_users_can_mend_is_named(text, named):
 
 
 def test_the_log_tells_what_the_error_does_not():
-    found = told(RuntimeError("[JAVA_GATEWAY_EXITED] ..."), "Spark local", log="x\nOutOfMemoryError: no room\n")
+    found = cause_of(RuntimeError("[JAVA_GATEWAY_EXITED] ..."), "Spark local", log="x\nOutOfMemoryError: no room\n")
     assert "Spark's memory is used up" in str(found)
 
 
@@ -74,7 +74,7 @@ def test_the_log_tells_what_the_error_does_not():
     ],
 )
 def test_a_java_process_that_is_gone(exc):
-    assert "Spark local: Spark's Java process has ended. See whether" in str(told(exc, "Spark local"))
+    assert "Spark local: Spark's Java process has ended. See whether" in str(cause_of(exc, "Spark local"))
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,6 @@ def test_a_java_process_that_is_gone(exc):
     ],
 )
 def test_of_all_others_the_line_that_tells_most(text, gist):
-    found = told(RuntimeError(text), "Spark local")
+    found = cause_of(RuntimeError(text), "Spark local")
     assert gist in (found.why or "") and "\n" not in str(found)
     assert "\tat" not in str(found)

@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, RecordRun, Rows
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, scan
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES, ReadOptions, _batch
 
@@ -59,15 +59,15 @@ def test_a_batch_is_what_the_schema_says(spark, columns):
 
 
 def test_a_scan_is_one_stage_with_some_tasks_for_each_core(spark):
-    rows = scan(spark, NOWHERE, RANGES)
+    rows = scan_frame(spark, NOWHERE, RANGES)
     plan = rows._jdf.queryExecution().toString()
     assert "Exchange" not in plan and "MapInArrow" in plan
     assert rows.rdd.getNumPartitions() == 4
 
 
 def test_nothing_to_read_needs_no_cluster(spark):
-    assert scan(spark, NOWHERE, []).collect() == []
-    assert scan(spark, NOWHERE, [Range(TopicPartition("orders", 0), 5, 5)]).count() == 0
+    assert scan_frame(spark, NOWHERE, []).collect() == []
+    assert scan_frame(spark, NOWHERE, [Range(TopicPartition("orders", 0), 5, 5)]).count() == 0
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark import ta
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
     Extent,
     LogPair,
-    dealt,
+    dealt_by_content,
     layout_of,
-    packed,
+    packed_chunks,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail, TailQuestion
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
@@ -105,10 +105,10 @@ def test_on_spark(spark) -> None:
     its = layout(2)
     sides = [log([(letter, 0) for letter in text]) for text in ("abcdefgh", "xabcdefg")]
     frames = [
-        packed(spark.createDataFrame(rows([each, each]), SCANNED), its, bool(of_destination), 4)
+        packed_chunks(spark.createDataFrame(rows([each, each]), SCANNED), its, bool(of_destination), 4)
         for of_destination, each in enumerate(sides)
     ]
     found = worker.count_tails(
-        dealt(frames[0].union(frames[1]), 4), its, [TailQuestion(0, 4, 6), TailQuestion(1, 4, 4)]
+        dealt_by_content(frames[0].union(frames[1]), 4), its, [TailQuestion(0, 4, 6), TailQuestion(1, 4, 4)]
     )
     assert found == [Tail(True, 6, 1, 0, 0), Tail(True, 6, 1, 0, 1)]

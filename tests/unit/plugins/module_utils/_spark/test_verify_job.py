@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.verify_jo
     PairClaims,
     Places,
     answers,
-    summed,
+    summed_claims,
 )
 
 Log: t.TypeAlias = "list[tuple[int, str, int | None]]"  # offset, content, time; None: stamped
@@ -95,7 +95,7 @@ def test_tasks_together_count_what_one_process_counts(
     }
 
     def count(asked: dict[int, PairClaims]) -> t.Any:
-        return summed((text for task in tasks for text in answers(task, layout, places, asked)), asked)
+        return summed_claims((text for task in tasks for text in answers(task, layout, places, asked)), asked)
 
     nothing = ToolProgress({}, {})
     first = count({pair: PairClaims(True, timestamps, {}, nothing, 1) for pair in range(len(worlds))})

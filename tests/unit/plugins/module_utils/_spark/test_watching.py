@@ -10,7 +10,7 @@ import threading
 import time
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.watching import watched
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.watching import watched_jobs
 
 
 def slowly(batches):
@@ -21,7 +21,7 @@ def slowly(batches):
 
 def test_the_part_that_is_done_is_said_while_a_job_runs(spark):
     said = []
-    with watched(spark.sparkContext.statusTracker(), said.append, every=0.1):
+    with watched_jobs(spark.sparkContext.statusTracker(), said.append, every=0.1):
         spark.range(0, 4, 1, 4).mapInArrow(slowly, "id bigint").collect()
     assert "Spark has done 50 % of this step" in said
     assert len(said) == len(set(said))
@@ -42,12 +42,12 @@ class Gone:
 
 def test_a_spark_that_has_ended_is_left_to_who_waits_for_it(recwarn):
     said, gone = [], Gone()
-    with watched(gone, said.append, every=0.01):
+    with watched_jobs(gone, said.append, every=0.01):
         time.sleep(0.2)
     assert gone.asked == 1 and not said and not recwarn.list
 
 
 def test_nobody_watches_what_nobody_wants_to_know():
     before = threading.active_count()
-    with watched(Gone(), silent, every=0.01):
+    with watched_jobs(Gone(), silent, every=0.01):
         assert threading.active_count() == before

@@ -11,7 +11,10 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import entries, summaries
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import (
+    copy_entries,
+    summaries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.unconsumed import open_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
@@ -39,14 +42,14 @@ DONE = backlog(Done(40, 900, 140, 0, 0, {20: 100, 30: 110}))
 
 @pytest.mark.parametrize("policy, found", [("ignore", None), ("start", 100), ("end", 140)])
 def test_a_group_without_a_commit_stands_by_policy(policy, found):
-    (entry,) = entries(DONE, [group("billing", None)], policy)
+    (entry,) = copy_entries(DONE, [group("billing", None)], policy)
     assert entry.offset == found
     assert entry.verdict == ("uncommitted" if found is None else "requested")
 
 
 @pytest.mark.parametrize("offset, place", [(5, 100), (20, 100), (30, 110), (60, 140)])
 def test_a_group_stands_where_its_first_record_was_copied_to(offset, place):
-    (entry,) = entries(DONE, [group("billing", offset)], "ignore")
+    (entry,) = copy_entries(DONE, [group("billing", offset)], "ignore")
     assert (entry.offset, entry.verdict, entry.repeats, entry.metadata) == (place, "exact", 0, "its metadata")
     assert entry.reason == ("expired" if offset < 20 else None)
 

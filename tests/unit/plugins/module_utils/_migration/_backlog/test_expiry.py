@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     Progress,
     Run,
     all_groups,
-    commits_of,
+    progress_commits,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
@@ -46,7 +46,7 @@ class TestTold:
         def ask(minutes, size, bytes_per_second=None):
             monkeypatch.setattr(expiry, "broker_number", lambda _connection, name: asked.append(name) or minutes)
             asked, said = [], []
-            seconds = expiry.told(NOWHERE, size, bytes_per_second, said.append)
+            seconds = expiry.seconds_kept(NOWHERE, size, bytes_per_second, said.append)
             assert asked == ["offsets.retention.minutes"]
             return seconds, said
 
@@ -77,7 +77,7 @@ class Brokers:
             THEIRS.destination: Progress(100, 100, end=100, run=OTHER),
         }
         self.names = all_groups(BACKLOG)
-        held = commits_of(BACKLOG.ranges[:3], progress, len(self.names))
+        held = progress_commits(BACKLOG.ranges[:3], progress, len(self.names))
         self.offsets = {name: dict(commits) for name, commits in zip(self.names, held, strict=True)}
         self.offsets[self.names[0]][DAMAGED.destination] = CommittedOffset(100, "of nobody")
         self.committed, self.failures = [], 0
@@ -156,7 +156,7 @@ class TestRenewed:
 
         def taken_over():
             progress = {where: Progress(100, 100, places=dict.fromkeys(COPIED.boundaries, 7), end=100, run=OTHER)}
-            for name, commits in zip(brokers.names, commits_of([COPIED], progress, 2), strict=True):
+            for name, commits in zip(brokers.names, progress_commits([COPIED], progress, 2), strict=True):
                 brokers.offsets[name] |= dict(commits)
             brokers.during = dict
             return {first: {where: "NOT_COORDINATOR"}, second: {}}

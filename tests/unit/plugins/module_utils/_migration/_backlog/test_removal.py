@@ -30,7 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
     all_groups,
-    commits_of,
+    progress_commits,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
@@ -79,7 +79,7 @@ class Cluster:
     def holds(self, progress):
         """What the copy's progress group says; None for nothing."""
         (group,) = all_groups(BACKLOG)
-        commits = commits_of([RANGE], {WHERE: progress}, 1)[0] if progress else ()
+        commits = progress_commits([RANGE], {WHERE: progress}, 1)[0] if progress else ()
         self.offsets[group] = dict(commits)
 
     def commits(self, group, offset, where=WHERE):
@@ -93,7 +93,7 @@ class Cluster:
         return {name: GroupReading(name, True, "Empty", "classic", "", each) for name, each in its.items()}
 
     def remove(self, backlog=BACKLOG, plan=None, remove_topics=False):
-        return removal.remove(backlog, plan, NOWHERE, remove_topics, 0, False, silent)
+        return removal.remove_copy(backlog, plan, NOWHERE, remove_topics, 0, False, silent)
 
 
 @pytest.fixture
@@ -262,7 +262,7 @@ class TestThePlanOfAnotherCopy:
         for use_case in (
             lambda: cluster.remove(plan=earlier.plan),
             lambda: restoring.restore(earlier, NOWHERE, None),
-            lambda: copy_backlog.run(None, None, NOWHERE, None, None, earlier, None, silent),
+            lambda: copy_backlog.copy_backlog(None, None, NOWHERE, None, None, earlier, None, silent),
         ):
             with pytest.raises(Refused, match="the plan is not the one of this copy"):
                 use_case()

@@ -21,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     Progress,
     Run,
     host_name,
-    metadata,
+    progress_metadata,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
@@ -49,7 +49,7 @@ def test_when_a_process_started():
 @pytest.fixture
 def check(monkeypatch):
     def ask(run, *positions):
-        texts = [metadata(Progress(position, run=run, end=9), (), 0) for position in positions]
+        texts = [progress_metadata(Progress(position, run=run, end=9), (), 0) for position in positions]
         readings = [
             {name: GroupReading(name, True, "Empty", "classic", "", {WHERE: CommittedOffset(position, text)})}
             for name, position, text in zip(["streamshift-copy-1-progress-0"] * 2, positions, texts, strict=False)

@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     Progress,
     Run,
     all_groups,
-    commits_of,
+    progress_commits,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
@@ -43,7 +43,7 @@ def take(monkeypatch):
             return decide({MADE.destination: None, THERE.destination: None} | kept)
 
         monkeypatch.setattr(takeover, "claim", claim)
-        return takeover.take(BACKLOG, NOWHERE, RUN, **options)
+        return takeover.take_over(BACKLOG, NOWHERE, RUN, **options)
 
     monkeypatch.setattr(takeover.positions, "partition_bounds", bounds)
     monkeypatch.setattr(takeover, "check_others", lambda *_args: None)
@@ -79,7 +79,7 @@ class TestAnotherCopyAgainstIt:
         def refused(*runs):
             progress = {MADE.destination: Progress(5, run=runs[0]), THERE.destination: Progress(5, run=runs[1])}
             names = all_groups(BACKLOG)
-            held = dict(commits_of(BACKLOG.ranges, progress, 1)[0])
+            held = dict(progress_commits(BACKLOG.ranges, progress, 1)[0])
             readings = {name: GroupReading(name, True, "Empty", "classic", "", held) for name in names}
             deleted = []
 
@@ -92,7 +92,7 @@ class TestAnotherCopyAgainstIt:
             )
             monkeypatch.setattr(takeover, "check_others", others)
             with pytest.raises(Refused):
-                takeover.take(BACKLOG, NOWHERE, RUN, fresh=True, made={"made-to", "there-to"})
+                takeover.take_over(BACKLOG, NOWHERE, RUN, fresh=True, made={"made-to", "there-to"})
             return deleted
 
         return refused

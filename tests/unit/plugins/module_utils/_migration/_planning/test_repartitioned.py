@@ -120,7 +120,7 @@ def entries(
     **wanted: t.Any,
 ) -> list[PlanEntry]:
     options = TopicOptions(Policy(), OnUncommitted.IGNORE, MatchOn(), 0)
-    found = use_case.entries(
+    found = use_case.repartitioned_entries(
         drafts,
         SOURCES if sources is None else sources,
         DESTINATIONS if destinations is None else destinations,

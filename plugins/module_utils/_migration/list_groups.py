@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: which groups a cluster has, how far they are, and which of them can be migrated."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups as control
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import describe_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.group_members import group_members
+
+
+def group_overviews(connection: Connection, selection: Selection) -> tuple[list[GroupOverview], tuple[str, ...]]:
+    """The selected groups, those with the largest lag first, and the names of those that an exclude pattern left out.
+
+    Without any selection: every group that the user may describe and that no exclude pattern leaves out. Raises NotFound for a
+    group that was asked for by name and does not exist.
+    """
+    listed = {each.group: each for each in control.list_groups(connection)}
+    missing = sorted(set(selection.groups) - set(listed))
+    if missing:
+        raise NotFound(
+            f"the group does not exist, or GROUP DESCRIBE on it is not allowed: {', '.join(missing)}",
+            cluster=str(connection),
+            remedy="correct groups, or grant the ACL",
+        )
+    selected = selection.select_groups(listed)
+    readings = control.read_groups(connection, selected.names, stable=False)
+    ends = _ends(connection, readings)
+    members = group_members(
+        connection, [name for name in readings if readings[name].type in ("classic", "consumer", "unknown")]
+    )
+    found = [
+        GroupOverview(
+            reading,
+            members.get(name),
+            {partition: ends[partition] for partition in reading.offsets if partition in ends},
+        )
+        for name, reading in readings.items()
+        if reading.exists  # else it was deleted a moment ago
+    ]
+    found.sort(key=lambda group: (-(group.lag or 0), group.reading.group))
+    return found, selected.left_out
+
+
+def _ends(connection: Connection, readings: dict[str, GroupReading]) -> dict[TopicPartition, int]:
+    """The high watermark of each partition with a committed offset; deleted partitions are left out."""
+    committed = {partition for reading in readings.values() for partition in reading.offsets}
+    topics = describe_topics(connection, sorted({partition.topic for partition in committed}))
+    existing = [each for each in committed if each.partition < topics[each.topic].partitions]
+    return {each: bounds.high_watermark for each, bounds in partition_bounds(connection, existing).items()}

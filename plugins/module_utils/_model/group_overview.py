@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a cluster's groups look like to somebody who chooses which ones to migrate."""
+
+from __future__ import annotations
+
+import csv
+import io
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupMember, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+_COLUMNS = ("group", "type", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
+_NUMBERS = ("members", "partitions", "lag")
+# A spreadsheet takes a cell that begins with one of these for a formula.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+class GroupOverview(t.NamedTuple):
+    """One group of one cluster.
+
+    members: None where the brokers cannot describe them, as those of share groups. ends: the log ends (high watermarks) of the partitions
+    that the group has committed and that still exist. why_not: why the group cannot be migrated now, None if it can.
+    """
+
+    reading: GroupReading
+    members: tuple[GroupMember, ...] | None
+    ends: dict[TopicPartition, int]
+
+    @property
+    def topics(self) -> list[str]:
+        """Topics that the group has committed offsets of, sorted."""
+        return sorted({partition.topic for partition in self.reading.offsets})
+
+    @property
+    def lag(self) -> int | None:
+        """Offsets from the committed offsets to the log ends, as Kafka's own tool counts them; None without committed offsets."""
+        lags = [self.partition_lag(partition) for partition in self.reading.offsets]
+        known = [lag for lag in lags if lag is not None]
+        return sum(known) if known else None
+
+    def partition_lag(self, partition: TopicPartition) -> int | None:
+        """The same of one partition; None if the partition no longer exists."""
+        end = self.ends.get(partition)
+        return None if end is None else max(0, end - self.reading.offsets[partition].offset)
+
+    @property
+    def why_not(self) -> str | None:
+        """In the order in which an operator would meet the reasons."""
+        reading = self.reading
+        if reading.type == "share":
+            return "a share group has no committed offsets"
+        if reading.protocol_type not in ("", "consumer"):
+            return f"a group of type {reading.protocol_type} has no committed offsets of consumers"
+        if not reading.offsets:
+            return "it has no committed offsets"
+        gone = sorted({partition.topic for partition in reading.offsets if partition not in self.ends})
+        if len(gone) == len(self.topics):
+            return "all topics that it has committed are deleted"
+        if reading.state not in ("", "Empty", "Dead"):
+            return "it is in use: stop its consumers first"
+        return None
+
+    def row(self) -> dict[str, t.Any]:
+        """The group as a module returns it, without its partitions."""
+        return {
+            "group": self.reading.group,
+            "type": self.reading.type,
+            "state": self.reading.state,
+            "members": None if self.members is None else len(self.members),
+            "topics": self.topics,
+            "partitions": len(self.reading.offsets),
+            "lag": self.lag,
+            "movable": self.why_not is None,
+            "why_not": self.why_not,
+        }
+
+
+def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
+    """A header and a line for each group, in columns."""
+    rows = [list(_COLUMNS), *(list(_cells(group, "-").values()) for group in groups)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if name in _NUMBERS else cell.ljust(width)
+            for name, cell, width in zip(_COLUMNS, row, widths, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def overview_csv(groups: t.Sequence[GroupOverview]) -> str:
+    """The same as CSV with a header (RFC 4180, line feeds), safe to open as a spreadsheet; unknown values are empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for group in groups:
+        writer.writerow(
+            [f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in _cells(group, "").values()]
+        )
+    return out.getvalue()
+
+
+def _cells(group: GroupOverview, unknown: str) -> dict[str, str]:
+    row = group.row()
+    row["topics"] = " ".join(row["topics"])
+    row["movable"] = "yes" if row["movable"] else "no"
+    return {name: unknown if row[name] in (None, "") else str(row[name]) for name in _COLUMNS}

@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Who is in a group: what the brokers tell of its members."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupMember
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
+    AdminClient,
+    KafkaError,
+    KafkaException,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
+
+# Groups that are gone meanwhile, or of a type that this request is not for: share and streams groups.
+_NO_MEMBERS_TOLD = (KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID, KafkaError.UNSUPPORTED_VERSION)
+
+
+def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str, tuple[GroupMember, ...]]:
+    """The members of each group of the classic and of the consumer protocol, sorted; a group that the brokers cannot describe is left out.
+
+    librdkafka knows the requests for both protocols; kafka-python knows that of the classic one alone. Raises BrokerError
+    naming the group that a broker refuses to describe.
+    """
+    if not groups:
+        return {}
+    try:
+        client = AdminClient({"log_level": 0, **client_configuration(connection)})
+        client.poll(0)  # a token is fetched by a callback, which runs only here
+        answers = client.describe_consumer_groups(sorted(groups), request_timeout=connection.request_timeout)
+    except KafkaException as exc:
+        raise InvalidInput("the client cannot be set up", cluster=str(connection), why=exc.args[0].str()) from exc
+    found = {}
+    for group, answer in answers.items():
+        try:
+            members: list[t.Any] = answer.result().members
+        except KafkaException as exc:
+            error = exc.args[0]
+            if error.code() not in _NO_MEMBERS_TOLD:
+                raise BrokerError(
+                    "the members cannot be read", cluster=str(connection), group=group, why=error.str()
+                ) from exc
+        else:
+            found[group] = tuple(sorted(GroupMember(each.client_id, each.host.lstrip("/")) for each in members))
+    return found

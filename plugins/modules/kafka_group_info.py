@@ -1,0 +1,236 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kafka_group_info
+short_description: List consumer groups, their lag, and whether they can be migrated
+version_added: 0.2.0
+description:
+  - Lists groups of a cluster with their type, state, members, topics, committed offsets and lag, and says which of them
+    can be migrated now, and why others cannot.
+  - The list shows what a migration would be about. Kafka does not return when an offset was committed.
+  - Groups without ACL GROUP DESCRIBE do not appear, because brokers do not list them.
+  - Reads no records and writes nothing to the cluster.
+author:
+  - The streamshift.kafka authors (@streamshift)
+extends_documentation_fragment:
+  - streamshift.kafka._attributes
+  - streamshift.kafka._attributes.info_module
+  - streamshift.kafka._cluster
+options:
+  groups:
+    description:
+      - Names of groups to list. O(exclude_group_patterns) does not apply to them.
+      - The module fails if one of them does not exist.
+    type: list
+    elements: str
+    default: []
+  group_patterns:
+    description:
+      - Groups to list, as regular expressions that match the whole name.
+      - Without O(groups) and O(group_patterns), all groups are listed.
+    type: list
+    elements: str
+    default: []
+  exclude_group_patterns:
+    description:
+      - Groups that O(group_patterns) must not select, as regular expressions that match the whole name.
+      - By default, these groups are left out - C(__.*), C(console-consumer-.*), C(connect-.*), C(streamshift-.*),
+        C(.*-mm2). RV(left_out_groups) names them.
+      - Set it to an empty list to see every group.
+    type: list
+    elements: str
+  partitions:
+    description:
+      - Whether RV(groups) has an entry for each partition with a committed offset.
+    type: bool
+    default: false
+seealso:
+  - module: streamshift.kafka.kafka_group_offsets
+"""
+
+EXAMPLES = r"""
+- name: List all groups of a cluster
+  streamshift.kafka.kafka_group_info:
+    cluster: "{{ kafka_cluster }}"
+  register: found
+
+- name: Show them
+  ansible.builtin.debug:
+    var: found.summary
+
+- name: Keep the list as a spreadsheet
+  ansible.builtin.copy:
+    content: "{{ found.csv }}"
+    dest: "{{ inventory_dir }}/groups.csv"
+    mode: "0600"
+"""
+
+RETURN = r"""
+groups:
+  description: The groups, those with the largest lag first.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    group:
+      description: Name of the group.
+      type: str
+      returned: success
+      sample: billing
+    type:
+      description: Type of the group, as Kafka names it; V(unknown) if the brokers do not return it.
+      type: str
+      returned: success
+      sample: classic
+    state:
+      description: State of the group, as Kafka names it.
+      type: str
+      returned: success
+      sample: Empty
+    members:
+      description: Number of members; null if the brokers cannot describe them, as for share groups.
+      type: int
+      returned: success
+      sample: 0
+    clients:
+      description: Client ID and host of each member.
+      type: list
+      elements: dict
+      returned: success
+      sample:
+        - client_id: billing-1
+          host: 10.0.0.7
+    topics:
+      description: Topics that the group has committed offsets of.
+      type: list
+      elements: str
+      returned: success
+      sample: [orders]
+    partitions:
+      description: Number of partitions with a committed offset.
+      type: int
+      returned: success
+      sample: 12
+    lag:
+      description:
+        - Offsets from the committed offsets to the log ends, in all partitions that still exist, as
+          C(kafka-consumer-groups) counts them. Null if there are none.
+      type: int
+      returned: success
+      sample: 1204
+    movable:
+      description: Whether the group can be migrated now.
+      type: bool
+      returned: success
+      sample: true
+    why_not:
+      description: Why the group cannot be migrated now; null if it can.
+      type: str
+      returned: success
+      sample: "it is in use: stop its consumers first"
+    committed:
+      description: The committed offset of each partition.
+      type: list
+      elements: dict
+      returned: if O(partitions=true)
+      contains:
+        topic:
+          description: Name of the topic.
+          type: str
+          returned: success
+          sample: orders
+        partition:
+          description: Number of the partition.
+          type: int
+          returned: success
+          sample: 0
+        offset:
+          description: The committed offset.
+          type: int
+          returned: success
+          sample: 4711
+        lag:
+          description: Offsets from the committed offset to the log end; null if the partition no longer exists.
+          type: int
+          returned: success
+          sample: 12
+left_out_groups:
+  description: Groups that an exclude pattern has left out.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - console-consumer-12345
+summary:
+  description: The list as a table, a line for each group.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "group    type     state  members  topics  partitions   lag  movable  why_not"
+    - "billing  classic  Empty        0  orders          12  1204  yes      -"
+csv:
+  description: The list as CSV with a header.
+  returned: success
+  type: str
+  sample: |
+    group,type,state,members,topics,partitions,lag,movable,why_not
+    billing,classic,Empty,0,orders,12,1204,yes,
+"""
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import list_groups as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import group_overview
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+
+
+def look(module: Module) -> dict[str, t.Any]:
+    params = module.params
+    selection = options.selection(params)
+    if not selection.groups and not selection.group_patterns:
+        selection = dataclasses.replace(selection, group_patterns=(".*",))
+    selection.check()
+    groups, left_out = use_case.group_overviews(options.connection(params, "cluster"), selection)
+    return {
+        "changed": False,
+        "groups": [_row(group, params["partitions"]) for group in groups],
+        "left_out_groups": list(left_out),
+        "summary": group_overview.overview_table(groups),
+        "csv": group_overview.overview_csv(groups),
+    }
+
+
+def _row(group: GroupOverview, partitions: bool) -> dict[str, t.Any]:
+    row = {**group.row(), "clients": [member._asdict() for member in group.members or ()]}
+    if partitions:
+        row["committed"] = [
+            {**partition._asdict(), "offset": committed.offset, "lag": group.partition_lag(partition)}
+            for partition, committed in sorted(group.reading.offsets.items())
+        ]
+    return row
+
+
+def main() -> None:
+    module = Module(
+        argument_spec={
+            **options.cluster_spec("cluster"),
+            **options.group_selection_spec(),
+            "partitions": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    run(module, look)
+
+
+if __name__ == "__main__":
+    main()

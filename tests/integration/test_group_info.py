@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The list of a cluster's groups is what the cluster says, of every version and of every type of group."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from demo.clients import Message, commit, create_topic, delete_topic, produce
+from tests.support.consumers import member, share_member
+from tests.support.modules import refuses, succeeds
+from tests.support.playbooks import Controller, done
+
+
+def groups_of(cluster, **options):
+    """Rows by group."""
+    found = succeeds("kafka_group_info", cluster=cluster.connection, **options)
+    return {row["group"]: row for row in found["groups"]}, found
+
+
+def test_lag_and_committed_offsets(cluster, topic):
+    create_topic(cluster, topic, partitions=2)
+    produce(cluster, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
+    commit(cluster, topic, {(topic, 0): 4, (topic, 1): 10})
+    rows, found = groups_of(cluster, groups=[topic], partitions=True)
+    row = rows[topic]
+    assert (row["lag"], row["partitions"], row["members"], row["movable"]) == (6, 2, 0, True)
+    assert row["committed"] == [
+        {"topic": topic, "partition": 0, "offset": 4, "lag": 6},
+        {"topic": topic, "partition": 1, "offset": 10, "lag": 0},
+    ]
+    assert found["summary"][1].split()[0] == topic
+    delete_topic(cluster, topic)
+    after, _found = groups_of(cluster, group_patterns=[topic])
+    assert not after or after[topic]["why_not"] is not None  # brokers delete the committed offsets of a deleted topic
+
+
+def test_members_of_both_protocols_and_a_share_group(source, topic):
+    create_topic(source, topic)
+    produce(source, topic, [Message(b"1")])
+    names = {protocol: f"{topic}-{protocol}" for protocol in ("classic", "consumer", "share")}
+    for protocol in ("classic", "consumer"):
+        commit(source, names[protocol], {(topic, 0): 0})
+    with (
+        member(source, names["classic"], [topic]),
+        member(source, names["consumer"], [topic], protocol="consumer"),
+        share_member(source, names["share"], topic),
+    ):
+        rows, _found = groups_of(source, group_patterns=[f"{topic}.*"])
+    for protocol in ("classic", "consumer"):
+        row = rows[names[protocol]]
+        assert (row["type"], row["members"], row["why_not"]) == (protocol, 1, "it is in use: stop its consumers first")
+        assert row["clients"][0]["host"] == "127.0.0.1"
+    share = rows[names["share"]]
+    assert (share["members"], share["movable"], share["lag"]) == (None, False, None)
+
+
+def test_an_unknown_name_is_refused(source, topic):
+    assert f"the group does not exist, or GROUP DESCRIBE on it is not allowed: {topic}" in refuses(
+        "kafka_group_info", cluster=source.connection, groups=[topic]
+    )
+
+
+def test_the_playbook_lists_each_cluster(source, destination, topic, tmp_path):
+    create_topic(source, topic)
+    commit(source, topic, {(topic, 0): 0})
+    controller = Controller(tmp_path / "c", onprem=source, cloud=destination)
+    played = done(
+        controller.play(
+            "list_groups", "--limit", "onprem", prefix="list_groups", group_patterns=[topic], directory=str(tmp_path)
+        )
+    )
+    assert f"{topic}  classic" in played.output
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "onprem-groups.csv").read_text())))
+    assert [row["group"] for row in rows] == [topic]

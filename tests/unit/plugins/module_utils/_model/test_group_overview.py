@@ -1,0 +1,89 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The list of groups from which an operator chooses."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import (
+    GroupOverview,
+    overview_csv,
+    overview_table,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    GroupMember,
+    GroupReading,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+ORDERS = [TopicPartition("orders", 0), TopicPartition("orders", 1)]
+
+
+def overview(
+    name="billing", state="Empty", kind="classic", protocol="consumer", committed=(4, 7), ends=(10, 7), members=()
+):
+    """A group with these committed offsets of the partitions of orders; an end of None: the partition is deleted."""
+    offsets = {where: CommittedOffset(offset) for where, offset in zip(ORDERS, committed, strict=False)}
+    known = {where: end for where, end in zip(ORDERS, ends, strict=False) if end is not None}
+    return GroupOverview(GroupReading(name, True, state, kind, protocol, offsets), members, known)
+
+
+@pytest.mark.parametrize(
+    ("group", "lag"),
+    [
+        (overview(), 6),
+        (overview(committed=(4, 9)), 6),  # a log that was truncated does not lower the lag of another
+        (overview(ends=(10, None)), 6),
+        (overview(committed=()), None),
+        (overview(ends=(None, None)), None),
+    ],
+)
+def test_lag_counts_what_still_exists(group, lag):
+    assert group.lag == lag
+
+
+@pytest.mark.parametrize(
+    ("group", "why_not"),
+    [
+        (overview(), None),
+        (overview(protocol="", state=""), None),  # committed by a tool that never joins
+        (overview(state="Stable"), "it is in use: stop its consumers first"),
+        (overview(committed=()), "it has no committed offsets"),
+        (overview(ends=(None, None)), "all topics that it has committed are deleted"),
+        (overview(kind="share", committed=()), "a share group has no committed offsets"),
+        (overview(protocol="connect", committed=()), "a group of type connect has no committed offsets of consumers"),
+    ],
+)
+def test_why_a_group_cannot_be_migrated(group, why_not):
+    assert group.why_not == why_not
+    assert group.row()["movable"] is (why_not is None)
+
+
+def test_the_table_has_a_line_for_each_group():
+    groups = [
+        overview(members=(GroupMember("a", "10.0.0.7"),), state="Stable"),
+        overview("crm", kind="share", members=None, committed=()),
+    ]
+    assert overview_table(groups) == [
+        "group    type     state   members  topics  partitions  lag  movable  why_not",
+        "billing  classic  Stable        1  orders           2    6  no       it is in use: stop its consumers first",
+        "crm      share    Empty         -  -                0    -  no       a share group has no committed offsets",
+    ]
+
+
+def test_no_group_is_a_header_alone():
+    assert len(overview_table([])) == 1
+    assert len(overview_csv([]).splitlines()) == 1
+
+
+def test_names_are_data_in_a_spreadsheet():
+    rows = list(csv.DictReader(io.StringIO(overview_csv([overview("=cmd|' /C calc'!A0"), overview('a,"b"')]))))
+    assert [row["group"] for row in rows] == ["'=cmd|' /C calc'!A0", 'a,"b"']
+    assert rows[0]["lag"] == "6"
