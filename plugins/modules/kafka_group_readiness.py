@@ -56,6 +56,13 @@ options:
       - How many offsets the round has committed.
     type: int
     default: 0
+  wait_for_start:
+    description:
+      - How many seconds to wait at most until every group has members at the destination. Consumers that use
+        C(assign()) never show as members.
+      - With V(0), the module does not wait.
+    type: float
+    default: 0
   failure:
     description:
       - Why the round has failed. The module then contacts no cluster, and keeps the groups of the earlier status file.
@@ -157,6 +164,12 @@ readiness:
       type: bool
       returned: success
       sample: false
+not_started:
+  description: The groups that have no members at the destination, sorted by name.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 not_ready:
   description: The groups that are not ready, sorted by name.
   returned: success
@@ -183,12 +196,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import f
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 
+_PAUSE = 2.0  # seconds between two looks
 _EVERYBODY = 0o644  # the node exporter is another user
 
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
-    options.check_not_negative(params, "started", "changed_offsets")
+    options.check_not_negative(params, "started", "changed_offsets", "wait_for_start")
     _check_paths(params)
     now = time.time()
     started = now if params["started"] is None else params["started"]
@@ -201,13 +215,7 @@ def look(module: Module) -> dict[str, t.Any]:
     rows = last.groups if last is not None else ()
     if params["failure"] is None:
         made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
-        found = use_case.look_at_readiness(
-            made,
-            options.connection(params, "source"),
-            options.connection(params, "destination"),
-            last.ready_since if last is not None else {},
-            time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
-        )
+        found = _watched(params, made, last.ready_since if last is not None else {}, now)
         summary, rows = readiness.readiness_lines(found), tuple(status.group_row(each) for each in found)
     good = (last.last_good if last is not None else None) if params["failure"] is not None else now
     made_now = status.Status(params["phase"], started, now, params["changed_offsets"], params["failure"], good, rows)
@@ -220,9 +228,23 @@ def look(module: Module) -> dict[str, t.Any]:
     return {
         "changed": False,
         "readiness": list(rows),
+        "not_started": [row["group"] for row in rows if not row["in_use_at_destination"]],
         "not_ready": [row["group"] for row in rows if not row["ready"]],
         "summary": summary,
     }
+
+
+def _watched(params: dict[str, t.Any], made: plan.Plan, since: dict[str, str], now: float) -> list[readiness.Readiness]:
+    """Look at the groups, and again until all have started, or the time is up."""
+    deadline = time.monotonic() + params["wait_for_start"]
+    clusters = options.connection(params, "source"), options.connection(params, "destination")
+    clock = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+    while True:
+        found = use_case.look_at_readiness(made, *clusters, since, clock)
+        left = deadline - time.monotonic()
+        if left <= 0 or all(group.in_use_at_destination for group in found):
+            return found
+        time.sleep(min(_PAUSE, left))
 
 
 def _check_paths(params: dict[str, t.Any]) -> None:
@@ -258,6 +280,7 @@ def main() -> None:
             "phase": {"type": "str", "default": "sync"},
             "started": {"type": "float"},
             "changed_offsets": {"type": "int", "default": 0},
+            "wait_for_start": {"type": "float", "default": 0},
             "failure": {"type": "str"},
         },
         supports_check_mode=True,
