@@ -4,9 +4,10 @@
 
 """make demo: a company moves to another cluster.
 
-Two sandboxes, a company's records and groups, and a real MirrorMaker 2 that copies most of them and commits for the groups
-as well as it can; a script copies the rest. Then the playbook takes over: dry run, run, run again, roll back, run. In the end all records of both
-clusters are read, and a table tells for each group what MirrorMaker's commits and the playbook's would have repeated.
+Two sandboxes, a company's records and groups, and a real MirrorMaker 2 that copies most of them and commits for the
+groups as well as it can; a script copies the rest. Then the playbook takes over: dry run, run, run again, roll back,
+run. In the end all records of both clusters are read, and a table tells for each group what MirrorMaker's commits and
+the playbook's would have repeated.
 """
 
 from __future__ import annotations

@@ -374,7 +374,11 @@ _POLICIES = {
 
 
 class _Planned(t.NamedTuple):
-    """A plan file. written: the receipt of its commit, None where the whole plan is verified. chosen: the entries to verify, None for all."""
+    """A plan file.
+
+    written: the receipt of its commit, None where the whole plan is verified. chosen: the entries to verify, None for
+    all.
+    """
 
     made: plan.Plan
     digest: str

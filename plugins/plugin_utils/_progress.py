@@ -12,7 +12,7 @@ import tempfile
 import threading
 import typing as t
 
-from ansible import constants as C
+from ansible import constants as C  # noqa: N812
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 

@@ -20,11 +20,12 @@ DECLARED = "declared "
 
 @dataclasses.dataclass
 class Traits:
-    """size: records written, markers besides. alphabet: so many different contents, 0 for all unlike; unlike: the share
-    of records that are unlike any other even so. stamps: where the destination's broker stamps: no, whole, from, until,
-    between.
-    times: what the tool does to times: kept, rewritten, some, zero_to_now, zero_to_one, rounded. manners: what its passes do:
-    drops, filter, doubles, reorders, overtaking. strangers, markers_there: how often there is one before a record.
+    """size: records written, markers besides.
+
+    alphabet: so many different contents, 0 for all unlike; unlike: the share of records that are unlike any other even
+    so. stamps: where the destination's broker stamps: no, whole, from, until, between. times: what the tool does to
+    times: kept, rewritten, some, zero_to_now, zero_to_one, rounded. manners: what its passes do: drops, filter,
+    doubles, reorders, overtaking. strangers, markers_there: how often there is one before a record.
     """
 
     size: int

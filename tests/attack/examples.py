@@ -19,7 +19,6 @@ from tests.attack.worlds import World
 
 def example(name: str, seed: int, case: Case, old: Case | None, way: str, kind: str) -> str:
     """A finding made small, and how to ask again."""
-
     asked = EVERY_WAY if way == "verify" else {way, *way.split(", ")} | ({"near"} if way == "neighbours" else set())
 
     def still(smaller: Case) -> bool:

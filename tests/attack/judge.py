@@ -74,8 +74,10 @@ def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[
 
 
 def contradiction(case: Case, one: Answer, other: Answer, ways: str) -> list[Finding]:
-    """Two exact answers have to stand at one place: no copy of what the source shows lies between them. `differs` says that
-    they do not, though the truth does not object to either."""
+    """Two exact answers have to stand at one place: no copy of what the source shows lies between them.
+
+    `differs` says that they do not, though the truth does not object to either.
+    """
     if one.verdict != "exact" or other.verdict != "exact" or one.offset is None or other.offset is None:
         return []
     low, high = sorted((one.offset, other.offset))

@@ -28,7 +28,7 @@ def written(random: rnd.Random, traits: Traits) -> tuple[Original, ...]:
     while len(log) < traits.size:
         fate = random.choice(("data", "data", "commit", "abort", "both")) if traits.transactions else "data"
         for _unused in range(min(traits.size - len(log), 1 + random.randrange(6))):
-            aborted = fate == "abort" or fate == "both" and random.random() < 0.5
+            aborted = fate == "abort" or (fate == "both" and random.random() < 0.5)
             log.append(Original(len(log), clock.tick(len(log)), text(), "aborted" if aborted else "data"))
         for _unused in range({"data": 0, "both": 2}.get(fate, 1)):
             log.append(Original(len(log), max(clock.now, 0), "", "marker"))

@@ -166,8 +166,11 @@ class Truth:
 
     @functools.cached_property
     def is_plain(self) -> bool:
-        """Of a log that is not long: can reading everything tell an offset that neither skips nor repeats: nothing lost at the source, C within it,
-        the last consumed record there, and each content on one side of C?"""
+        """Can reading everything of a log that is not long tell an offset that neither skips nor repeats?
+
+        It can where nothing is lost at the source, C lies within it, the last consumed record is there, and each
+        content is on one side of C.
+        """
         case, edges = self.case, self.case.source_edges
         if edges.compacted or edges.start or not 0 < case.committed <= edges.stable or not self.consumed:
             return False

@@ -105,10 +105,11 @@ class _History:
                 start = max(start, random.randrange(self.size + 1))
             if traits.compaction:
                 taken |= {r.offset for r in self.written if self.chance(traits.compaction / len(passes))}
+            from_offset = begin
             if number == begun_again:
                 self.there.recreate()
-                begin = 0 if self.chance(0.7) else begin
-            batch = self._readable(begin, end, start, taken)
+                from_offset = 0 if self.chance(0.7) else begin
+            batch = self._readable(from_offset, end, start, taken)
             if traits.truncation and number == 0:
                 self._truncated(batch)
             else:

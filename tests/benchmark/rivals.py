@@ -56,9 +56,11 @@ def connector_jars() -> list[Path]:
 def consumer_performance(address: str, topic: str, records: int) -> float:
     """Seconds that Java's consumer takes to fetch so many records, as its own tool says; Java's start is not counted."""
     said = subprocess.run(
-        [java(), "-cp", f"{jars('4.3.0')}/*", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
-        + ["org.apache.kafka.tools.ConsumerPerformance", "--bootstrap-server", address, "--topic", topic]
-        + ["--num-records", str(records), "--timeout", "30000"],
+        [
+            *(java(), "-cp", f"{jars('4.3.0')}/*", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"),
+            *("org.apache.kafka.tools.ConsumerPerformance", "--bootstrap-server", address, "--topic", topic),
+            *("--num-records", str(records), "--timeout", "30000"),
+        ],
         stdout=subprocess.PIPE,
         check=True,
         text=True,

@@ -48,8 +48,11 @@ SETTINGS: dict[str, str | int] = {"retention_ms": 31 * 86_400_000, "cleanup_poli
 
 
 class Share(t.NamedTuple):
-    """How many faults a migration gets: while it copies, and in each quick step; cycles: of commit and rollback, and of
-    faults in each of them. situations: whether some migrations begin with one of those that are ordered."""
+    """How many faults a migration gets: while it copies, and in each quick step.
+
+    cycles: of commit and rollback, and of faults in each of them. situations: whether some migrations begin with one of
+    those that are ordered.
+    """
 
     copy: int = 30
     quick: int = 5

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One step of a migration under faults: attempts that something happens to, what holds after each, and the re-run that mends."""
+"""One step of a migration under faults: attempts, what holds after each, and the re-run that mends."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def home(controller):
 
 @pytest.fixture
 def by_modules(source, destination, home):
-    """The same migration in the same directory, by the modules that the role calls, which takes a tenth of a playbook's time."""
+    """The same migration in the same directory, by the modules that the role calls: a tenth of a playbook's time."""
     return Migration(home, source, destination)
 
 

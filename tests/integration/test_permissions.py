@@ -39,7 +39,7 @@ from tests.support.consumers import member
 
 @pytest.fixture
 def grant(secured):
-    """grant(right, ...): let the user migrator do what texts such as "GROUP READ on billing" say."""
+    """``grant(right, ...)`` lets the user migrator do what texts such as "GROUP READ on billing" say."""
     granted = []
 
     def run(*rights):

@@ -124,8 +124,10 @@ class TestStores:
     def test_java_key_store(self, migration, orders, secured, untouched, tmp_path):
         store = tmp_path / "client.pem"  # whatever it is called
         subprocess.run(
-            ["keytool", "-importcert", "-noprompt", "-storetype", "JKS", "-storepass", "changeit"]
-            + ["-file", secured.paths["ca"], "-keystore", str(store)],
+            [
+                *("keytool", "-importcert", "-noprompt", "-storetype", "JKS", "-storepass", "changeit"),
+                *("-file", secured.paths["ca"], "-keystore", str(store)),
+            ],
             check=True,
             capture_output=True,
         )

@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Passwords of Kafka come to lie in no file, on no command line, in no environment: while a large job runs, and after it was killed."""
+"""Passwords of Kafka come to lie in no file, on no command line, in no environment.
+
+Neither while a large job runs, nor after it was killed.
+"""
 
 from __future__ import annotations
 

@@ -140,12 +140,19 @@ def test_no_name_stands_twice() -> None:
     places: dict[str, list[str]] = {}
     for file in sorted(UTILS.rglob("*.py")):
         if file.name != "__init__.py":
-            names = [file.name]
-            for node in tree(file).body:
-                if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and node.name[0] != "_"):
-                    names.append(node.name)
-            for name in names:
+            names = {
+                node.name
+                for node in tree(file).body
+                if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and node.name[0] != "_")
+            }
+            for name in (file.name, *names):
                 places.setdefault(name, []).append(file.relative_to(UTILS).as_posix())
     assert not {
         name: files for name, files in places.items() if len(files) > 1 and name not in THE_SAME_OF_ANOTHER_TYPE
     }
+
+
+def test_every_module_has_a_unit_test_of_its_own() -> None:
+    modules = {file.stem for file in (PLUGINS / "modules").glob("*.py")}
+    tested = {file.stem.removeprefix("test_") for file in (ROOT / "tests/unit/plugins/modules").glob("test_kafka_*.py")}
+    assert modules == tested

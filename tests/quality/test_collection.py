@@ -6,7 +6,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -28,10 +32,17 @@ def package(run_tool, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def documentation(run_tool, package, tmp_path_factory):
-    """What ansible-doc says of each module and role where only the package is installed: what it lacks is missing here."""
+def installed(run_tool, package, tmp_path_factory):
+    """A folder of collections in which only the package is installed: what it lacks is missing there."""
     folder = tmp_path_factory.mktemp("installed")
     run_tool("ansible-galaxy", "collection", "install", "--offline", "--collections-path", folder, package, cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def documentation(run_tool, installed):
+    """What ansible-doc says of each module and role of the installed package."""
+    folder = installed
     only_here = {"ANSIBLE_COLLECTIONS_PATH": str(folder), "PYTHONPATH": ""}
     texts = {}
     for kind, names in (("module", MODULES), ("role", ROLES)):
@@ -49,9 +60,43 @@ def test_package_holds_what_git_knows_and_no_more(package, known_files):
         names = {name.removeprefix("./") for name in archive.getnames() if archive.getmember(name).isfile()}
     made = {"MANIFEST.json", "FILES.json"}
     assert names - made <= {str(file) for file in known_files}
-    required = {"README.md", "LICENSE", "CHANGELOG.md", "requirements.txt", "meta/runtime.yml"}
+    required = {
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "requirements.txt",
+        "requirements-spark.txt",
+        "bindep.txt",
+        "meta/runtime.yml",
+    }
     assert required | made <= names
-    assert package.stat().st_size < 20_000_000  # Galaxy's limit
+    assert not {name.split("/")[0] for name in names} & {"demo", "molecule", "tests", "tools", "ansible.cfg"}
+
+
+def test_playbooks_of_the_installed_package_load(run_tool, installed):
+    playbooks = [f"streamshift.kafka.{file.stem}" for file in (ROOT / "playbooks").glob("*.yml")]
+    words = ["--syntax-check", "-i", "onprem,cloud,", "-e", "__role=group_migration"]
+    only_here = {"ANSIBLE_COLLECTIONS_PATH": str(installed), "PYTHONPATH": ""}
+    run_tool("ansible-playbook", *words, *playbooks, cwd=installed, **only_here)
+
+
+def test_a_module_of_the_installed_package_runs(installed):
+    """As far as the first connection: all that it imports is there."""
+    program = Path(sys.executable).parent / "ansible-playbook"
+    inventory = installed / "inventory.json"
+    host = {"kafka_cluster": {"bootstrap_servers": ["127.0.0.1:1"], "request_timeout": 0.5}}
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    inventory.write_text(json.dumps({"kafka_clusters": {"vars": local, "hosts": {"onprem": host}}}))
+    done = subprocess.run(
+        [program, "streamshift.kafka.list_groups", "-i", inventory],
+        cwd=installed,
+        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(installed), "PYTHONPATH": "", "ANSIBLE_NOCOLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.returncode and "cannot connect" in done.stdout
 
 
 def test_every_module_is_in_the_action_group():

@@ -19,6 +19,10 @@ def test_ruff_format(run_tool):
     run_tool("ruff", "format", "--check", "--diff", ".")
 
 
+def test_spelling(run_tool):
+    run_tool("codespell")
+
+
 def test_types_of_the_collection(run_tool):
     run_tool("mypy", "-p", PLUGINS)
 

@@ -4,7 +4,8 @@
 
 """Attempts to copy, each in a process of its own, that are killed or frozen: at a chosen step, or by the test at any moment.
 
-As a program: ``python -m tests.support.killing MODULE FUNCTION < options.json`` runs a module that dies where it calls FUNCTION.
+As a program: ``python -m tests.support.killing MODULE FUNCTION < options.json`` runs a module that dies where it calls
+FUNCTION.
 """
 
 from __future__ import annotations

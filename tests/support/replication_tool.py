@@ -69,10 +69,11 @@ def repartition(
     partition. keep: others are filtered out. committed=False copies aborted records too. settings go to the producer.
     """
     random = Random(seed)
-    left = []
-    for topic in topics:
-        for records in _by_partition(read(source, topic, committed=committed)).values():
-            left.append([record for record in reversed(records) if keep is None or keep(record)])
+    left = [
+        [record for record in reversed(records) if keep is None or keep(record)]
+        for topic in topics
+        for records in _by_partition(read(source, topic, committed=committed)).values()
+    ]
     messages: list[Message] = []
     while left := [records for records in left if records]:
         record = random.choice(left).pop()

@@ -114,8 +114,7 @@ def _said(process: Process, log: Path, pattern: str) -> str:
 
 
 def java_processes(word: str) -> list[int]:
-    """The Java processes, and the Python ones that they have started, with a word on their command line or in their
-    environment."""
+    """The Java processes, and the Python ones that they have started, with a word in command line or environment."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

@@ -25,8 +25,8 @@ class Counts(t.NamedTuple):
     compared: unconsumed records with a copy from the offset on. skipped: unconsumed records whose copy lies before it.
     absent: unconsumed records without a copy, though the replication tool has copied later ones; to_come: the others.
     repeated: consumed records from the offset on. recopied: unconsumed ones that are there more often than at the
-    source. destination_only: destination-only records. pending: consumed records that the replication tool has still to copy, which
-    then come after the offset. The first of three kinds are named.
+    source. destination_only: destination-only records. pending: consumed records that the replication tool has still to
+    copy, which then come after the offset. The first of three kinds are named.
     """
 
     compared: int = 0

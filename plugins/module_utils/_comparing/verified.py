@@ -16,8 +16,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.report im
 
 
 def finding(claim: Claim, counts: Counts, windows: Windows, matched_by: tuple[str, ...], is_compacted: bool) -> Finding:
-    """windows: what was read. is_compacted: the destination drops records whose key came again, so one that is absent may
-    have been there.
+    """windows: what was read.
+
+    is_compacted: the destination drops records whose key came again, so one that is absent may have been there.
     """
     found = Finding(
         claim.group,

@@ -24,7 +24,7 @@ METADATA_LIMIT = "offset.metadata.max.bytes"
 
 
 def metadata_limit(connection: Connection) -> int | None:
-    """The smallest offset.metadata.max.bytes of all brokers that are up; None for a user without ACL CLUSTER DESCRIBE_CONFIGS."""
+    """The smallest offset.metadata.max.bytes of all brokers that are up; None without ACL CLUSTER DESCRIBE_CONFIGS."""
 
     def read(client: KafkaAdminClient) -> int | None:
         resource = DescribeConfigsRequest.DescribeConfigsResource

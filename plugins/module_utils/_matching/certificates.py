@@ -74,10 +74,11 @@ class NothingThere:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WholeLogs:
-    """Both logs were read whole and counted (counting.py): from the offset on, every content stands as often as it is
+    """Both logs were read whole and counted (counting.py).
 
-    unconsumed, as far as it is there, and no more of any consumed one; and the replication tool has come as far as the group.
-    Assumes nothing of the tool. What the source has lost (expired, compacted away) is outside of the promise.
+    From the offset on, every content stands as often as it is unconsumed, as far as it is there, and no more of any
+    consumed one; and the replication tool has come as far as the group. Assumes nothing of the tool. What the source
+    has lost (expired, compacted away) is outside of the promise.
     """
 
     name: t.ClassVar = CertificateName.WHOLE_LOGS
@@ -91,13 +92,13 @@ class WholeLogs:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FromTheEnd:
-    """All that the group has not consumed was read at the source, and the destination from the offset to its end. Each
+    """All that the group has not consumed was read at the source, and the destination from the offset to its end.
 
-    unconsumed content stands there as often as it is unconsumed, but for `missing` of them; nothing consumed stands there.
-    So nothing is skipped, whatever stands before the offset, but for the missing ones. None of these is before the offset
-    either: a time look-up says so, and the record before the offset is the last consumed one, with its own time
-    (`missing_are_not_before`). That look-up, and those by which further records after the
-    offset are known to be destination-only, assume that the tool keeps timestamps; without either, nothing is assumed.
+    Each unconsumed content stands there as often as it is unconsumed, but for `missing` of them; nothing consumed
+    stands there. So nothing is skipped, whatever stands before the offset, but for the missing ones. None of these is
+    before the offset either: a time look-up says so, and the record before the offset is the last consumed one, with
+    its own time (`missing_are_not_before`). That look-up, and those by which further records after the offset are known
+    to be destination-only, assume that the tool keeps timestamps; without either, nothing is assumed.
     """
 
     name: t.ClassVar = CertificateName.FROM_THE_END
@@ -114,11 +115,12 @@ class FromTheEnd:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ContiguousToTheEnd:
-    """The first unconsumed record and its copy stand among equal neighbours, so do the destination's last record and its
+    """The first unconsumed record and its copy stand among equal neighbours, and so do the last ones.
 
-    original, and as many offsets lie between both on both clusters. So what lies in between is the same, and from the offset
-    on the destination holds all that is unconsumed, up to where the tool has come. Assumes that the tool did not leave out
-    exactly as many records in between as it wrote twice, and that what it has still to copy follows what it has copied.
+    The last ones are the destination's last record and its original. As many offsets lie between both on both clusters.
+    So what lies in between is the same, and from the offset on the destination holds all that is unconsumed, up to
+    where the tool has come. Assumes that the tool did not leave out exactly as many records in between as it wrote
+    twice, and that what it has still to copy follows what it has copied.
     """
 
     name: t.ClassVar = CertificateName.CONTIGUOUS_TO_THE_END
@@ -153,11 +155,11 @@ class EndsWithConsumed:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SameDifference:
-    """Offsets differ by the same number where the destination begins, at the committed offset, and where it ends, and the
+    """Offsets differ by one number where the destination begins, at the committed offset, and where it ends.
 
-    records at its end stand nowhere else at the source. As many offsets lie in between on both clusters, so no copy is
-    missing, new or there twice. Assumes that the tool keeps the order of a partition, as MirrorMaker 2 does, and that it did
-    not leave out exactly as many records between these places as it wrote twice.
+    The records at its end stand nowhere else at the source. As many offsets lie in between on both clusters, so no copy
+    is missing, new or there twice. Assumes that the tool keeps the order of a partition, as MirrorMaker 2 does, and
+    that it did not leave out exactly as many records between these places as it wrote twice.
     """
 
     name: t.ClassVar = CertificateName.SAME_DIFFERENCE

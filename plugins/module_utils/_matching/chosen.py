@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
 
-"""What the user's options decide where the logs cannot: the same for partitions that were copied as they are and for
-repartitioned topics. Pure.
+"""What the user's options decide where the logs cannot. Pure.
+
+The same for partitions that were copied as they are and for repartitioned topics.
 """
 
 from __future__ import annotations

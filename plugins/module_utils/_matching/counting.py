@@ -37,13 +37,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 class Answer(t.NamedTuple):
     """Where a group must stand.
 
-    repeats: how many consumed records come again at most; equal: how many of them have a content that is unconsumed as well.
-    again: whether one of them has another copy before the offset. arrived: whether the replication tool has come as far as the
-    group; if not, what it still has to bring may stand before any of this. last_consumed and first_wanted: the offsets of the
-    two copies that the offset was placed between; None where there is none. recopied: whether copies of unconsumed records
-    stand before the offset, which come once more after it. last_at_source and next_at_source: the source offsets of the last
-    consumed and of the first unconsumed record; None where the source has none. to_come: how many consumed records
-    without a copy may still come and be repeated, too, because all that says `arrived` are copies that may be those of equal records.
+    repeats: how many consumed records come again at most; equal: how many of them have a content that is unconsumed as
+    well. again: whether one of them has another copy before the offset. arrived: whether the replication tool has come
+    as far as the group; if not, what it still has to bring may stand before any of this. last_consumed and
+    first_wanted: the offsets of the two copies that the offset was placed between; None where there is none. recopied:
+    whether copies of unconsumed records stand before the offset, which come once more after it. last_at_source and
+    next_at_source: the source offsets of the last consumed and of the first unconsumed record; None where the source
+    has none. to_come: how many consumed records without a copy may still come and be repeated, too, because all that
+    says `arrived` are copies that may be those of equal records.
     """
 
     offset: int

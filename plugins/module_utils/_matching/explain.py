@@ -38,7 +38,10 @@ def check_headers(known: Known, records: list[Record]) -> None:
 
 
 def check_times(known: Known, records: list[Record]) -> None:
-    """See whether any of these records, which are not at the source with their times, is there with another. Raises OtherMatching."""
+    """See whether any of these records, which are not at the source with their times, is there with another.
+
+    Raises OtherMatching.
+    """
     if known.matching.timestamp and known.matches_without_times(records):
         raise OtherMatching(known.matching._replace(timestamp=False))
 

@@ -95,10 +95,11 @@ class Sources:
 class PartitionCount(t.NamedTuple):
     """What one destination partition holds for one group, up to its end.
 
-    answer: what counting says of it. between: what lies between its last consumed and its first unconsumed copy; it matters
-    only where the source may have lost records, see gap(). first_unknown: the offset of the first record that the source does not
-    have. first_surplus: of the first copy that may be one of such a record, because there are more than the source has. first_young: of the
-    first record that cannot have expired at the source yet (see young_from); it matters only where neither copy is there.
+    answer: what counting says of it. between: what lies between its last consumed and its first unconsumed copy; it
+    matters only where the source may have lost records, see gap(). first_unknown: the offset of the first record that
+    the source does not have. first_surplus: of the first copy that may be one of such a record, because there are more
+    than the source has. first_young: of the first record that cannot have expired at the source yet (see young_from);
+    it matters only where neither copy is there.
     """
 
     answer: Answer
@@ -153,14 +154,15 @@ def decide_merged(sources: Sources, found: PartitionCount, there: LogFacts, poli
     return blocked(
         Reason.DESTINATION_LAGS,
         f"{missing.records} consumed records are not at the destination; the last one, {missing.partition} offset "
-        f"{missing.offset}, has not come, nor any after it; they would be repeated when they come: wait for the replication tool",
+        f"{missing.offset}, has not come, nor any after it; they would be repeated when they come: wait for the "
+        "replication tool",
         lossless=decision.offset,
         to_come=missing.records,
     )
 
 
 def gap(sources: Sources, answer: Answer) -> Span | None:
-    """The offsets that Found.between is about, with the first unconsumed copy as the last of them; None where it does not matter."""
+    """The offsets that Found.between is about, the first unconsumed copy as the last; None where it does not matter."""
     first, last = answer.first_wanted, answer.last_consumed
     if not sources.incomplete or first is None or last is None or last + 1 == first:
         return None
@@ -198,7 +200,10 @@ def _counted(offset: int, answer: Answer) -> Decision:
         detail = "equal records are before and after the committed offsets; their copies cannot be distinguished"
     else:
         reason = Reason.REPARTITIONED
-        detail = "records of several source partitions are in another order at the destination: consumed ones follow the first unconsumed one"
+        detail = (
+            "records of several source partitions are in another order at the destination: consumed ones "
+            "follow the first unconsumed one"
+        )
     return Decision(Verdict.SAFE, offset, reason, repeats, detail)
 
 

@@ -5,10 +5,10 @@
 
 """Where a time is in a log whose look-ups end at control records.
 
-A broker answers a look-up with the first offset whose timestamp is late enough, and the control record that ends a transaction has
-the time of that end. So where a tool copies old records in transactions, the first marker is later than all of them, and
-every look-up ends there. Single records tell where the times really come to the one that is looked for, if they do not run
-back. Nobody knows whether they do; so whoever goes by that has to read all that follows.
+A broker answers a look-up with the first offset whose timestamp is late enough, and the control record that ends a
+transaction has the time of that end. So where a tool copies old records in transactions, the first marker is later than
+all of them, and every look-up ends there. Single records tell where the times really come to the one that is looked
+for, if they do not run back. Nobody knows whether they do; so whoever goes by that has to read all that follows.
 """
 
 from __future__ import annotations

@@ -24,7 +24,10 @@ class Place(t.NamedTuple):
 
 
 class Located(t.NamedTuple):
-    """A destination record, and the source offset that it comes from: the lowest it may be for a consumed one, else the highest."""
+    """A destination record, and the source offset of its original.
+
+    The lowest that it may be for a consumed one, else the highest.
+    """
 
     record: Record
     source_offset: int

@@ -89,8 +89,9 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
 
 
 def _doubt_what_is_there(reader: Reader, context: Context) -> None:
-    """Raise Doubt where the source has unconsumed records, and the destination records of which none is known: they may be
-    copies whose times and headers the replication tool has changed.
+    """Raise Doubt where the source has unconsumed records, and the destination records of which none is known.
+
+    They may be copies whose times and headers the replication tool has changed.
     """
     if context.after and not _is_empty(reader.destination):
         raise Doubt
@@ -103,7 +104,8 @@ def lags(anchor: int, lossless: int, reached: int) -> Decision:
     """
     return blocked(
         Reason.DESTINATION_LAGS,
-        f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait for the replication tool",
+        f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait "
+        "for the replication tool",
         lossless=lossless,
         to_come=anchor - reached,
     )

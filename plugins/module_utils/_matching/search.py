@@ -42,9 +42,10 @@ _GROWTH = 2
 class Cut:
     """What a scan of the destination found.
 
-    unconsumed (L) and consumed (H) are indexes into records, which are all the visible ones of [low, high); sides go with
-    them. Every record before L is consumed or destination-only. explained: nothing that lies before L is of unknown origin, from where the search had to begin.
-    passed_over: a look-up ended at a control record, and what follows it was passed over by the times of a few records.
+    unconsumed (L) and consumed (H) are indexes into records, which are all the visible ones of [low, high); sides go
+    with them. Every record before L is consumed or destination-only. explained: nothing that lies before L is of
+    unknown origin, from where the search had to begin. passed_over: a look-up ended at a control record, and what
+    follows it was passed over by the times of a few records.
     """
 
     records: list[Record]
@@ -288,8 +289,9 @@ def _window(destination: LogReader, begin: int) -> Span:
 def _begins_late(source: LogReader, destination: LogReader, known: Known) -> bool:
     """Does the destination begin with unconsumed records, as when the replication tool was first started late, and then again?
 
-    A replication tool that begins before the committed offset comes to its neighbours before it comes to what follows them, so a
-    look-up of these neighbours is enough. One that began after them may have left older timestamps before that.
+    A replication tool that begins before the committed offset comes to its neighbours before it comes to what follows
+    them, so a look-up of these neighbours is enough. One that began after them may have left older timestamps before
+    that.
     """
     known.add(source.records(source.start, source.start + SOURCE_HEAD))
     head = destination.records(destination.start, destination.start + HEAD)

@@ -5,10 +5,11 @@
 
 """Where timestamps do not lead: by how much the offsets of both logs differ, if somebody has noted it.
 
-A replication tool that keeps the order, between logs in which every offset holds a record, makes one difference for all of them. It
-is believed where both logs show the same records at three places: around the committed offset, where the destination begins,
-and where it ends. As many offsets lie in between on both sides then, and nothing else fits in. Where values come again and
-again, another difference may show the same: so the last records must differ, and stand nowhere else at the source.
+A replication tool that keeps the order, between logs in which every offset holds a record, makes one difference for all
+of them. It is believed where both logs show the same records at three places: around the committed offset, where the
+destination begins, and where it ends. As many offsets lie in between on both sides then, and nothing else fits in.
+Where values come again and again, another difference may show the same: so the last records must differ, and stand
+nowhere else at the source.
 """
 
 from __future__ import annotations

@@ -20,9 +20,10 @@ Time: t.TypeAlias = "int | None"
 class Tally(t.NamedTuple):
     """Copies that are counted together, for one committed offset.
 
-    copies: their offsets, ascending. wanted, consumed: how many unconsumed and how many consumed source records they may stand for.
-    hidden: how many of the wanted ones do not count against repeats, because the open transactions they are in may abort.
-    by_time: whether the copies have the time of these records, so that they are not those of equal records.
+    copies: their offsets, ascending. wanted, consumed: how many unconsumed and how many consumed source records they
+    may stand for. hidden: how many of the wanted ones do not count against repeats, because the open transactions they
+    are in may abort. by_time: whether the copies have the time of these records, so that they are not those of equal
+    records.
     """
 
     copies: t.Sequence[int]
@@ -254,7 +255,7 @@ class Content:
         return there or 0 < missing <= rest
 
     def has_firmly_arrived(self, committed: int) -> bool:
-        """The same even if copies are those of equal records: has its last consumed one a time that no other has, and a copy?"""
+        """The same even if copies are those of equal records: has its last consumed one its own time, and a copy?"""
         last = self.source[bisect.bisect_left(self.source, committed, key=_offset) - 1][1]
         alone = sum(time == last for _offset, time in self.source) == 1
         return alone and any(time == last for _offset, time in self.copies)
@@ -285,8 +286,7 @@ def tallies(
 
 
 def separable(content: Content) -> list[tuple[list[int], list[int], bool]] | None:
-    """The offsets of records and copies that are counted together whatever is committed, and whether by time; None where that
-    depends on it.
+    """The offsets of records and copies that are counted together, and whether by time; None where the commit decides.
 
     That is so where all copies have the time of a source record, where all have another one, and where all are stamped.
     """

@@ -154,7 +154,8 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
 def _why(answer: Answer) -> tuple[Reason, str]:
     if answer.to_come:
         detail = (
-            f"{counted(answer.to_come, 'consumed record')} may still come to the destination: all that says that the replication "
+            f"{counted(answer.to_come, 'consumed record')} may still come to the destination: all that says "
+            "that the replication "
             "tool has passed them are copies that may be those of equal records"
         )
         return Reason.DESTINATION_LAGS, detail

@@ -79,10 +79,10 @@ class ClusterLogs:
         )
         for partition, found in answers.items():
             log = self.logs[partition]
-            for start, end, records in found:
-                self.records_read += len(records)
-                if not self.match_on.headers_may_differ:
-                    records = [record._replace(bare=record.digest) for record in records]
+            for start, end, seen in found:
+                self.records_read += len(seen)
+                may_differ = self.match_on.headers_may_differ
+                records = seen if may_differ else [record._replace(bare=record.digest) for record in seen]
                 (log.add if committed or as_visible else log.add_uncommitted)((start, end), records)
 
 

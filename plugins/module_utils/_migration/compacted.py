@@ -25,7 +25,7 @@ _WHILE_RECORDS_ARE_DELETED = {"cleanup.policy": "compact,delete", "retention.ms"
 
 
 def check_policy(connection: Connection, topic: str, why: str, remedy: str) -> None:
-    """Raise Refused for a topic that does not keep the last record of every key for ever, as MirrorMaker 2's and Connect's do."""
+    """Raise Refused for a topic that does not keep each key's last record for ever, as Kafka Connect's do."""
     policy = configs.topic_configs(connection, [topic])[topic].effective.get("cleanup.policy")
     if policy != "compact":
         what = f"cleanup.policy is {policy}, and {why}"

@@ -58,7 +58,7 @@ class Draft(t.NamedTuple):
         return PlanEntry(self.group, self.partition, offset, verdict, (self.position,), metadata=metadata, **more)
 
     def uncommitted(self, on_uncommitted: OnUncommitted, log_start: int, end: int, why: str) -> PlanEntry:
-        """The entry for a draft of which no offset is known: left alone, or the destination's start or end, as the option says."""
+        """The entry for a draft without a commit: left alone, or the destination's start or end, as the option says."""
         if on_uncommitted == OnUncommitted.IGNORE:
             return self.entry(Verdict.UNCOMMITTED, detail=f"{why}: left alone (on_uncommitted: ignore)")
         offset = log_start if on_uncommitted == OnUncommitted.START else end

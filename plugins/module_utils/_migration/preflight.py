@@ -32,7 +32,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 
-_OTHERWISE = "Or choose verify: anchors (group_migration_verify: anchors), which compares only the two records next to each offset"
+_OTHERWISE = (
+    "Or choose verify: anchors (group_migration_verify: anchors), which compares only the two records "
+    "next to each offset"
+)
 
 
 class Preflight(t.NamedTuple):

@@ -72,7 +72,8 @@ class TakenSnapshot(t.NamedTuple):
         moving = {name: moved for name, moved in self.moving.items() if name not in self.skipped}
         if moving:
             lines.append(
-                f"Committed offsets of groups without members still change: {quiet.moving_text(moving)}. Consumers that use assign() do that. "
+                f"Committed offsets of groups without members still change: {quiet.moving_text(moving)}. Consumers "
+                "that use assign() do that. "
                 "Stop them before their offsets are committed elsewhere."
             )
         holding = {entry.group for entry in self.snapshot.entries}
@@ -211,13 +212,15 @@ def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> Gr
     clauses = [f"groups still have members: {quiet.members_text(seen.active, seen.members)}"] if seen.active else []
     if seen.moving:
         clauses.append(
-            f"committed offsets of groups without members still change: {quiet.moving_text(seen.moving)}; consumers that use assign() do that"
+            f"committed offsets of groups without members still change: {quiet.moving_text(seen.moving)}; consumers "
+            "that use assign() do that"
         )
     return GroupBusy(
         "; ".join(clauses) + (f"; stop_timeout of {stop_timeout:g} s is over" if stop_timeout else ""),
         cluster=str(connection),
         why="what they consume from now on would be consumed again at the destination",
-        remedy="stop their consumers and wait for the session timeout, or allow it by on_active_group (on_active_source of the roles)",
+        remedy="stop their consumers and wait for the session timeout, or allow it by on_active_group "
+        "(on_active_source of the roles)",
     )
 
 

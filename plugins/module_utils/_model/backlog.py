@@ -83,11 +83,13 @@ class Suspended(t.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BacklogTopic:
-    """A topic of the destination, and the source's topic. created is None for one that was there.
+    """A topic of the destination, and the source's topic.
 
-    suspended: by the names of the settings. restored: whether they are back. topic_id, source_topic_id: which Kafka gives a topic
-    when it is made, so that one of the same name that was made anew is another one; None where brokers have none (before
-    2.8), and topic_id until the topic is made.
+    created is None for one that was there.
+
+    suspended: by the names of the settings. restored: whether they are back. topic_id, source_topic_id: which Kafka
+    gives a topic when it is made, so that one of the same name that was made anew is another one; None where brokers
+    have none (before 2.8), and topic_id until the topic is made.
     """
 
     name: str

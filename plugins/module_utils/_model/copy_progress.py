@@ -30,7 +30,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 # What to do where a copy cannot go on.
 ANEW = (
-    "begin anew: give the copy up (state absent; phase remove of the role), delete or empty the topics that were copied to, and run "
+    "begin anew: give the copy up (state absent; phase remove of the role), delete or empty the topics that "
+    "were copied to, and run "
     "again"
 )
 PREFIX = "streamshift-copy-"

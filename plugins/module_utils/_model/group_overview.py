@@ -22,8 +22,9 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 class GroupOverview(t.NamedTuple):
     """One group of one cluster.
 
-    members: None where the brokers cannot describe them, as those of share groups. ends: the log ends (high watermarks) of the partitions
-    that the group has committed and that still exist. why_not: why the group cannot be migrated now, None if it can.
+    members: None where the brokers cannot describe them, as those of share groups. ends: the log ends (high watermarks)
+    of the partitions that the group has committed and that still exist. why_not: why the group cannot be migrated now,
+    None if it can.
     """
 
     reading: GroupReading
@@ -37,7 +38,7 @@ class GroupOverview(t.NamedTuple):
 
     @property
     def lag(self) -> int | None:
-        """Offsets from the committed offsets to the log ends, as Kafka's own tool counts them; None without committed offsets."""
+        """Offsets from the committed ones to the log ends, as Kafka's tool counts them; None without committed offsets."""
         lags = [self.partition_lag(partition) for partition in self.reading.offsets]
         known = [lag for lag in lags if lag is not None]
         return sum(known) if known else None

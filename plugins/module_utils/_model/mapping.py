@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
-    """Rename what is called `name`, or what `pattern` matches as a whole, to `to`, in which \\1 is the first group.
+    r"""Rename what is called `name`, or what `pattern` matches as a whole, to `to`, in which \1 is the first group.
 
     topics limits a rule for groups to the source topics that one of these patterns matches; empty means all.
     """

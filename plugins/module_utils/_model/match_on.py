@@ -53,8 +53,10 @@ _KEYS: dict[Matching, c.Callable[[Record], Key]] = {
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class MatchOn:
-    """The parts that a user names, in the order of PARTS. Without any, everything is compared, and what a tool may change
-    only where it has not: headers and timestamps."""
+    """The parts that a user names, in the order of PARTS.
+
+    Without any, everything is compared, and what a tool may change only where it has not: headers and timestamps.
+    """
 
     parts: tuple[str, ...] = ()
 

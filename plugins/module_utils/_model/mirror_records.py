@@ -4,9 +4,9 @@
 # PRIVATE to this collection: no other code may import it.
 """The binary records of MirrorMaker 2's internal topics.
 
-Formats: Checkpoint, OffsetSync and Heartbeat of org.apache.kafka.connect.mirror. Integers are big-endian; a STRING is its length
-in bytes as INT16, then UTF-8. All three topics are compacted: the last record of a key counts, and none is left of a key whose
-last record has no value.
+Formats: Checkpoint, OffsetSync and Heartbeat of org.apache.kafka.connect.mirror. Integers are big-endian; a STRING is
+its length in bytes as INT16, then UTF-8. All three topics are compacted: the last record of a key counts, and none is
+left of a key whose last record has no value.
 
     record        key                                       value
     checkpoint    group, topic (the target's), partition    version INT16, source offset INT64, target offset INT64, metadata

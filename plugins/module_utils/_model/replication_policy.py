@@ -4,8 +4,9 @@
 # PRIVATE to this collection: no other code may import it.
 """What MirrorMaker 2 calls topics and its own internal topics, by its replication policy.
 
-Rules: DefaultReplicationPolicy, IdentityReplicationPolicy and MirrorMakerConfig of Kafka; Connect's three topics keep their dots
-whatever the separator is. An alias cannot be told from a topic's name (us-east_1.x is a legal one), so it is asked for.
+Rules: DefaultReplicationPolicy, IdentityReplicationPolicy and MirrorMakerConfig of Kafka; Connect's three topics keep
+their dots whatever the separator is. An alias cannot be told from a topic's name (us-east_1.x is a legal one), so it is
+asked for.
 """
 
 from __future__ import annotations

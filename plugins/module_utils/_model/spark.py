@@ -23,8 +23,8 @@ OPTIONS = {
     "spark.local.dir": "work_directory",
 }
 OWNED = frozenset({
-    "spark.api.mode", "spark.app.name", "spark.broadcast.UDFCompressionThreshold", "spark.submit.deployMode", "spark.speculation", "spark.sql.ansi.enabled",
-    "spark.sql.execution.arrow.pyspark.validateSchema.enabled",
+    "spark.api.mode", "spark.app.name", "spark.broadcast.UDFCompressionThreshold", "spark.submit.deployMode",
+    "spark.speculation", "spark.sql.ansi.enabled", "spark.sql.execution.arrow.pyspark.validateSchema.enabled",
     "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled", "spark.sql.session.timeZone",
 })  # fmt: skip
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|spark://[^\s/@]+|yarn|k8s://[^\s@]+")

@@ -24,7 +24,7 @@ _Json = t.Any
 
 
 class Module(AnsibleModule):
-    """An AnsibleModule whose results, refusals and log show `shown()` of its options; what was hidden is in no message, either."""
+    """An AnsibleModule whose results, refusals and log show `shown()` of its options; no message holds a secret."""
 
     def __init__(self, argument_spec: dict[str, t.Any], **settings: t.Any) -> None:
         super().__init__(argument_spec=argument_spec, **settings)  # type: ignore[no-untyped-call]

@@ -89,8 +89,10 @@ def client_configuration(connection: Connection) -> dict[str, t.Any]:
 
 
 class Opened(t.NamedTuple):
-    """A consumer for assign(), the number of partitions of every topic that its user may describe, and what librdkafka
-    has complained of since; while the consumer is polled, more may come."""
+    """A consumer for assign(), the numbers of partitions, and what librdkafka has complained of since.
+
+    The numbers are of every topic that the consumer's user may describe. While it is polled, more complaints may come.
+    """
 
     consumer: Consumer
     partitions: dict[str, int]

@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Find out how far a copy is from what is at the destination alone: the records from its begin on are the source's, in order."""
+"""Find out how far a copy is from what is at the destination alone.
+
+The records from the copy's begin on are the source's, in order.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ _NEARLY_0 = 1
 
 
 class CopiedSoFar(t.NamedTuple):
-    """How far a copy has come. other: the first destination offset whose record is not the one that comes next at the source."""
+    """How far a copy has come.
+
+    other: the first destination offset whose record is not the one that comes next at the source.
+    """
 
     progress: Progress
     other: int | None
@@ -53,7 +59,8 @@ def rebuilt(
                     "progress cannot be rebuilt",
                     cluster=str(destination),
                     why=f"what comes next at the source is {each.source} from offset {standing.progress.position} on",
-                    remedy="empty these topics, remove copy.json and start again; or copy to other topics (topic_map) from another "
+                    remedy="empty these topics, remove copy.json and start again; or copy to other topics "
+                    "(topic_map) from another "
                     "directory",
                     **each.destination._asdict(),
                 )
@@ -127,7 +134,8 @@ def range_differences(here: ClusterReader, there: ClusterReader, each: BacklogRa
         ]
         if again:
             found.append(
-                f"{each.destination}: {len(again)} records are there more than once or out of order from offset {each.begin} on, "
+                f"{each.destination}: {len(again)} records are there more than once or out of order from offset "
+                f"{each.begin} on, "
                 f"the first of them the one of source offset {again[0]} of {each.source}"
             )
     return found

@@ -23,8 +23,9 @@ _NO_MEMBERS_TOLD = (KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID, 
 
 
 def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str, tuple[GroupMember, ...]]:
-    """The members of each group of the classic and of the consumer protocol, sorted; a group that the brokers cannot describe is left out.
+    """The members of each group of the classic and of the consumer protocol, sorted.
 
+    A group that the brokers cannot describe is left out.
     librdkafka knows the requests for both protocols; kafka-python knows that of the classic one alone. Raises BrokerError
     naming the group that a broker refuses to describe.
     """

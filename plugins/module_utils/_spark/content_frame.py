@@ -4,9 +4,10 @@
 # PRIVATE to this collection: no other code may import it.
 """The records of both clusters in one frame, dealt out by content: what counting starts from.
 
-The frame has the columns of worker_packing.SCHEMA: bucket (int), copies (boolean: of the destination, else of the source) and records
-(binary: a chunk of packed records, 48 bytes each). All records of one pair and one content are in the same Spark partition; a
-partition holds many contents. A worker gets at them with worker_packing.unpack() and worker_packing.grouped().
+The frame has the columns of worker_packing.SCHEMA: bucket (int), copies (boolean: of the destination, else of the
+source) and records (binary: a chunk of packed records, 48 bytes each). All records of one pair and one content are in
+the same Spark partition; a partition holds many contents. A worker gets at them with worker_packing.unpack() and
+worker_packing.grouped().
 
 It costs one shuffle of 48 bytes a record. A task holds some 400,000 records in memory, or as many as the commonest content has.
 """
@@ -105,8 +106,9 @@ def buckets_for(records: int, parallel: int) -> int:
 def packed_chunks(
     rows: DataFrame, layout: Layout, copies: bool, buckets: int, numbers: t.Sequence[int] | None = None
 ) -> DataFrame:
-    """The chunks of scanned records (worker_packing.SCANNED), not dealt out yet. numbers: the number on the axis of each range, which
-    by default are the same.
+    """The chunks of scanned records (worker_packing.SCANNED), not dealt out yet.
+
+    numbers: the number on the axis of each range, which by default are the same.
     """
     pack = _packing(rows.sparkSession, layout, copies, buckets, numbers)
     return rows.select(*worker_packing.SCANNED).mapInArrow(pack, worker_packing.SCHEMA)

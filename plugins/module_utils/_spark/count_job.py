@@ -361,8 +361,10 @@ class _Paired:
         return _higher(self._lasts[number][at], None if its is None else its.high)
 
     def repeats(self, standing: int, position: int, begin: int) -> tuple[int, int, bool]:
-        """How many consumed records follow the place `begin` in a destination partition at most, how many of these have a
-        content that is unconsumed as well, and whether one of them has another copy before it.
+        """How many consumed records follow the place `begin` in a destination partition, at most.
+
+        And how many of these have a content that is unconsumed as well, and whether one of them has another copy before
+        it.
         """
         question = self._slots.questions[standing] + position
         repeated = self._following(standing, position) + _records(self._sums, worker.REPEATED, question)

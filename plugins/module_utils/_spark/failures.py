@@ -94,7 +94,10 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
         (
             r"UnsupportedClassVersionError|JAVA_GATEWAY_EXITED",
             "Spark's Java process did not start",
-            "set java_home to a Java of 17 or newer, and see that SPARK_HOME, where it is set, is of the same version as pyspark",
+            (
+                "set java_home to a Java of 17 or newer, and see that SPARK_HOME, where it is set, is of the same "
+                "version as pyspark"
+            ),
         ),
         (
             r"UNAUTHENTICATED|PERMISSION_DENIED",

@@ -65,7 +65,9 @@ def scan_into(
     parts: t.Collection[str] = FINGERPRINTED,
     committed: bool = True,
 ) -> DataFrame:
-    """What a step makes of the batches that scan_frame() would tell of, in the same task: records need not leave the worker for it.
+    """What a step makes of the batches that scan_frame() would tell of, in the same task.
+
+    So records need not leave the worker for it.
 
     step: gets all batches of a task, and should hold nothing large, see apart(); schema: what it makes of them.
     """

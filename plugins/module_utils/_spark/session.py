@@ -67,8 +67,9 @@ _FOREIGN = ("MASTER", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_API_
 def open_session(options: SparkOptions, say: Say = silent) -> t.Iterator[SparkSession]:
     """A session whose workers can import this collection's code, and nothing of which is left afterwards.
 
-    say is told what happens in it that takes long. Everything that the process prints goes to a log. An error of Spark that leaves the block becomes a
-    MigrationError: the one that was raised in a worker, or SparkFailed. Raises InvalidInput where Spark or Java is missing.
+    say is told what happens in it that takes long. Everything that the process prints goes to a log. An error of Spark
+    that leaves the block becomes a MigrationError: the one that was raised in a worker, or SparkFailed. Raises
+    InvalidInput where Spark or Java is missing.
     """
     spark_library.check_packages()
     java = find_java(options) if options.remote is None else None

@@ -66,10 +66,10 @@ class Apart(t.NamedTuple, t.Generic[_T]):
 
 
 def apart(spark: SparkSession, value: _T) -> Apart[_T]:
-    """Have a large value without secrets travel apart from the function that uses it: ``jobs = apart(spark, jobs)``.
+    """Have a large value without secrets travel apart from the function that uses it.
 
-    A function that holds a connection stays small this way. Spark's broadcast of the value is a file, hence without secrets;
-    a Spark Connect server has no broadcasts, and gets the value with the function.
+    ``jobs = apart(spark, jobs)``. A function that holds a connection stays small this way. Spark's broadcast of the value is
+    a file, hence without secrets; a Spark Connect server has no broadcasts, and gets the value with the function.
     """
     return spark.sparkContext.broadcast(value) if isinstance(spark, SparkSession) else Apart(value)  # type: ignore[return-value]
 

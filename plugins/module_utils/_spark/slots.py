@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Numbers for what is summed up over all workers: a log is cut where groups have committed, so that one row serves many groups."""
+"""Numbers for what is summed up over all workers: one row serves many groups.
+
+A log is cut where groups have committed.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if t.TYPE_CHECKING:
 
 
 class GroupPosition(t.NamedTuple):
-    """Where a group stands: the number of a pair, and for each source partition of it, in order, the first unconsumed offset."""
+    """Where a group stands: the number of a pair, and the first unconsumed offset of each of its source partitions."""
 
     pair: int
     committed: tuple[int, ...]

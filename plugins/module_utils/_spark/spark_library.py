@@ -23,7 +23,7 @@ try:
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
 
-# Distribution, lowest version, first version that is too new; requirements.txt says the same.
+# Distribution, lowest version, first version that is too new; requirements-spark.txt says the same.
 REQUIREMENTS: tuple[Requirement, ...] = (
     ("pyspark", (4, 0), (5,)),
     ("pyarrow", (18,), None),
@@ -41,7 +41,7 @@ def check_packages() -> None:
     if found := problems():
         raise InvalidInput(
             f"Spark cannot be used: {', '.join(found)} for {sys.executable}",
-            remedy="install the collection's requirements there (pip install -r requirements.txt)",
+            remedy="install the collection's requirements there (pip install -r requirements-spark.txt)",
         )
 
 

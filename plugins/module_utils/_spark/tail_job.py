@@ -37,10 +37,11 @@ class TailQuestion(t.NamedTuple):
 
 
 class Tail(t.NamedTuple):
-    """What follows an offset. unconsumed: how many records the group has not consumed. missing: of how many of these no copy
+    """What follows an offset.
 
-    follows, nor of any of their content; oldest: the lowest timestamp of these, in milliseconds; None without any. others: how
-    many records follow that are not known to be unconsumed, and how many of a content follow less often than it is unconsumed.
+    unconsumed: how many records the group has not consumed. missing: of how many of these no copy follows, nor of any
+    of their content; oldest: the lowest timestamp of these, in milliseconds; None without any. others: how many records
+    follow that are not known to be unconsumed, and how many of a content follow less often than it is unconsumed.
     """
 
     headers: bool
@@ -53,8 +54,10 @@ class Tail(t.NamedTuple):
 def count_tails(
     contents: DataFrame, layout: Layout, asked: t.Sequence[TailQuestion], *, without_headers: bool = True
 ) -> list[Tail]:
-    """The tails that follow offsets; the frame holds at least the source from each committed offset, the destination from each
-    offset on. without_headers: compare without headers where more is known to be unconsumed so.
+    """The tails that follow offsets.
+
+    The frame holds at least the source from each committed offset, the destination from each offset on.
+    without_headers: compare without headers where more is known to be unconsumed so.
     """
 
     def told(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
@@ -151,9 +154,9 @@ def tails(
 
 
 def _by_time(content: Column, times: Column, following: Flags, stamped: Flags) -> tuple[Column, int]:
-    """Contents told apart by time as well, where the broker has stamped none of the copies that follow; of how many copies
+    """Contents told apart by time as well, where the broker has stamped none of the copies that follow.
 
-    it has stamped some of the same content, and not these.
+    And of how many copies it has stamped some of the same content, and not these.
     """
     import numpy as np
 

@@ -19,7 +19,10 @@ _ENDS_WITHIN = 10.0
 
 @contextlib.contextmanager
 def watched_jobs(tracker: StatusTracker, say: Say, every: float = _EVERY) -> t.Iterator[None]:
-    """Until the block ends, say every few seconds which part of the tasks of Spark's running jobs is done, if it has changed."""
+    """Until the block ends, say every few seconds which part of the tasks of Spark's jobs is done.
+
+    Only where it has changed.
+    """
     if say is silent:
         yield
         return

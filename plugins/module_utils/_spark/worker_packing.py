@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What runs on Spark's workers: records packed for a shuffle by content, and the records of one task in groups of equal content.
+"""What runs on Spark's workers: records packed for a shuffle, and grouped by content again.
 
 A record takes 48 bytes, six columns of 64 bits. Spark moves chunks of records, never single ones: that saves most of the time
 which the exchange of rows between Java and Python takes.
@@ -68,9 +68,9 @@ class Layout(t.NamedTuple):
 class Records(t.NamedTuple):
     """Records of both clusters, those of the source first; in no other order.
 
-    columns, 6 x n: the two halves of the fingerprint, those of the fingerprint without headers, the place on the cluster's axis,
-    and twice the timestamp (milliseconds, -1 for none), plus 1 where the broker has stamped the record. sources: how many are
-    of the source. pairs: the pair of each.
+    columns, 6 x n: the two halves of the fingerprint, those of the fingerprint without headers, the place on the
+    cluster's axis, and twice the timestamp (milliseconds, -1 for none), plus 1 where the broker has stamped the record.
+    sources: how many are of the source. pairs: the pair of each.
     """
 
     columns: Column

@@ -100,9 +100,10 @@ class Loose(t.NamedTuple):
 
 
 class Limits(t.NamedTuple):
-    """What the first pass has found. headers: for each pair, whether they are compared; places: for each question, the place
+    """What the first pass has found.
 
-    of the lowest copy that has to follow, or of the log's end.
+    headers: for each pair, whether they are compared; places: for each question, the place of the lowest copy that has
+    to follow, or of the log's end.
     """
 
     headers: tuple[bool, ...]
@@ -287,9 +288,9 @@ def _find_limit(rows: _Rows, unit: Unit, standing: int) -> None:
 
 
 def _find_last(rows: _Rows, arrived: Column) -> None:
-    """The first source record of each interval; for each standing and source partition the last consumed one, and whether it
+    """The first source record of each interval, and the last consumed one of each standing and source partition.
 
-    has arrived.
+    Of the latter also whether it has arrived.
     """
     import numpy as np
 
@@ -359,10 +360,10 @@ class _Counted:
         return sorted(timed, key=lambda its: its[0])
 
     def by_question(self) -> t.Iterator[tuple[int, Count, bool, t.Sequence[int]]]:
-        """The counts of each destination partition, with the number of its question, whether they stand for unconsumed records
+        """The counts of each destination partition, with the number of its question, and the copies.
 
-        in any partition, and the copies. A group that reads all partitions needs as many copies as it has not consumed in all
-        of them together: the youngest ones.
+        And whether they stand for unconsumed records in any partition. A group that reads all partitions needs as many
+        copies as it has not consumed in all of them together: the youngest ones.
         """
         first = self._rows.slots.questions[self._standing]
         for count in self.counts:

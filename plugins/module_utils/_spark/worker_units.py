@@ -19,7 +19,10 @@ if t.TYPE_CHECKING:
 
 
 class Unit(t.NamedTuple):
-    """Rows of Records that are counted together. mixed: what is counted together depends on what is committed. by_time: see Tally."""
+    """Rows of Records that are counted together.
+
+    mixed: what is counted together depends on what is committed. by_time: see Tally.
+    """
 
     sources: Column
     copies: Column
@@ -124,9 +127,9 @@ def _rows_of(groups: Grouped, wanted: Flags) -> tuple[Column, Column]:
 def _told_by_time(
     records: Records, rows: Column, contents: Column, copies: Flags, layout: Layout
 ) -> tuple[Column, Flags, Flags]:
-    """The times that tell units of one content apart, 0 where they do not; which copies have the time of a source record of
+    """The times that tell units of one content apart, 0 where they do not.
 
-    their content; for each content, whether it is mixed.
+    And which copies have the time of a source record of their content; and for each content, whether it is mixed.
     """
     import numpy as np
 

@@ -18,7 +18,7 @@ CLIENT_PRINCIPAL = "User:CN=client,O=streamshift"  # as a broker names whoever s
 
 
 def make_certificates(folder: Path) -> dict[str, str]:
-    """Fill the folder, and return what each file is for:
+    """Fill the folder, and return what each file is for.
 
     ca, certificate, key: what a client needs. encrypted_key: the key under KEY_PASSWORD. broker: the broker's
     PEM store. other_ca, other_certificate, other_key: from an authority that the brokers do not trust.

@@ -147,8 +147,12 @@ def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry
     if not alone:
         return []
     return [
-        f"Not planned, because they have no committed offset at the source (on_uncommitted: ignore): {first_of(alone, _NAMED)}. "
-        + "Partitions without any committed offset are not copied. On the others, these groups start according to their auto.offset.reset."
+        (
+            "Not planned, because they have no committed offset at the source (on_uncommitted: ignore): "
+            f"{first_of(alone, _NAMED)}. "
+            "Partitions without any committed offset are not copied. On the others, these groups start according to "
+            "their auto.offset.reset."
+        )
     ]
 
 

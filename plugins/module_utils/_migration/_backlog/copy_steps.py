@@ -116,7 +116,8 @@ def restore_topics(
     held = [topic for topic in backlog.topics if topic.name in names and topic.suspended and not topic.restored]
     shared = takeover.other_copies(backlog, destination) if held else {}
     warnings = [
-        f"The topic {topic.name} keeps its suspended settings, because another copy, whose progress is in {shared[topic.name]}, "
+        f"The topic {topic.name} keeps its suspended settings, because another copy, whose progress is in "
+        f"{shared[topic.name]}, "
         "has written to it. Run this copy again when that copy's groups have consumed its records and it has been run again."
         for topic in held
         if topic.name in shared

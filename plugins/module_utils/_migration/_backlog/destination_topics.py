@@ -58,8 +58,10 @@ class TopicPair(t.NamedTuple):
 
 
 class Prepared(t.NamedTuple):
-    """Topics that can be copied to. largest: what each takes as a batch, in bytes. made: those that this call has made, which
-    are empty."""
+    """Topics that can be copied to.
+
+    largest: what each takes as a batch, in bytes. made: those that this call has made, which are empty.
+    """
 
     topics: tuple[BacklogTopic, ...]
     largest: dict[str, int]
@@ -166,7 +168,9 @@ def suspend_settings(destination: Connection, topics: t.Iterable[BacklogTopic]) 
 
 
 def changes_back(destination: Connection, held: t.Iterable[BacklogTopic]) -> dict[str, dict[str, str | None]]:
-    """For each topic the settings that still are what the copy has set, and what they were before; without topics that have none.
+    """For each topic the settings that still are what the copy has set, and what they were before.
+
+    Topics without such settings are not in it.
 
     What somebody has set since then is not touched.
     """

@@ -23,9 +23,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 
 class RangeSummary(t.NamedTuple):
-    """What is copied of one partition. groups: those that stand at its start, or further back. lost: how many of their
-    offsets have left the source's log before. left: how many offsets are left alone, for no group has committed there.
-    bytes: about; None where nobody tells. reason: expired, uncommitted, nothing_to_copy or None."""
+    """What is copied of one partition.
+
+    groups: those that stand at its start, or further back. lost: how many of their offsets have left the source's log
+    before. left: how many offsets are left alone, for no group has committed there. bytes: about; None where nobody
+    tells. reason: expired, uncommitted, nothing_to_copy or None.
+    """
 
     range: BacklogRange
     groups: tuple[str, ...]

@@ -48,7 +48,8 @@ def seconds_kept(destination: Connection, size: int, bytes_per_second: float | N
         if minutes is None:
             origin = f"assumed, because this user may not read {origin}"
         say(
-            f"the brokers delete progress that is {seconds / 3600:g} h old ({origin}), and the copy may take {estimate / 3600:.1f} h: "
+            f"the brokers delete progress that is {seconds / 3600:g} h old ({origin}), and the copy may take "
+            f"{estimate / 3600:.1f} h: "
             "it renews its progress while it runs; when it is killed, run it again before that time is over"
         )
     return seconds

@@ -4,8 +4,8 @@
 # PRIVATE to this collection: no other code may import it.
 """Are the topics and logs of a copy still those that it was planned for and that it has written?
 
-A topic that was deleted and created again has the same name and another id, and one that was truncated ends before what was copied.
-Nothing that is known of the copy holds there.
+A topic that was deleted and created again has the same name and another id, and one that was truncated ends before what
+was copied. Nothing that is known of the copy holds there.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def not_made(
 ) -> list[BacklogTopic]:
     """Those of these topics, which are there, that the copy was to make and that are other ones, as far as that can be known.
 
-    A run may be killed between making a topic and noting its id. Its topic then has the partitions and settings that were planned.
-    ids: of topics.topic_ids(); None before 2.8, where no id is ever noted.
+    A run may be killed between making a topic and noting its id. Its topic then has the partitions and settings that
+    were planned. ids: of topics.topic_ids(); None before 2.8, where no id is ever noted.
     """
     unknown = [
         topic
@@ -103,7 +103,8 @@ def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
     ours = (backlog.source_id, backlog.destination_id, backlog.snapshot)
     if (plan.source_id, plan.destination_id, plan.snapshot) != ours:
         raise Refused(
-            f"the plan is not the one of this copy: it was made from snapshot {plan.snapshot} for clusters {plan.source_id} and "
+            f"the plan is not the one of this copy: it was made from snapshot {plan.snapshot} for clusters "
+            f"{plan.source_id} and "
             f"{plan.destination_id}, and the copy from {backlog.snapshot} for {backlog.source_id} and {backlog.destination_id}",
             cluster=str(connection),
             remedy="correct the path of the copy file (copy), or of the plan file (plan)",
@@ -115,7 +116,8 @@ def check_log(
 ) -> None:
     """Raise Refused where the destination's log does not hold what was copied to it.
 
-    next_: the offset after the last copied record, None where there is none. keeps: whether its records must all be there still.
+    next_: the offset after the last copied record, None where there is none. keeps: whether its records must all be
+    there still.
     """
     if next_ is None:
         return

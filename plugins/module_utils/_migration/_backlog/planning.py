@@ -140,7 +140,8 @@ def check_known(
         begun_at = unconsumed.standing(draft, ends[its.source].log_start, its.end, options.on_uncommitted)
         if draft.committed is None and begun_at is not None and begun_at < its.start:
             raise Refused(
-                f"on_uncommitted would start {draft.source_group} at {begun_at} on {its.source}, but the copy starts at {its.start}",
+                f"on_uncommitted would start {draft.source_group} at {begun_at} on {its.source}, but the copy "
+                f"starts at {its.start}",
                 cluster=str(source),
                 remedy="give the on_uncommitted that it was planned with, or copy into another directory",
             )
@@ -167,7 +168,10 @@ def _difference(ranges_of: t.Mapping[TopicPartition, BacklogRange], wanted: t.It
         if its is None:
             return f"{draft.source_group} has committed {draft.source_partition}, which was not planned"
         if its.start <= draft.offset < its.end and draft.offset not in its.boundaries:
-            return f"{draft.source_group} has committed {draft.offset} on {draft.source_partition}; no group had this offset when the copy was planned"
+            return (
+                f"{draft.source_group} has committed {draft.offset} on {draft.source_partition}; no group "
+                "had this offset when the copy was planned"
+            )
     return None
 
 

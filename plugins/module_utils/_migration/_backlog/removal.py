@@ -179,7 +179,8 @@ def _check_consumers(
                 cluster=str(destination),
                 group=entry.group,
                 why="with its settings the topic gets the retention back by which brokers may delete them",
-                remedy="let the group consume them, or roll it back; or set restore_retention first, which gives the settings back",
+                remedy="let the group consume them, or roll it back; or set restore_retention first, which "
+                "gives the settings back",
                 **entry.partition._asdict(),
             )
 

@@ -38,8 +38,11 @@ _OTHER_COPY = "let that copy end and its groups consume, or give it up and delet
 
 
 class Takeover(t.NamedTuple):
-    """What has become of taking a copy over. backlog: with the begins that hold. lost: ranges without progress, and where
-    their logs end; where there are any, nothing is claimed yet."""
+    """What has become of taking a copy over.
+
+    backlog: with the begins that hold. lost: ranges without progress, and where their logs end; where there are any,
+    nothing is claimed yet.
+    """
 
     backlog: Backlog
     lost: dict[TopicPartition, int]
@@ -159,7 +162,8 @@ def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[Top
         group=all_groups(backlog)[0],
         why="the group was deleted, or its commits have expired (offsets.retention.minutes): going on would copy records "
         "a second time",
-        remedy="set on_lost_progress to rebuild, which compares the copied records with the source and goes on after the last one; or empty "
+        remedy="set on_lost_progress to rebuild, which compares the copied records with the source and goes on "
+        "after the last one; or empty "
         "these topics, remove copy.json and start again; or copy to other topics (topic_map) from another directory",
         **where._asdict(),
     )
@@ -181,6 +185,7 @@ def _judged(
     """The backlog with the begins that hold, and the ranges whose logs have grown without progress, with their ends."""
     lost, ranges = {}, []
     for each in backlog.ranges:
+        placed = each
         its = bounds.get(each.destination)
         if its is not None:
             progress = kept[each.destination]
@@ -188,10 +193,10 @@ def _judged(
                 _check_end(destination, backlog, each, progress)
                 identity.check_log(destination, each, progress.next, its)
             elif its.high_watermark > each.begin and fresh:
-                each = dataclasses.replace(each, begin=its.end)
+                placed = dataclasses.replace(each, begin=its.end)
             elif its.high_watermark > each.begin:
                 lost[each.destination] = its.high_watermark
-        ranges.append(each)
+        ranges.append(placed)
     return dataclasses.replace(backlog, ranges=tuple(ranges)), lost
 
 

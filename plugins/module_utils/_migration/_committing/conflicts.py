@@ -112,7 +112,8 @@ def commit_writes(
                 continue
             raise entry_refusal(
                 entry.key,
-                f"the group was migrated to {commit_text(target)} earlier, and somebody has moved it back to {commit_text(found)} since",
+                f"the group was migrated to {commit_text(target)} earlier, and somebody has moved it back to "
+                f"{commit_text(found)} since",
                 cluster,
                 remedy="set on_advance to keep to leave such entries alone, or roll back and migrate again to set it anew",
             )
@@ -192,7 +193,8 @@ def allowed(
     direction = "back" if rewind else "forward"
     if policy in (OnRewind.KEEP, OnAdvance.KEEP):
         kept.append(
-            f"{group} {partition}: kept at {commit_text(found)} instead of moved {direction} to {commit_text(target)} ({option}: keep)"
+            f"{group} {partition}: kept at {commit_text(found)} instead of moved {direction} to "
+            f"{commit_text(target)} ({option}: keep)"
         )
         return False
     raise entry_refusal(

@@ -34,7 +34,10 @@ def check_metadata(destination: Connection, targets: t.Mapping[Key, CommittedOff
             why = f"the brokers' {METADATA_LIMIT} is {limit}"
             remedy = f"raise {METADATA_LIMIT} of the brokers, or shorten the metadata in the plan"
             if limit is None:
-                why = f"Kafka's default of {METADATA_LIMIT} is {DEFAULT_METADATA_LIMIT}, and this user may not read the brokers'"
+                why = (
+                    f"Kafka's default of {METADATA_LIMIT} is {DEFAULT_METADATA_LIMIT}, and this user may not "
+                    "read the brokers'"
+                )
                 remedy = "grant ACL CLUSTER DESCRIBE_CONFIGS, or shorten the metadata in the plan"
             raise Refused(
                 f"the metadata of {length} characters is too long to be committed",

@@ -152,7 +152,9 @@ class SourceWatch:
 
     def _busy(self, uses: dict[str, Use], what: str, remedy: str) -> GroupBusy:
         first, *others = uses.values()
-        more = f", and so {what.split()[0]} {first_of([use.group for use in others], _NAMED)}" if others else ""
+        more = (
+            f", and so {what.split(maxsplit=1)[0]} {first_of([use.group for use in others], _NAMED)}" if others else ""
+        )
         return GroupBusy(
             f"the group {what}{more}", cluster=str(self._source), group=first.group, why=str(first), remedy=remedy
         )

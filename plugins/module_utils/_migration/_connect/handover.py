@@ -114,7 +114,8 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     if found.misplaced and task.on_misplaced == "fail":
         where, key = found.misplaced[0]
         raise Refused(
-            f"Connect cannot use {counted(len(found.misplaced), 'key')} of the connector (in a partition where it does not look, or "
+            f"Connect cannot use {counted(len(found.misplaced), 'key')} of the connector (in a partition where "
+            "it does not look, or "
             "without an offset); "
             f"the first is {key!r}",
             **where._asdict(),
@@ -244,7 +245,8 @@ def _problems(task: Handover, offsets: Offsets) -> list[str]:
         offset = offsets[where]
         if offset > its.end - 1:
             lines.append(
-                f"{where}: position {offset} is after the source's last offset {its.end - 1}; MirrorMaker 2 would copy the partition again from its start"
+                f"{where}: position {offset} is after the source's last offset {its.end - 1}; MirrorMaker 2 "
+                "would copy the partition again from its start"
             )
         elif offset < its.log_start - 1:
             lines.append(f"{where}: records from {offset + 1} to {its.log_start - 1} have expired at the source")

@@ -58,7 +58,7 @@ class RestStore:
                 offsets[where] = last
         return StoredOffsets(offsets)
 
-    def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
+    def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:  # noqa: ARG002
         """Connect writes the keys itself, so none is misplaced."""
         connect_rest.write_offsets(
             self.rest,

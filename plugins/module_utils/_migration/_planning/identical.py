@@ -107,7 +107,10 @@ def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | 
         detail = f"offset {offset} has expired at the destination, whose log starts at {facts.log_start}; on_expired says fail"
         return blocked(Reason.POLICY_FAIL, detail, lossless=facts.log_start)
     if offset < facts.log_start:
-        detail = f"offset {offset} has expired at the destination; the plan takes the first remaining record, and no other is skipped"
+        detail = (
+            f"offset {offset} has expired at the destination; the plan takes the first remaining record, "
+            "and no other is skipped"
+        )
         return Decision(Verdict.SAFE, facts.log_start, Reason.EXPIRED, 0, detail)
     if offset > facts.high_watermark:
         return blocked(Reason.BEYOND_END, f"offset {offset} is after the destination's end {facts.high_watermark}")

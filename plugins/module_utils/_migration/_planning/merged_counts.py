@@ -52,9 +52,10 @@ Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]
 def counting(
     spark: SparkSession, its: Merged, here: ClusterLogs, there: ClusterLogs, timestamps: bool, say: Say
 ) -> t.Iterator[Count]:
-    """A function that counts both sides, as far as they are known, for groups: given are the first unconsumed offsets of
+    """A function that counts both sides, as far as they are known, for groups.
 
-    each group in the source partitions. No record is read twice. timestamps: whether times are compared at all.
+    It takes the first unconsumed offsets of each group in the source partitions. No record is read twice. timestamps:
+    whether times are compared at all.
     """
     first = _pair(its, here, there)
     layout = layout_of([first], timestamps=timestamps)  # what expires meanwhile keeps its place

@@ -116,8 +116,10 @@ class _Wide:
     say: Say
 
     def decide(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
-        """Count what follows the offset, where one was found; where that does not prove it right, and elsewhere, both whole
-        logs, if the limit allows it.
+        """Count what follows the offset, or both whole logs.
+
+        What follows it where an offset was found; both logs where that does not prove it right, and elsewhere, if the
+        limit allows it.
         """
         tails = {key: case for key, case in cases.items() if decisions[key].offset is not None}
         answer = self._by_tails(tails, decisions)

@@ -117,8 +117,8 @@ class InProcess:
             unit = self._units[number]
             contents = self._contents(unit, how)
             for claim, windows in unit.windows.items():
-                windows = aligned(windows, contents.pairs)
-                found[claim] = ClaimCounts(contents.counts(windows, contents.progress), windows)
+                read = aligned(windows, contents.pairs)
+                found[claim] = ClaimCounts(contents.counts(read, contents.progress), read)
         return found
 
     def _contents(self, unit: PartitionUnit, how: Matching) -> Contents:

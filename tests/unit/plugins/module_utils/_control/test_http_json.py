@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whatever a server does: each call ends soon, with an error of the collection that holds no secret, which goes nowhere else."""
+"""Whatever a server does: each call ends soon, with an error of the collection that holds no secret.
+
+And no secret goes elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -119,8 +119,8 @@ def _written(random: rnd.Random, size: int, alphabet: int, traits: set[str]) -> 
             text = _pick(random, "abcdefghijklmnop"[:alphabet]) if alphabet else f"u{len(written)}"
             if headers and _chance(random, 0.5):
                 text += "+h"
-            aborted = fate == "abort" or fate == "both" and _chance(random, 0.5)
-            timestamp = NO_TIMESTAMP if clock == "none" or clock == "half" and len(written) < size / 2 else now
+            aborted = fate == "abort" or (fate == "both" and _chance(random, 0.5))
+            timestamp = NO_TIMESTAMP if clock == "none" or (clock == "half" and len(written) < size / 2) else now
             written.append(Written(len(written), "aborted" if aborted else "data", timestamp, text))
         for _unused in range({"data": 0, "both": 2}.get(fate, 1)):
             written.append(Written(len(written), "marker", now))

@@ -167,7 +167,7 @@ class Oracle:
     def within(self) -> bool:
         """Does the committed offset lie in what a consumer can read, so that the rule itself has to answer?"""
         facts = self.scenario.source_facts
-        return 0 < self.scenario.committed and facts.log_start <= self.scenario.committed <= facts.end
+        return self.scenario.committed > 0 and facts.log_start <= self.scenario.committed <= facts.end
 
     @functools.cached_property
     def purely_unconsumed_there(self) -> bool:
@@ -188,7 +188,7 @@ class Oracle:
             return False  # what is counted leaves aborted records out, and their copies are nobody's
         if not self.visible:
             return not self.scenario.arrived and self.scenario.committed == facts.end == facts.high_watermark
-        return self._mirrored or self.all_unlike and self._sides_stand_apart
+        return self._mirrored or (self.all_unlike and self._sides_stand_apart)
 
     @property
     def _mirrored(self) -> bool:
@@ -247,7 +247,7 @@ class Oracle:
         first = unconsumed[0]
         if not consumed:
             between = [a for a in s.arrived if a.offset < first.offset]
-            if not between or lossless or not self.consumed and not s.source_facts.compacted:
+            if not between or lossless or (not self.consumed and not s.source_facts.compacted):
                 return True
         else:
             last = consumed[-1]

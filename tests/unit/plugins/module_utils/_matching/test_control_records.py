@@ -22,7 +22,7 @@ Span = tuple[int, int]
 def _copied(
     size: int, consumed: int, passes: t.Sequence[Span] | None = None, *, delay: int = 0, step: int = 10
 ) -> Case:
-    """Unlike records, one each `step` milliseconds, copied in transactions that end so many milliseconds after their last record."""
+    """Unlike records, one each `step` milliseconds, copied in transactions that end `after` their last record."""
     source = tuple(Original(at, NOON + step * at, f"p{at}") for at in range(size))
     copies: list[Copy] = []
     for begin, end in passes or [(0, size)]:

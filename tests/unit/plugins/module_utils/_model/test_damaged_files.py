@@ -47,14 +47,16 @@ WRITERS = {
 FILES = {json.loads(text)["format"].partition("/")[2]: text for text in (*TEXTS, CONNECT)}
 COUNT = 600  # of each file, in each of two ways
 PLACE = re.compile(
-    r"entry \d+: |its head: |line \d+|two entries for|two lines for|its format is|has version|no list of entries|nested too deeply"
+    r"entry \d+: |its head: |line \d+|two entries for|two lines for|its format is|has version|no list of "
+    r"entries|nested too deeply"
     r"|is there twice|columns"
 )
 
 
 VALUES = [
     None, True, False, 0, -1, 1, 1.5, 1e400, float("nan"), 1 << 31, 1 << 32, 1 << 40, 1 << 63, 1 << 64, -(1 << 63), 10**400,
-    "", "x", "41", "\ud800", "\0", "a\nb", "{{ 1 }}", "x" * 40_000, "é" * 20_000, [], {}, [[]], [5], {"a": 1}, json.loads("[" * 400 + "]" * 400),
+    "", "x", "41", "\ud800", "\0", "a\nb", "{{ 1 }}", "x" * 40_000, "é" * 20_000, [], {}, [[]], [5], {"a": 1},
+    json.loads("[" * 400 + "]" * 400),
 ]  # fmt: skip
 
 

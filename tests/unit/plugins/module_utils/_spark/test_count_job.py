@@ -169,8 +169,10 @@ repartitioned = st.builds(
 @settings(max_examples=100, deadline=None)
 @given(repartitioned)
 def test_several_destination_partitions_are_read_by_one_group(world: World) -> None:
-    """Without times: from the answers on, all partitions together hold each content as often as it is unconsumed, as far as
-    it is there; and what is more of it is what they say is repeated. A partition that went on one record less would miss one.
+    """Without times: from the answers on, all partitions together hold each content as often as it is unconsumed.
+
+    As far as it is there; and what is more of it is what they say is repeated. A partition that went on one record less
+    would miss one.
     """
     for committed, told in zip(world.committed, count_directly([world], False, 4, without_headers=False), strict=True):
         unconsumed, consumed = collections.Counter[bytes](), collections.Counter[bytes]()
@@ -202,9 +204,10 @@ def test_several_destination_partitions_are_read_by_one_group(world: World) -> N
 
 
 def test_lag_and_what_the_source_does_not_have_are_told() -> None:
-    """How many consumed records are to come, of equal ones as many as copies are missing; and where the first copies stand that
+    """How many consumed records are to come, and where the first copies stand that the source does not have.
 
-    the source does not have, or may have lost: the first of two where the source has one, and one with a time of its own.
+    Of equal records as many are to come as copies are missing. The source may also have lost them: the first of two
+    where it has one, and one with a time of its own.
     """
     source = log([("a", 0), ("b", 0), ("b", 1), ("c", 0), ("e", 5), ("d", 0)])  # offsets 0, 2, 4, 6, 8, 10
     there = log([("x", 0), ("a", 0), ("e", 5), ("e", 5), ("a", 7), ("a", 0)])

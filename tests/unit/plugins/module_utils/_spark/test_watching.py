@@ -35,7 +35,7 @@ class Gone:
     def __init__(self):
         self.asked = 0
 
-    def getActiveJobsIds(self):
+    def getActiveJobsIds(self):  # noqa: N802
         self.asked += 1
         raise ConnectionRefusedError
 

@@ -40,8 +40,10 @@ def test_many_topics_are_told_by_few_lines():
 
 
 def test_partitions_count_together_and_those_without_anything_to_copy_do_not():
-    ranges = tuple(
-        BacklogRange(TopicPartition("here", number), 10, 60, TopicPartition("there", number), 0) for number in (0, 1)
-    ) + (BacklogRange(TopicPartition("empty", 0), 5, 5, TopicPartition("empty", 0), 0),)
+    ranges = (
+        BacklogRange(TopicPartition("here", 0), 10, 60, TopicPartition("there", 0), 0),
+        BacklogRange(TopicPartition("here", 1), 10, 60, TopicPartition("there", 1), 0),
+        BacklogRange(TopicPartition("empty", 0), 5, 5, TopicPartition("empty", 0), 0),
+    )
     progress = {ranges[0].source: Progress(20, 9, 90), ranges[1].source: Progress(60, 49, 10)}
     assert amounts(Backlog("copy", "a", "b", "c", (), ranges), progress) == {"there": Amount(58, 100, 60, 100)}

@@ -74,7 +74,7 @@ def test_progress_is_held_against_the_log_also_of_a_topic_that_was_made_again(ta
 class TestAnotherCopyAgainstIt:
     @pytest.fixture
     def refused(self, monkeypatch):
-        """Claim everything, find another copy, and by then have the progress name these runs. -> the groups that are deleted."""
+        """Claim everything, find another copy, and then have the progress name these runs -> the deleted groups."""
 
         def refused(*runs):
             progress = {MADE.destination: Progress(5, run=runs[0]), THERE.destination: Progress(5, run=runs[1])}

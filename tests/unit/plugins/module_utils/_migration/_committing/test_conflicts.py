@@ -180,11 +180,17 @@ def test_what_is_left_alone_is_said_with_the_reason():
     [
         (
             90,
-            "the group has the committed offset 90; this would move it back to 50. Set on_rewind to rewind to allow it, or to keep",
+            (
+                "the group has the committed offset 90; this would move it back to 50. Set on_rewind to rewind to "
+                "allow it, or to keep"
+            ),
         ),
         (
             10,
-            "the group has the committed offset 10; this would move it forward to 50. Set on_advance to advance to allow it, or to keep",
+            (
+                "the group has the committed offset 10; this would move it forward to 50. Set on_advance to advance "
+                "to allow it, or to keep"
+            ),
         ),
     ],
 )

@@ -79,7 +79,10 @@ def test_partitions_without_a_commit_may_be_planned_as_well():
         ({**OFFSETS, ("audit", "orders", 0): 1}, "group audit: orders-0 from none to 1."),
         (
             {("billing", "orders", number): 1 for number in range(5)},
-            "orders-0 from 5 to 1, orders-1 from 7 to 1, orders-2 from none to 1 and 2 more, group fraud: clicks-0 from 9 to none.",
+            (
+                "orders-0 from 5 to 1, orders-1 from 7 to 1, orders-2 from none to 1 and 2 more, group fraud: "
+                "clicks-0 from 9 to none."
+            ),
         ),
     ],
 )

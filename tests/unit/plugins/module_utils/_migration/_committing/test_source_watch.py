@@ -110,7 +110,10 @@ def test_only_groups_that_are_written_are_looked_at_and_only_what_was_planned_of
     [
         (
             {P0: 9},
-            "billing has moved since the snapshot: orders-0 from 5 to 9; up to 4 records that it has consumed since would be repeated",
+            (
+                "billing has moved since the snapshot: orders-0 from 5 to 9; up to 4 records that it has consumed "
+                "since would be repeated"
+            ),
         ),
         (
             {P0: 5, P1: 0},

@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka_group_info returns groups as they were read; without a selection it asks for all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_info
+from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import ORDERS, SOURCE
+
+BILLING = GroupOverview(
+    GroupReading("billing", True, "Empty", "classic", "consumer", {ORDERS: CommittedOffset(7)}), (), {ORDERS: 9}
+)
+
+
+@pytest.fixture
+def look(run_module, monkeypatch):
+    """``look(**options)`` looks at a cluster with one group; look.asked is the selection."""
+
+    def run(check=False, **options):
+        def use_case(_connection, selection):
+            run.asked = selection
+            return [BILLING], ("old",)
+
+        monkeypatch.setattr(kafka_group_info.use_case, "group_overviews", use_case)
+        return run_module(kafka_group_info, check=check, cluster=SOURCE, **options)
+
+    return run
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_nothing_changes_and_all_groups_are_asked_for(look, check):
+    result = look(check=check)
+    assert not result["changed"] and look.asked.group_patterns == (".*",)
+    assert result["left_out_groups"] == ["old"] and any("billing" in line for line in result["summary"])
+
+
+def test_named_groups_alone_are_asked_for(look):
+    look(groups=["billing"])
+    assert (look.asked.groups, look.asked.group_patterns) == (("billing",), ())
+
+
+def test_partitions_come_with_their_lag_where_they_are_wanted(look):
+    (group,) = look(partitions=True)["groups"]
+    assert group["committed"] == [{"topic": "orders", "partition": 0, "offset": 7, "lag": 2}]
+    assert "committed" not in look()["groups"][0]
+
+
+def test_a_pattern_that_is_none_is_refused_before_anything_is_asked(look):
+    result = look(group_patterns=["("])
+    assert result["failed"] and "(" in result["msg"] and not hasattr(look, "asked")
+
+
+def test_a_group_that_is_missing_fails_the_module(run_module, monkeypatch):
+    def missing(*_given):
+        raise NotFound("the group does not exist", cluster="cluster", group="billing", remedy="correct groups")
+
+    monkeypatch.setattr(kafka_group_info.use_case, "group_overviews", missing)
+    result = run_module(kafka_group_info, cluster=SOURCE, groups=["billing"])
+    assert result["failed"] and "billing" in result["msg"]

@@ -1,0 +1,83 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka_group_offsets writes what was read, once; in check mode it writes nothing and says the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import TakenSnapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_offsets
+from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import SNAPSHOT, SOURCE, warned
+
+
+@pytest.fixture
+def take(run_module, monkeypatch, tmp_path):
+    """``take(active={}, **options)`` runs the module on a cluster with one group; take.asked is what the use case was given."""
+
+    def run(active=(), check=False, diff=False, **options):
+        def use_case(connection, selection, on_active_group, **more):
+            run.asked = connection, selection, on_active_group, more
+            return TakenSnapshot(SNAPSHOT, ("old",), (), (), dict(active), {}, ())
+
+        monkeypatch.setattr(kafka_group_offsets.use_case, "take", use_case)
+        options = {"groups": ["billing"], "snapshot": str(tmp_path / "s.json"), **options}
+        return run_module(kafka_group_offsets, check=check, diff=diff, cluster=SOURCE, **options)
+
+    return run
+
+
+def test_a_second_run_changes_nothing(take, tmp_path):
+    first, second = take(), take()
+    assert (first["changed"], second["changed"]) == (True, False)
+    assert snapshot.from_text((tmp_path / "s.json").read_text(), "s.json") == SNAPSHOT
+    assert first["groups"] == [{"name": "billing", "type": "classic", "partitions": 1}]
+
+
+def test_check_mode_says_the_same_and_writes_nothing(take, tmp_path):
+    predicted = take(check=True, diff=True)
+    assert not (tmp_path / "s.json").exists()
+    made = take(diff=True)
+    assert {**predicted, "invocation": None} == {**made, "invocation": None}
+    assert "billing orders-0: 7" in made["diff"]["after"] and not made["diff"]["before"]
+
+
+def test_a_csv_file_shows_its_own_lines(take, tmp_path):
+    assert "orders,0,7" in take(format="csv", diff=True)["diff"]["after"]
+    assert not take(format="csv")["changed"]
+
+
+def test_options_reach_the_use_case(take):
+    take(on_active_group="skip_group", on_blocked="skip_group", idle_wait=2, group_patterns=["b.*"])
+    _connection, selection, on_active_group, more = take.asked
+    assert selection.group_patterns == ("b.*",)
+    assert on_active_group is OnActiveGroup.SKIP_GROUP
+    assert more == {"on_blocked": OnBlocked.SKIP_GROUP, "idle_wait": 2.0}
+
+
+def test_the_user_is_warned_of_groups_in_use_and_left_out(take):
+    result = take(active={"billing": "the group has members"})
+    assert result["active_groups"] == ["billing"] and result["left_out_groups"] == ["old"]
+    assert "billing" in warned(result) and "old" in warned(result)
+
+
+def test_a_negative_wait_is_refused_before_anything_is_asked(take):
+    result = take(idle_wait=-1)
+    assert result["failed"] and "idle_wait" in result["msg"] and not hasattr(take, "asked")
+
+
+def test_a_failure_names_the_group_and_leaves_the_file(take, run_module, monkeypatch, tmp_path):
+    take()
+    before = (tmp_path / "s.json").read_bytes()
+
+    def missing(*_given, **_more):
+        raise NotFound("the group does not exist", cluster="source", group="billing", remedy="correct groups")
+
+    monkeypatch.setattr(kafka_group_offsets.use_case, "take", missing)
+    result = run_module(kafka_group_offsets, cluster=SOURCE, groups=["billing"], snapshot=str(tmp_path / "s.json"))
+    assert result["failed"] and "billing" in result["msg"] and (tmp_path / "s.json").read_bytes() == before

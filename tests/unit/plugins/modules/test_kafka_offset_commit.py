@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka_offset_commit hands plan, receipt and report to the use case, and saves the receipt that comes back."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import CommitOutcome
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit
+from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
+    DESTINATION,
+    ORDERS,
+    SNAPSHOT,
+    entry,
+    plan_of,
+    saved,
+    warned,
+    written,
+)
+
+KEY = "billing", ORDERS
+OUTCOME = CommitOutcome(
+    {KEY: CommittedOffset(3)},
+    {KEY: CommittedOffset(5)},
+    {KEY: CommittedOffset(5)},
+    ["fraud: left out"],
+    written(3),
+    ["look"],
+)
+
+
+@pytest.fixture
+def commit(run_module, monkeypatch, tmp_path):
+    """``commit(**options)`` commits a plan with one entry; commit.asked is what the use case was given."""
+
+    def done(*given):
+        commit.asked = given
+        save = next((each for each in given if callable(each)), None)
+        if save is not None:
+            save(OUTCOME.receipt)
+        return OUTCOME
+
+    def commit(check=False, diff=False, **options):
+        monkeypatch.setattr(kafka_offset_commit.use_case, "commit", done)
+        monkeypatch.setattr(kafka_offset_commit.use_case, "roll_back", done)
+        planned = saved(tmp_path / "p.json", plan.to_json(plan_of(entry())))
+        given = {"cluster": DESTINATION, "plan": planned, "receipt": str(tmp_path / "r.json"), **options}
+        return run_module(kafka_offset_commit, check=check, diff=diff, **given)
+
+    return commit
+
+
+def test_what_was_committed_is_told_with_before_and_after(commit, tmp_path):
+    result = commit(diff=True)
+    assert result["changed"] and result["written"] == 1 and result["left_out"] == ["fraud: left out"]
+    assert result["entries"] == [{"group": "billing", "topic": "orders", "partition": 0, "before": 3, "after": 5}]
+    assert (result["diff"]["before"], result["diff"]["after"]) == ("billing orders-0: 3\n", "billing orders-0: 5\n")
+    assert "look" in warned(result)
+    assert receipt.from_json((tmp_path / "r.json").read_text(), "r.json") == written(3)
+
+
+def test_check_mode_says_the_same_and_saves_nothing(commit, tmp_path):
+    predicted = commit(check=True, diff=True)
+    assert not (tmp_path / "r.json").exists() and not any(map(callable, commit.asked))
+    assert {**predicted, "invocation": None} == {**commit(diff=True), "invocation": None}
+
+
+def test_files_and_policies_reach_the_use_case(commit, tmp_path):
+    taken = saved(tmp_path / "s.json", snapshot.to_json(SNAPSHOT))
+    saved(tmp_path / "r.json", receipt.to_json(written(1)))
+    commit(snapshot=taken, on_blocked="skip_group", on_active_group="skip_group", idle_wait=0)
+    made, earlier, _cluster, policies, _save, snapshot_given, source, objections = commit.asked
+    assert (made, earlier, snapshot_given, source, objections) == (plan_of(entry()), written(1), SNAPSHOT, None, {})
+    assert (policies.on_blocked, policies.on_active_group) == (OnBlocked.SKIP_GROUP, OnActiveGroup.SKIP_GROUP)
+    assert policies.idle_wait == 0
+
+
+def test_another_plan_than_the_reviewed_one_is_refused(commit):
+    result = commit(plan_digest="0" * 64)
+    assert result["failed"] and not hasattr(commit, "asked")
+
+
+def test_a_report_about_another_plan_is_refused(commit, tmp_path):
+    about = report.to_json(report.Report("S", "D", 10, (), plan="0" * 64))
+    result = commit(report=saved(tmp_path / "report.json", about))
+    assert result["failed"] and "the plan has changed since it was verified" in result["msg"]
+    assert not hasattr(commit, "asked")
+
+
+def test_without_a_receipt_nothing_is_rolled_back(commit):
+    result = commit(state="rolled_back", everything=True)
+    assert result["failed"] and "r.json" in result["msg"] and not hasattr(commit, "asked")
+
+
+def test_a_rollback_needs_a_selection_or_everything(commit, tmp_path):
+    saved(tmp_path / "r.json", receipt.to_json(written(3)))
+    assert commit(state="rolled_back")["failed"] and not hasattr(commit, "asked")
+    assert not commit(state="rolled_back", groups=["billing"]).get("failed")
+    recorded, selection, *_rest = commit.asked
+    assert recorded == written(3) and selection.groups == ("billing",)
+
+
+def test_a_group_in_use_fails_the_module(commit, monkeypatch, run_module, tmp_path):
+    commit(check=True)
+
+    def busy(*_given):
+        raise GroupBusy("the group has members", cluster="destination", group="billing", remedy="stop them")
+
+    monkeypatch.setattr(kafka_offset_commit.use_case, "commit", busy)
+    given = {"cluster": DESTINATION, "plan": str(tmp_path / "p.json"), "receipt": str(tmp_path / "r.json")}
+    result = run_module(kafka_offset_commit, **given)
+    assert result["failed"] and "billing" in result["msg"] and not (tmp_path / "r.json").exists()

@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka_offset_translate asks for what its options say, and writes a plan only where that is another one."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.translate import Translation
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
+from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
+    DESTINATION,
+    SNAPSHOT,
+    SOURCE,
+    entry,
+    plan_of,
+    saved,
+    warned,
+)
+
+
+@pytest.fixture
+def translate(run_module, monkeypatch, tmp_path):
+    """``translate(offset=5, **options)`` plans billing's offset; translate.asked is what the use case was given."""
+
+    def run(offset=5, check=False, diff=False, **options):
+        def use_case(taken, source, destination, mapping, wanted, previous, receipt, _say):
+            run.asked = taken, source, destination, mapping, wanted, previous, receipt
+            return Translation(plan_of(entry(offset)), 0, 12)
+
+        monkeypatch.setattr(kafka_offset_translate.use_case, "translate", use_case)
+        taken = saved(tmp_path / "s.json", snapshot.to_json(SNAPSHOT))
+        given = {"source": SOURCE, "destination": DESTINATION, "snapshot": taken, "plan": str(tmp_path / "p.json")}
+        given = {name: value for name, value in {**given, **options}.items() if value is not None}
+        return run_module(kafka_offset_translate, check=check, diff=diff, **given)
+
+    return run
+
+
+def test_a_second_run_changes_nothing_and_knows_the_last_plan(translate, tmp_path):
+    first, second = translate(), translate()
+    assert (first["changed"], second["changed"]) == (True, False)
+    assert translate.asked[5] == plan.from_json((tmp_path / "p.json").read_text(), "p.json") == plan_of(entry())
+    assert first["digest"] == second["digest"] and first["records_read"] == 12
+
+
+def test_check_mode_says_the_same_and_writes_nothing(translate, tmp_path):
+    predicted = translate(check=True, diff=True)
+    assert not (tmp_path / "p.json").exists()
+    made = translate(diff=True)
+    assert {**predicted, "invocation": None} == {**made, "invocation": None}
+
+
+def test_the_diff_shows_both_offsets(translate):
+    translate(5)
+    diff = translate(6, diff=True)["diff"]
+    assert "5" in diff["before"] and "6" in diff["after"] and diff["before"] != diff["after"]
+
+
+def test_a_plan_that_is_there_and_damaged_is_not_replaced(translate, tmp_path):
+    path = saved(tmp_path / "p.json", "{")
+    result = translate()
+    assert result["failed"] and path in result["msg"] and (tmp_path / "p.json").read_text() == "{"
+
+
+def test_options_reach_the_use_case(translate):
+    translate(match_on=["timestamp", "value"], on_expired="fail", strategy="identical", search_limit=7)
+    wanted = translate.asked[4]
+    assert wanted.match_on == MatchOn.of(["value", "timestamp"]) and wanted.strategy is Strategy.IDENTICAL
+    assert (wanted.policy.on_expired, wanted.policy.budget, wanted.policy.with_timestamp) == (OnExpired.FAIL, 7, True)
+    translate(match_on=["value"])
+    assert not translate.asked[4].policy.with_timestamp
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"source": None}, "reads the source"),
+        ({"snapshot": None}, "there is no snapshot"),
+        ({"groups": ["billing"]}, "groups is for checkpoints"),
+        ({"strategy": "mirror_maker"}, "Set replication_policy"),
+        (
+            {"source": None, "strategy": "mirror_maker", "replication_policy": {"source_alias": "src"}},
+            "there is no source to find that in",
+        ),
+        ({"wait_for_replication": -1}, "wait_for_replication"),
+        ({"search_limit": -1}, "search_limit"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_asked(translate, tmp_path, options, said):
+    result = translate(**options)
+    assert result["failed"] and said in result["msg"]
+    assert not hasattr(translate, "asked") and not (tmp_path / "p.json").exists()
+
+
+def test_a_pattern_of_repartitioned_that_matches_nothing_is_told(translate):
+    assert "ordres" in warned(translate(repartitioned=["ordres"]))

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka_offset_verify fails for what is wrong, or reports it; it writes reports and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import Claims
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.verify import Verified
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, ProblemKind
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_verify
+from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
+    DESTINATION,
+    ORDERS,
+    SOURCE,
+    entry,
+    plan_of,
+    saved,
+    warned,
+)
+
+SKIPPED = Problem(ProblemKind.SKIPPED, "billing", ((ORDERS, 7),), ((ORDERS, 5),), 2, "2 records would be skipped")
+
+
+@pytest.fixture
+def verify(run_module, monkeypatch, tmp_path):
+    """``verify(problems=[], **options)`` verifies a plan with one entry; verify.asked is what was claimed, and how."""
+
+    def run(problems=(), check=False, **options):
+        def records(claimed, source, destination, limit, spark, say, on_absent):
+            run.asked = {"limit": limit, "on_absent": on_absent, "method": "records"}
+            reports = [report.Report("S", "D", limit, ()) for _each in claimed]
+            return Verified(1, 0, 4, list(problems), ["a note"]), reports
+
+        def anchors(made, receipt, source, destination, chosen):
+            run.asked = {"receipt": receipt, "chosen": chosen, "method": "anchors"}
+            return Verified(1, 0, 2, list(problems), []), report.Report("S", "D", None, (), method="anchors")
+
+        def claims(*given):
+            run.claimed = given
+            return Claims("S", "D", [], 0, [], ["seen on the way"])
+
+        monkeypatch.setattr(kafka_offset_verify.use_case, "records", records)
+        monkeypatch.setattr(kafka_offset_verify.use_case, "anchors", anchors)
+        monkeypatch.setattr(kafka_offset_verify.claimed_offsets, "of_plan", claims)
+        monkeypatch.setattr(kafka_offset_verify.claimed_offsets, "of_commits", claims)
+        planned = saved(tmp_path / "p.json", plan.to_json(plan_of(entry())))
+        given = {"source": SOURCE, "destination": DESTINATION, "plan": [planned], **options}
+        given = {name: value for name, value in given.items() if value is not None}
+        return run_module(kafka_offset_verify, check=check, **given)
+
+    return run
+
+
+def test_what_is_right_is_no_change_and_writes_a_report_about_this_plan(verify, tmp_path):
+    result = verify(report=[str(tmp_path / "report.json")])
+    assert not result["changed"] and result["verified"] == 1 and "seen on the way" in warned(result)
+    found = report.objections((tmp_path / "report.json").read_text(), "report.json")
+    assert [found.plan] == result["plan_digests"] if "plan_digests" in result else found.plan is not None
+
+
+def test_check_mode_verifies_and_writes_no_report(verify, tmp_path):
+    assert verify(check=True, report=[str(tmp_path / "report.json")])["verified"] == 1
+    assert not (tmp_path / "report.json").exists()
+
+
+def test_a_problem_fails_the_module_and_is_in_its_report(verify, tmp_path):
+    result = verify([SKIPPED], report=[str(tmp_path / "report.json")])
+    assert result["failed"] and "2 records would be skipped" in result["msg"]
+    assert (tmp_path / "report.json").exists()
+
+
+def test_a_problem_is_only_reported_where_the_user_says_so(verify):
+    result = verify([SKIPPED], on_problem="report")
+    assert not result.get("failed") and not result["changed"]
+    assert "billing" in result["problems"][0] and result["findings"]
+
+
+def test_options_reach_the_use_case(verify):
+    verify(limit=0, on_absent="warn")
+    assert verify.asked == {"limit": None, "on_absent": "warn", "method": "records"}
+    verify(method="anchors")
+    assert verify.asked == {"receipt": None, "chosen": None, "method": "anchors"}
+
+
+def test_without_a_plan_the_named_groups_are_compared_as_match_on_says(verify):
+    verify(plan=None, groups=["billing"], match_on=["value", "key"])
+    *_rest, match_on = verify.claimed
+    assert match_on.parts == ("key", "value")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"plan": None}, "nothing is to be verified"),
+        ({"match_on": ["key"]}, "match_on"),
+        ({"report": ["/tmp/a.json", "/tmp/b.json"]}, "Name another report for each of them"),
+        ({"scope": "committed"}, "receipt"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(verify, options, said):
+    result = verify(**options)
+    assert result["failed"] and said in result["msg"] and not hasattr(verify, "asked")
