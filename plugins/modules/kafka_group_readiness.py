@@ -202,7 +202,7 @@ _EVERYBODY = 0o644  # the node exporter is another user
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
-    options.check_not_negative(params, "started", "changed_offsets", "wait_for_start")
+    options.check_not_negative(params, "changed_offsets", "wait_for_start")
     _check_paths(params)
     now = time.time()
     started = now if params["started"] is None else params["started"]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import types
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
@@ -46,7 +47,7 @@ class TakenSnapshot(t.NamedTuple):
     active: dict[str, str]
     moving: dict[str, list[Move]]
     skipped: tuple[str, ...]
-    members: quiet.Members
+    members: quiet.Members = types.MappingProxyType({})
 
     def warnings(self) -> list[str]:
         """A line for each thing that the user should know and need not stop for."""

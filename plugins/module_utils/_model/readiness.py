@@ -38,9 +38,10 @@ class Readiness:
     """One group of the destination.
 
     lag: records that it has not consumed at the source, in offsets; None without a commit there. to_come: consumed offsets
-    that the replication tool has still to bring; None where it lags and that is not known. verdicts: how many partitions have each.
-    not_committed: partitions of which the group has not committed the plan's offset at the destination. in_use_at_source and
-    in_use_at_destination: has it members there? ready_since: UTC, in ISO 8601; None for a group that is not ready.
+    that the replication tool has still to bring; None where it lags and that is not known. verdicts: how many partitions
+    have each. not_committed: partitions of which the group has not committed the plan's offset at the destination.
+    in_use_at_source and in_use_at_destination: has it members there? ready_since: UTC, in ISO 8601; None for a group that is
+    not ready.
     """
 
     group: str
