@@ -282,7 +282,8 @@ class TestFiles:
         taken = snapshot.from_text(known.snapshot_file.read_text(), "")
         here, there = (connection_from(each.connection, "") for each in (source, destination))
         wanted = planning.entries_of(taken, mapping.Mapping(), here)
-        return planning.plan(taken, wanted, here, there, planning.CopyOptions(idle_wait=0)).name
+        backlog, _bounds = planning.plan(taken, wanted, here, there, planning.CopyOptions(idle_wait=0))
+        return backlog.name
 
     def test_two_runs_at_once(self, refused, migration):
         folder = os.open(migration.directory, os.O_RDONLY)

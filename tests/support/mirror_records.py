@@ -30,8 +30,12 @@ class Recorded(t.NamedTuple):
 
 
 def runs() -> dict[str, dict[str, t.Any]]:
-    """Every run of MirrorMaker 2, by policy and version."""
-    return {file.stem: json.loads(file.read_text()) for file in sorted(FOLDER.glob("*-[0-9]*.json"))}
+    """Every run of MirrorMaker 2, by policy and version: what its file's first line says, and all records."""
+    result = {}
+    for file in sorted(FOLDER.glob("*-[0-9]*.jsonl")):
+        head, *rows = map(json.loads, file.read_text().splitlines())
+        result[file.stem] = {**head, "records": rows}
+    return result
 
 
 def recorded(kind: str) -> list[Recorded]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
     copy_steps,
     entries,
@@ -80,13 +79,13 @@ def copy_backlog(
         identity.check_plan(before, earlier.plan, destination)
     wanted = planning.entries_of(snapshot, mapping, source)
     if before is None:
-        backlog = planning.plan(snapshot, wanted, source, destination, options)
+        backlog, bounds = planning.plan(snapshot, wanted, source, destination, options)
         if save is not None:
             save(backlog)
     else:
         backlog = before
-        warnings += planning.check_known(before, snapshot, wanted, source, destination, options)
-    bounds = positions.partition_bounds(source, [each.source for each in backlog.ranges])
+        bounds, notes = planning.check_known(before, snapshot, wanted, source, destination, options)
+        warnings += notes
     sizes = obstacles.sizes(backlog, source, bounds)
     if save is not None and not backlog.is_done:
         size = sum(filter(None, sizes.values()))

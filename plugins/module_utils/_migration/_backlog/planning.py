@@ -57,10 +57,13 @@ def entries_of(snapshot: Snapshot, mapping: Mapping, source: Connection) -> list
     )
 
 
+SourceBounds = t.Mapping[TopicPartition, positions.Bounds]
+
+
 def plan(
     snapshot: Snapshot, wanted: t.Sequence[Draft], source: Connection, destination: Connection, options: CopyOptions
-) -> Backlog:
-    """Decide what is copied, from where to where, and fix the ends. wanted: see entries_of().
+) -> tuple[Backlog, SourceBounds]:
+    """Decide what is copied, from where to where, and fix the ends. wanted: see entries_of(). -> also the source's bounds.
 
     Raises Refused, NotAuthorized, NotFound or InvalidInput for whatever stands in the way.
     """
@@ -98,7 +101,7 @@ def plan(
     backlog = dataclasses.replace(planned, ranges=begun)
     obstacles.check_room(backlog, source, destination, bounds)
     obstacles.check_spark(backlog, options.spark)
-    return backlog
+    return backlog, bounds
 
 
 def check_known(
@@ -108,8 +111,11 @@ def check_known(
     source: Connection,
     destination: Connection,
     options: CopyOptions,
-) -> list[str]:
-    """Raise Refused where an earlier copy cannot go on with what there is now. -> what the user should know."""
+) -> tuple[SourceBounds, list[str]]:
+    """Raise Refused where an earlier copy cannot go on with what there is now.
+
+    -> the source's bounds now, and what the user should know.
+    """
     source_id, destination_id = _clusters(snapshot, source, destination)
     for kind, found, expected in (
         ("source", source_id, known.source_id),
@@ -129,7 +135,7 @@ def check_known(
             or f"it was planned from snapshot {known.snapshot}, and this one is {snapshot.digest()}",
             remedy="select what it was planned for and stop the groups, or copy into another directory",
         )
-    ends = positions.partition_bounds(source, list(ranges_of))
+    bounds = positions.partition_bounds(source, list(ranges_of))
     for draft in wanted:
         its = ranges_of.get(draft.source_partition)
         if its is None or its.destination != draft.partition:
@@ -137,7 +143,7 @@ def check_known(
                 f"the copy was planned without {draft.source_partition} as {draft.partition}",
                 remedy="give the topic_map that it was planned with, or copy into another directory",
             )
-        begun_at = unconsumed.standing(draft, ends[its.source].log_start, its.end, options.on_uncommitted)
+        begun_at = unconsumed.standing(draft, bounds[its.source].log_start, its.end, options.on_uncommitted)
         if draft.committed is None and begun_at is not None and begun_at < its.start:
             raise Refused(
                 f"on_uncommitted would start {draft.source_group} at {begun_at} on {its.source}, but the copy "
@@ -145,9 +151,11 @@ def check_known(
                 cluster=str(source),
                 remedy="give the on_uncommitted that it was planned with, or copy into another directory",
             )
-    grown = {each.source: count for each in known.ranges if (count := ends[each.source].high_watermark - each.end) > 0}
+    grown = {
+        each.source: count for each in known.ranges if (count := bounds[each.source].high_watermark - each.end) > 0
+    }
     if not grown:
-        return []
+        return bounds, []
     first = min(grown)
     said = f"{first} has grown by {grown[first]} offsets since the copy was planned, {len(grown)} partitions altogether"
     if not known.is_done and not options.live:
@@ -156,7 +164,7 @@ def check_known(
             cluster=str(source),
             remedy="stop the producers, and copy into another directory, or set live to copy to the end that was fixed",
         )
-    return [f"{said}: what came later is not copied."]
+    return bounds, [f"{said}: what came later is not copied."]
 
 
 def _difference(ranges_of: t.Mapping[TopicPartition, BacklogRange], wanted: t.Iterable[Draft]) -> str | None:
