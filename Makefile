@@ -9,7 +9,8 @@ WORKERS ?= 2
 # How long `make attack` goes on, and which worlds, or migrations of `make faults`, are seen.
 SECONDS ?= 600
 SEED ?= 1
-# How many faults `make faults` lets happen, and to which destination's Kafka version.
+# How many faults `make faults` lets happen, and to which destination's Kafka version. MORE: `--minutes 9`, `--spark`,
+# `--situations`, `--kind worker`; see tests/faults/run.py.
 COUNT ?= 200
 VERSION ?= 4.3.0
 
@@ -56,7 +57,7 @@ attack: .venv/.complete  ## random worlds against the rule, at length; SECONDS=6
 	@$(PROGRAM) tests/attack/run.py --seconds $(SECONDS) --seed $(SEED) --workers $(WORKERS)
 
 faults: setup  ## kills, freezes and cuts during migrations, at random times; COUNT=200 SEED=1 VERSION=4.3.0
-	@$(PROGRAM) tests/faults/run.py --count $(COUNT) --seed $(SEED) --version $(VERSION)
+	@$(PROGRAM) tests/faults/run.py --count $(COUNT) --seed $(SEED) --version $(VERSION) $(MORE)
 
 lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allows (on Python 3.11)
 	@tools/lock.sh

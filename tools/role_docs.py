@@ -35,7 +35,7 @@ Options = dict[str, t.Any]
 
 # Options of the modules that the roles set themselves, or that mean something else there.
 OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format", "copy", "plan", "receipt", "state"}
-OWN |= {"report"}
+OWN |= {"report", "removed"}
 OTHER_NAMES = {
     "kafka_group_offsets.on_active_group": "on_active_source",
     "kafka_offset_commit.everything": "rollback_all",
@@ -43,8 +43,19 @@ OTHER_NAMES = {
 FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
     "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest", "stop_timeout"},
+    # Inside one cluster, offsets keep their meaning, and nothing is searched. What is blocked there is a mistake.
+    "group_clone": {"match_on", "on_blocked", "on_expired", "on_no_anchor", "repartitioned", "replication_policy"}
+    | {"search_limit", "spark", "spark_limit", "stop_timeout", "strategy", "tail_check", "topic_map"}
+    | {"wait_for_replication"},
     # A sync leaves out what cannot be written now, because there is a next round, and is about MirrorMaker 2's copies alone.
-    "mirror_maker_group_sync": {"on_active_source", "on_active_group", "on_advance", "on_blocked"}
+    "mirror_maker_group_sync": {
+        "on_active_source",
+        "on_active_group",
+        "on_advance",
+        "on_blocked",
+        "on_conflict",
+        "on_expiring",
+    }
     | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"},
 }
 # Variables that the roles use for more than one thing: their descriptions are written by hand.
@@ -65,6 +76,8 @@ ADDED = {
     ],
     "group_migration_stop_timeout": ["Only the phases V(migrate) and V(cut_over) wait."],
     "group_migration_wait_for_replication": ["The phase V(cut_over) waits for 60 seconds unless you set it."],
+    "group_clone_on_active_source": ["The phase V(plan) only warns about members."],
+    "group_clone_plan_digest": ["O(group_clone_phase=plan) prints the digest."],
     "group_migration_plan_digest": ["O(group_migration_phase=plan) prints the digest."],
     "backlog_migration_live": ["The phase V(plan) always plans as if this were V(true)."],
     "backlog_migration_on_active_source": ["The phase V(plan) always only warns."],
@@ -101,6 +114,11 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
         "kafka_offset_verify": VERIFY,
+    },
+    "group_clone": {
+        "kafka_group_offsets": SNAPSHOT,
+        "kafka_offset_translate": TRANSLATE,
+        "kafka_offset_commit": COMMIT,
     },
     "backlog_migration": {
         "kafka_group_offsets": SNAPSHOT,

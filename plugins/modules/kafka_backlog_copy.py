@@ -28,6 +28,7 @@ extends_documentation_fragment:
   - streamshift.kafka._mapping.renaming
   - streamshift.kafka._spark
   - streamshift.kafka._progress
+  - streamshift.kafka._entries
 attributes:
   check_mode:
     support: partial
@@ -392,7 +393,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -440,7 +441,8 @@ def _present(module: Module) -> dict[str, t.Any]:
             files.write(params["plan"], made)
     for line in outcome.warnings:
         module.warn(line)
-    return {"changed": outcome.changed or made != planned, **backlog_results.backlog_result(outcome)}
+    result = backlog_results.backlog_result(outcome, earlier.plan, ReturnEntries(params["return_entries"]))
+    return {"changed": outcome.changed or made != planned, **result}
 
 
 def _absent(module: Module) -> dict[str, t.Any]:
@@ -493,6 +495,7 @@ def main() -> None:
             **options.renaming_spec(),
             **options.spark_spec(),
             **progress_spec(),
+            **options.entries_spec(),
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "remove_topics": {"type": "bool", "default": False},
             "snapshot": {"type": "path"},

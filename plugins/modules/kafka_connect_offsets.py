@@ -23,6 +23,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes.files
   - streamshift.kafka._source_destination
   - streamshift.kafka._selection.topics
+  - streamshift.kafka._entries
 options:
   state:
     description:
@@ -252,6 +253,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_receipt as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -296,7 +298,11 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
         "receipt": path,
         "entries": [
             {**where._asdict(), "before": before, "after": outcome.after[where]}
-            for where, before in sorted(outcome.before.items())
+            for where, before in results.returned(
+                sorted(outcome.before.items()),
+                ReturnEntries(params["return_entries"]),
+                lambda row: row[1] != outcome.after[row[0]],
+            )
         ],
         "written": outcome.written,
         "misplaced": len(outcome.misplaced),
@@ -377,6 +383,7 @@ def main() -> None:
         argument_spec={
             **options.cluster_spec("source", "destination"),
             **options.topic_selection_spec(),
+            **options.entries_spec(),
             "state": {"type": "str", "choices": ["present", "rolled_back"], "default": "present"},
             "replicator": {"type": "dict", "default": {}, "options": replicator, "apply_defaults": True},
             "replication_policy": {"type": "dict", "required": True, "options": policy},

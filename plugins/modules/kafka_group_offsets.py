@@ -31,6 +31,11 @@ options:
       - The module leaves a file that already has the same content untouched.
     type: path
     required: true
+  removed:
+    description:
+      - Path of the file of M(streamshift.kafka.kafka_group_removal). The snapshot has the groups that it has removed as
+        they were then, so a second run of a rename finds what the first has found. The file need not exist.
+    type: path
   format:
     description:
       - Format of the snapshot file.
@@ -188,6 +193,7 @@ import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import take_snapshot as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
@@ -211,6 +217,7 @@ def take(module: Module) -> dict[str, t.Any]:
             idle_wait=params["idle_wait"],
             stop_timeout=params["stop_timeout"],
             say=reporter(params["progress_file"]),
+            removed=_removed(params["removed"]),
         )
         text = (file.to_csv if params["format"] == "csv" else file.to_json)(taken.snapshot)
         before = files.read(path)
@@ -240,6 +247,11 @@ def take(module: Module) -> dict[str, t.Any]:
     }
 
 
+def _removed(path: str | None) -> removed.Removed | None:
+    text = files.read(path) if path else None
+    return removed.from_json(text, path or "") if text is not None else None
+
+
 def main() -> None:
     module = Module(
         argument_spec={
@@ -247,6 +259,7 @@ def main() -> None:
             **options.selection_spec(),
             **progress_spec(),
             "snapshot": {"type": "path", "required": True},
+            "removed": {"type": "path"},
             "format": {"type": "str", "choices": ["json", "csv"], "default": "json"},
             "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
             "on_blocked": {**options.choices(OnBlocked), "default": "fail"},

@@ -41,6 +41,19 @@ options:
       - Path of the receipt file that the migration will use. The module reports a problem if the file is damaged or
         belongs to another destination cluster, or if its directory is missing and cannot be created.
     type: path
+  removed:
+    description:
+      - Path of the file of M(streamshift.kafka.kafka_group_removal). Groups that it has removed are checked as they
+        were. The module reports a problem if the file is damaged or belongs to another cluster.
+    type: path
+  on_conflict:
+    description:
+      - What to do if O(group_map) makes one group of several that have committed offsets on the same topic.
+      - V(fail) reports a problem.
+      - V(lowest) and V(highest) check them like all others.
+    type: str
+    choices: [fail, lowest, highest]
+    default: fail
   copy:
     description:
       - Path of the copy file that M(streamshift.kafka.kafka_backlog_copy) will use. The module reports a problem if the
@@ -124,9 +137,13 @@ notes:
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnBlocked,
+    OnConflict,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -139,6 +156,7 @@ def look(module: Module) -> dict[str, t.Any]:
     _unused, damaged = _read(params["plan"], plan.from_json)
     written, damaged_too = _read(params["receipt"], receipt.from_json)
     copied, damaged_as_well = _read(params["copy"], backlog.from_json)
+    gone, damaged_at_last = _read(params["removed"], removed.from_json)
     spark = options.spark_options(params)
     lacking = use_case.lacking_for_proof(spark) if params["verify"] == "records" else []
     if params["copy"] and not (copied and copied.is_done):
@@ -153,9 +171,13 @@ def look(module: Module) -> dict[str, t.Any]:
         params["copy"] is not None,
         written,
         OnBlocked(params["on_blocked"]),
+        OnConflict(params["on_conflict"]),
+        gone,
     )
     foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
-    problems = dict.fromkeys([*damaged, *damaged_too, *damaged_as_well, *foreign, *lacking, *found.problems])
+    problems = dict.fromkeys(
+        [*damaged, *damaged_too, *damaged_as_well, *damaged_at_last, *foreign, *lacking, *found.problems]
+    )
     return {
         "changed": False,
         "cluster_ids": found.cluster_ids,
@@ -188,6 +210,8 @@ def main() -> None:
             "commits": {"type": "bool", "default": True},
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
+            "removed": {"type": "path"},
+            "on_conflict": {**options.choices(OnConflict), "default": "fail"},
             "copy": {"type": "path"},
             "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
             "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},

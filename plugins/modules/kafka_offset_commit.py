@@ -27,6 +27,7 @@ extends_documentation_fragment:
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
   - streamshift.kafka._cluster.source
+  - streamshift.kafka._entries
 options:
   source:
     description:
@@ -162,6 +163,20 @@ options:
     type: str
     choices: [fail, skip_group, warn]
     default: fail
+  on_expiring:
+    description:
+      - What to do for a group of the plan that exists, is empty and had members once. Unless a member joins, its
+        committed offsets expire C(offsets.retention.minutes) after its last member has left. For such a group of the
+        classic protocol, a commit does not start this time anew, and no request tells when it began.
+      - V(warn) returns a note for each such group.
+      - V(renew) removes such a group and makes it again with everything that it has committed, so that the time starts
+        anew. Until this is done, the group is gone for a moment; O(receipt) has all its committed offsets. If the
+        module is killed in between, its next run completes it. The user needs the ACL GROUP DELETE, and TOPIC DESCRIBE
+        on all topics of the group, because brokers hide committed offsets of other topics, and these would be lost.
+      - Ignored with O(state=rolled_back), which completes what was killed, too.
+    type: str
+    choices: [warn, renew]
+    default: warn
   idle_wait:
     description:
       - How many seconds to wait before reading the committed offsets a second time, once for all groups together.
@@ -259,7 +274,8 @@ left_out:
   elements: str
   sample: []
 notes:
-  description: One line for each group that is still in use at O(source), with O(on_active_source=warn).
+  description: One line for each group that is still in use at O(source), with O(on_active_source=warn), and for each group
+    whose committed offsets may expire soon, with O(on_expiring=warn).
   returned: success
   type: list
   elements: str
@@ -284,7 +300,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnActiveGroup,
     OnAdvance,
     OnBlocked,
+    OnExpiring,
     OnRewind,
+    ReturnEntries,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -309,6 +327,7 @@ def commit(module: Module) -> dict[str, t.Any]:
         OnActiveGroup(params["on_active_source"]),
         params["on_missing_entry"],
         params["idle_wait"],
+        OnExpiring(params["on_expiring"]),
     )
 
     def save(done: receipt.Receipt) -> None:
@@ -350,7 +369,9 @@ def commit(module: Module) -> dict[str, t.Any]:
                 "before": found and found.offset,
                 "after": (done := outcome.after[group, partition]) and done.offset,
             }
-            for (group, partition), found in outcome.before.items()
+            for (group, partition), found in results.returned(
+                outcome.before.items(), ReturnEntries(params["return_entries"]), lambda row: row[0] in outcome.set
+            )
         ],
         "written": len(outcome.set),
         "left_out": outcome.left_out,
@@ -387,6 +408,7 @@ def main() -> None:
         argument_spec={
             **options.cluster_spec("cluster"),
             **options.selection_spec(),
+            **options.entries_spec(),
             "source": {**options.cluster_spec("source")["source"], "required": False},
             "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
             "plan": {"type": "path"},
@@ -404,6 +426,7 @@ def main() -> None:
                 "default": "fail",
             },
             "on_active_source": {**options.choices(OnActiveGroup), "default": "fail"},
+            "on_expiring": {**options.choices(OnExpiring), "default": "warn"},
             "idle_wait": {"type": "float", "default": 5},
         },
         required_if=[("state", "committed", ["plan"])],

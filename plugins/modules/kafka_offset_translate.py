@@ -37,6 +37,7 @@ extends_documentation_fragment:
   - streamshift.kafka._selection.topics
   - streamshift.kafka._spark
   - streamshift.kafka._progress
+  - streamshift.kafka._entries
 options:
   source:
     description:
@@ -117,6 +118,20 @@ options:
     type: str
     choices: [ignore, start, end]
     default: ignore
+  on_conflict:
+    description:
+      - What to do if O(group_map) makes one group of several that have committed offsets on the same topic.
+      - V(fail) fails and makes no plan.
+      - V(lowest) takes the lowest committed offset of each partition. No record is skipped; a record that one of the
+        other groups has consumed may be repeated. The verdict is V(safe) with the reason C(groups_merged), and
+        C(repeats) says how many offsets may be repeated at most.
+      - V(highest) takes the highest committed offset of each partition. The verdict is V(requested), and C(detail) says
+        how many offsets one of the groups has not consumed. These records are skipped.
+      - If one of the groups has committed an offset on a partition and another has not, V(lowest) blocks the partition,
+        unless O(on_uncommitted) says that it has consumed nothing (V(start)) or everything (V(end)) there.
+    type: str
+    choices: [fail, lowest, highest]
+    default: fail
   on_expired:
     description:
       - What to do if a group's committed offset is before the start of the source's log. Unconsumed records have then
@@ -341,9 +356,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import re
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnConflict,
     OnExpired,
     OnNoAnchor,
     OnUncommitted,
+    ReturnEntries,
     Strategy,
     TailCheck,
 )
@@ -375,11 +392,19 @@ def translate(module: Module) -> dict[str, t.Any]:
         "kept": made.kept,
         "records_read": made.records_read,
         "index": made.index,
-        "entries": [results.plan_row(entry) for entry in plan.entries],
+        "entries": [
+            results.plan_row(entry) for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
+        ],
         "counts": results.plan_counts(plan),
-        "summary": results.plan_summary(plan),
+        "summary": results.plan_summary(plan, made.ends),
         "diff": results.file_diff(before, text, path, results.plan_lines, file.from_json),
     }
+
+
+def _returned(plan: file.Plan, previous: file.Plan | None, return_entries: ReturnEntries) -> list[file.PlanEntry]:
+    """The entries that the module returns; those that have changed are not in the previous plan as they are."""
+    known = previous.by_key() if previous else {}
+    return results.returned(plan.entries, return_entries, lambda entry: known.get(entry.key) != entry)
 
 
 def _check_combination(params: dict[str, t.Any]) -> None:
@@ -473,6 +498,7 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
         options.spark_options(params),
         params["spark_limit"],
         _mirror(params),
+        OnConflict(params["on_conflict"]),
     )
 
 
@@ -490,6 +516,7 @@ def main() -> None:
             **options.selection_spec(),
             **options.spark_spec(),
             **progress_spec(),
+            **options.entries_spec(),
             "snapshot": {"type": "path"},
             "snapshot_group": {"type": "str"},
             "plan": {"type": "path", "required": True},
@@ -498,6 +525,7 @@ def main() -> None:
             "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
             "wait_for_replication": {"type": "float", "default": 0},
             "on_uncommitted": {**options.choices(OnUncommitted), "default": "ignore"},
+            "on_conflict": {**options.choices(OnConflict), "default": "fail"},
             "on_expired": {**options.choices(OnExpired), "default": "count_back"},
             "on_no_anchor": {**options.choices(OnNoAnchor), "default": "by_retention"},
             "tail_check": {**options.choices(TailCheck), "default": "records"},

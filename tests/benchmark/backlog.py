@@ -53,6 +53,17 @@ def copy(bed: Bed) -> None:
     _memory(bed)
 
 
+def crumbs(bed: Bed) -> None:
+    """What does a copy of very many small partitions cost, which is no question of records?"""
+    load = filled(bed, "crumbs")
+    partitions = len(load.topic_names) * load.partitions
+    print(f"\ncrumbs: copy {partitions:,} partitions of {load.records} records", flush=True)
+    runs = [_module(bed, load) for _again in range(1 if bed.short else REPEATS)]
+    seconds = " ".join(f"{run.seconds - IDLE_WAIT:.1f}" for run in runs)
+    print(f"  {MODULE}: {seconds} s; {max(run.megabytes for run in runs):.0f} MB in all processes together", flush=True)
+    remove(bed.source.near, load.topic_names)
+
+
 def _beside_others(bed: Bed, load: Load, cores_2: Program, cores_1: Program, loops: t.Sequence[Program]) -> None:
     print(
         f"\ncopy: {_records(load):,} records of {load.value_bytes:,} bytes in {load.partitions} partitions, 2 cores",
@@ -152,8 +163,11 @@ def _copied(bed: Bed, load: Load, programs: t.Sequence[Program], config: dict[st
 
 def _module(bed: Bed, load: Load) -> Run:
     """Run the module for one group that has consumed nothing, and remove what it has made."""
-    (topic,), number, group = load.topic_names, next(_number), f"{load.name}-group"
-    stand(bed.source, {group: {(topic, partition): 0 for partition in range(load.partitions)}})
+    number, group = next(_number), f"{load.name}-group"
+    stand(
+        bed.source,
+        {group: {(topic, partition): 0 for topic in load.topic_names for partition in range(load.partitions)}},
+    )
     source, destination = ({"bootstrap_servers": [each.near]} for each in (bed.source, bed.destination))
     snapshot, copied, plan = (str(bed.folder / f"{what}-{number}.json") for what in ("taken", "copy", "copied"))
     run_module("kafka_group_offsets", cluster=source, groups=[group], snapshot=snapshot)
@@ -167,14 +181,14 @@ def _module(bed: Bed, load: Load) -> Run:
         plan=plan,
         idle_wait=IDLE_WAIT,
     )
-    remove(bed.destination.near, [topic])
+    remove(bed.destination.near, load.topic_names)
     if (count := sum(each["copied"] for each in run.result["ranges"])) != _records(load):
         raise RuntimeError(f"{count} records were copied instead of {_records(load)}")
     return run
 
 
 def _records(load: Load) -> int:
-    return load.partitions * load.records
+    return load.topics * load.partitions * load.records
 
 
 def _table(turns: Turns) -> None:

@@ -7,14 +7,12 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import signal
 import tempfile
 import time
 import traceback
 import typing as t
-from multiprocessing import forkserver
 from pathlib import Path
 from unittest import mock
 
@@ -27,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_offset_translate,
     kafka_offset_verify,
 )
+from tests.support.forks import context
 from tests.support.killing import python_workers
 from tests.support.modules import Result, run
 from tests.support.scanning import MARK
@@ -50,9 +49,7 @@ _SMALL: dict[str, t.Any] = {"_TAKEN": 20, "_RECORDS": 100, "_SECONDS": 0.1}
 
 def prepare() -> None:
     """Start the process that all attempts are forked of, with everything imported."""
-    with mock.patch.dict(os.environ, PYTHONPATH=f"{ROOT / '.ansible/collections'}:{ROOT}", PYTHONWARNINGS="ignore"):
-        _CONTEXT.set_forkserver_preload([__name__])
-        forkserver.ensure_running()
+    context(__name__)
 
 
 class Attempt:
@@ -63,9 +60,10 @@ class Attempt:
 
     def __init__(self, module: str, options: Result, *, spark: bool, word: str, temporary: Path, log: Path) -> None:
         self.word = word
-        self._answers, answers = _CONTEXT.Pipe(duplex=False)
+        forks = context(__name__)
+        self._answers, answers = forks.Pipe(duplex=False)
         variables = {MARK: word, "TMPDIR": str(temporary)}
-        self.process = _CONTEXT.Process(target=_main, args=(module, options, spark, variables, str(log), answers))
+        self.process = forks.Process(target=_main, args=(module, options, spark, variables, str(log), answers))
         self.process.daemon = True
         self.began = time.monotonic()
         self.process.start()
@@ -137,6 +135,3 @@ def _program(pid: int) -> str:
     with contextlib.suppress(OSError):
         return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
     return ""
-
-
-_CONTEXT = multiprocessing.get_context("forkserver")

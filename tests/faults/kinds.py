@@ -163,7 +163,12 @@ KINDS = (
 )  # fmt: skip
 
 
-def draw(chance: random.Random, spark: bool, copies: bool) -> Kind:
-    """A kind that fits."""
-    fitting = [kind for kind in KINDS if kind.fits(spark, copies)]
-    return chance.choices(fitting, [kind.weight for kind in fitting])[0]
+def named(words: t.Sequence[str]) -> tuple[Kind, ...]:
+    """The kinds that have one of these words in their names; without words, all."""
+    return tuple(kind for kind in KINDS if not words or any(word in kind.name for word in words))
+
+
+def draw(chance: random.Random, among: t.Sequence[Kind], spark: bool, copies: bool) -> Kind | None:
+    """A kind that fits; None where none does."""
+    fitting = [kind for kind in among if kind.fits(spark, copies)]
+    return chance.choices(fitting, [kind.weight for kind in fitting])[0] if fitting else None

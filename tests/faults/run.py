@@ -12,6 +12,7 @@ COUNT=1 plays that migration alone. SIGUSR1 prints the table as it is.
 from __future__ import annotations
 
 import argparse
+import math
 import signal
 import sys
 import tempfile
@@ -24,14 +25,16 @@ sys.path[:0] = [str(ROOT), str(ROOT / ".ansible/collections")]
 
 from tests.faults.attempts import prepare
 from tests.faults.bed import Bed
-from tests.faults.story import Share, Story, filled
+from tests.faults.kinds import named
+from tests.faults.shares import Share
+from tests.faults.story import Story, filled
 from tests.faults.tally import Tally
 
 SPARK_EVERY = 4  # migrations
 
 
-def play(version: str, seed: int, count: int, tally: Tally, share: Share) -> None:
-    """Let at least so many faults happen, in whole migrations, each with the next seed."""
+def play(version: str, seed: int, count: int, tally: Tally, share: Share, spark_every: int = SPARK_EVERY) -> None:
+    """Let at least so many faults happen, in whole migrations, each with the next seed, until the share's time is over."""
     say = tally.say
     with tempfile.TemporaryDirectory(prefix="streamshift-faults-") as folder:
         prepare()
@@ -39,12 +42,11 @@ def play(version: str, seed: int, count: int, tally: Tally, share: Share) -> Non
         try:
             say(f"a source of one broker, and a destination of three with Kafka {version}, are there")
             source = filled(bed)
-            while tally.faults < count:
-                spark = seed % SPARK_EVERY == 0
+            while tally.faults < count and not share.is_over():
+                spark = seed % spark_every == 0
                 say(f"SEED={seed}{', on Spark' if spark else ''}")
-                story = Story(bed, source, tally, seed, Path(folder) / str(seed), spark)
                 try:
-                    story.play(share)
+                    Story(bed, source, tally, seed, Path(folder) / str(seed), spark, share).play()
                 except Exception:  # noqa: BLE001  the next migration may show more
                     tally.violated([], "other", traceback.format_exc(), seed, "a migration")
                     bed.heal()
@@ -58,8 +60,13 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200, help="go on until there were so many faults")
     parser.add_argument("--seed", type=int, default=1, help="of the first migration; the next one has the next number")
     parser.add_argument("--version", default="4.3.0", help="of the destination's brokers")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which no further fault begins")
+    parser.add_argument("--kind", action="append", default=[], help="a word of the kinds of fault to draw; repeatable")
+    parser.add_argument("--spark", action="store_true", help="let Spark copy in every migration, not in one of four")
+    parser.add_argument("--situations", action="store_true", help="play the ordered situations alone")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_unused: sys.exit(1))  # so that nothing is left running
+    # So that nothing is left running; a SystemExit would be taken for the end of the module that works just then.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     begun = time.monotonic()
 
     def say(line: str) -> None:
@@ -68,7 +75,12 @@ def main() -> int:
     tally = Tally(say)
     signal.signal(signal.SIGUSR1, lambda *_unused: print(tally.table(), flush=True))
     try:
-        play(arguments.version, arguments.seed, arguments.count, tally, Share())
+        share = Share(kinds=named(arguments.kind), ends=begun + 60 * arguments.minutes)
+        if arguments.situations:
+            share = share._replace(copy=0, situations=1)
+        play(
+            arguments.version, arguments.seed, arguments.count, tally, share, 1 if arguments.spark else SPARK_EVERY
+        )  # fmt: skip
     finally:
         print(tally.table())
         print(*tally.violations, sep="\n")

@@ -33,6 +33,7 @@ from demo.clients import (
 from tests.faults import judge
 from tests.faults.bed import Bed
 from tests.faults.judge import Harm, Wanted, numbered
+from tests.faults.shares import Share
 from tests.faults.suffering import Step, Sufferer
 from tests.faults.tally import Tally
 from tests.support.modules import Migration, Result
@@ -41,23 +42,9 @@ from tests.support.sparkless import sparkless
 
 PARTITIONS, RECORDS = 3, 1200  # of each partition
 GROUPS = 2
-SITUATION_EVERY = 3  # migrations
 PLACES = 3  # before the first, in the middle, at the end
 COPIES_FOR = {False: 25.0, True: 25.0}  # seconds, without and with Spark
 SETTINGS: dict[str, str | int] = {"retention_ms": 31 * 86_400_000, "cleanup_policy": "delete"}
-
-
-class Share(t.NamedTuple):
-    """How many faults a migration gets: while it copies, and in each quick step.
-
-    cycles: of commit and rollback, and of faults in each of them. situations: whether some migrations begin with one of
-    those that are ordered.
-    """
-
-    copy: int = 30
-    quick: int = 5
-    cycles: int = 2
-    situations: bool = True
 
 
 class Source(t.NamedTuple):
@@ -86,10 +73,12 @@ def filled(bed: Bed) -> Source:
 class Story:
     """A migration of its own groups, to a topic of its own. spark: whether Spark copies and verifies."""
 
-    def __init__(self, bed: Bed, source: Source, tally: Tally, seed: int, folder: Path, spark: bool) -> None:
-        self.bed, self.source, self.tally, self.spark = bed, source, tally, spark
+    def __init__(
+        self, bed: Bed, source: Source, tally: Tally, seed: int, folder: Path, spark: bool, share: Share
+    ) -> None:
+        self.bed, self.source, self.tally, self.spark, self.share = bed, source, tally, spark, share
         folder.mkdir(parents=True)
-        self.under = Sufferer(bed, tally, seed, folder)
+        self.under = Sufferer(bed, tally, seed, folder, share)
         self.to = f"orders-{seed}"
         self.groups = [f"group-{seed}-{number}" for number in range(GROUPS)]
         self.migration = Migration(folder / "migration", bed.source, bed.destination)
@@ -110,12 +99,14 @@ class Story:
         self.planned: list[dict[int, int]] = []
         self.plain: dict[str, Result] = {}
 
-    def play(self, share: Share) -> None:
+    def play(self) -> None:
         """All of its steps. What is wrong is in the tally."""
         self._prepare()
-        if share.situations and self.under.story % SITUATION_EVERY == 1:
-            self._situation()
-        under = self.under
+        share, under = self.share, self.under
+        if share.situations and under.story % share.situations == 1 % share.situations:
+            self._situation(under.story // share.situations)
+        if not share.copy:
+            return
         under.calmly(self._snapshot())
         under.suffer(self._snapshot(), share.quick)
         under.calmly(self._preview())
@@ -143,10 +134,10 @@ class Story:
             self.before[0] = dict.fromkeys(range(PARTITIONS), 0)
             commit(self.bed.destination, self.groups[0], dict.fromkeys(((self.to, at) for at in range(PARTITIONS)), 0))
 
-    def _situation(self) -> None:
-        """One of those that are ordered, the next one each time."""
+    def _situation(self, number: int) -> None:
+        """One of those that are ordered, the next one each time, at a moment that the seed draws."""
         names = list(SITUATIONS)
-        name = names[self.under.story // SITUATION_EVERY % len(names)]
+        name = names[number % len(names)]
         to = f"owned-{self.under.story}"
         folder = self.migration.directory.parent / "situation"  # its copies are not this migration's
         folder.mkdir()
@@ -157,7 +148,8 @@ class Story:
                 SITUATIONS[name](
                     lambda directory: Copy(
                         folder / directory, self.bed.source, self.bed.destination, self.source.owned, to, COMMITS
-                    )
+                    ),
+                    random.Random(self.under.story),
                 )
         except Exception:  # noqa: BLE001  whatever it is, the situation is not as it must be
             self.tally.violated([fault], "other", traceback.format_exc(limit=-8), self.under.story, "copy")
@@ -302,6 +294,6 @@ class Story:
             return self.to in client.list_topics()
 
     def _remove(self) -> None:
-        delete_topic(self.bed.destination, self.to)
         for side in (self.bed.source, self.bed.destination):
             delete_groups(side, self.groups)
+        delete_topic(self.bed.destination, self.to)

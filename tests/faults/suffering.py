@@ -19,6 +19,7 @@ from tests.faults.attempts import Attempt
 from tests.faults.bed import Bed, until
 from tests.faults.judge import Harm
 from tests.faults.kinds import Scene
+from tests.faults.shares import Share
 from tests.faults.tally import Fault, Tally
 from tests.support.modules import Result
 from tests.support.spark import java_processes
@@ -58,8 +59,8 @@ class Step:
 class Sufferer:
     """Runs steps and lets faults happen to them. story: the seed by which all of it is drawn."""
 
-    def __init__(self, bed: Bed, tally: Tally, story: int, folder: Path) -> None:
-        self.bed, self.tally, self.story = bed, tally, story
+    def __init__(self, bed: Bed, tally: Tally, story: int, folder: Path, share: Share) -> None:
+        self.bed, self.tally, self.story, self._share = bed, tally, story, share
         self.chance = random.Random(story)
         self.temporary = folder / "temporary"
         self.temporary.mkdir()
@@ -95,7 +96,7 @@ class Sufferer:
         """Let so many faults happen, judge each attempt, and mend; -> the result of the run that has mended it."""
         happened: list[Fault] = []
         for _number in range(_TRIES * faults):
-            if len(happened) >= faults:
+            if len(happened) >= faults or self._share.is_over():
                 break
             attempt = self.begin(step)
             new = self._strike(attempt, step, min(step.faults, faults - len(happened)))
@@ -135,8 +136,10 @@ class Sufferer:
         """Do faults to an attempt, one after the other, for as long as it works."""
         faults: list[Fault] = []
         scene = Scene(self.bed, attempt, self.chance)
-        while len(faults) < most:
-            kind = kinds.draw(self.chance, step.spark, step.copies)
+        while len(faults) < most and not self._share.is_over():
+            kind = kinds.draw(self.chance, self._share.kinds, step.spark, step.copies)
+            if kind is None:
+                break
             length = self._seconds.get(step.name, 0.5)
             time.sleep(self.chance.uniform(0, min(length, 1.5) if faults else length))
             deadline = time.monotonic() + _STRIKES_WITHIN

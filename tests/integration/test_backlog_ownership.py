@@ -113,6 +113,9 @@ class TestTopics:
     def test_copied_records_are_deleted(self, copy_in):
         situations.copied_records_are_deleted(copy_in)
 
+    def test_copied_records_are_deleted_while_it_is_copied_to(self, copy_in):
+        situations.records_are_deleted_while_copied(copy_in)
+
     def test_the_source_is_made_anew_before_all_is_copied(self, source, destination, topic, tmp_path):
         there = f"{topic}-there"
         create_topic(source, topic, 1, retention_ms=-1)

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import shutil
 import socket
 import time
@@ -30,11 +29,10 @@ from demo.clients import (
     topic_settings,
 )
 from tests.support import copies
-from tests.support import sparkless as sparkless_program
 from tests.support.copies import messages
-from tests.support.modules import kill, outcome, refuses, run, spawn
+from tests.support.modules import kill, outcome, refuses, run
 from tests.support.rights import grant, revoke
-from tests.support.sparkless import sparkless
+from tests.support.sparkless import sparkless, spawn
 
 RECORDS = 2000  # of each partition
 COMMITS = ((100, 1400), (20, 1990))
@@ -64,7 +62,7 @@ def quick():
 
 
 class Copy(copies.Copy):
-    spawn = staticmethod(functools.partial(spawn, program=sparkless_program.__name__))
+    spawn = staticmethod(spawn)
 
     def remove(self, via=run, check=False, diff=False, **options):
         """State absent, of which the source is not told."""

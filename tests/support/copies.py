@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import bisect
-import subprocess
 import time
 import typing as t
 from pathlib import Path
@@ -19,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from demo.clients import Headers, Message, commit, committed, read
-from tests.support.modules import Migration, outcome, spawn, succeeds
+from tests.support.modules import Migration, Process, outcome, spawn, succeeds
 
 SECONDS = 60.0
 
@@ -37,7 +36,7 @@ def messages(partition: int, records: int) -> t.Iterator[Message]:
 class Copy(Migration):
     """The copy of a topic that groups are in the middle of, to another name. commits: of each group, by partition."""
 
-    spawn = staticmethod(spawn)
+    spawn: t.Callable[..., Process] = staticmethod(spawn)
 
     def __init__(
         self,
@@ -65,9 +64,9 @@ class Copy(Migration):
         limit = {"max_bytes_per_second": int(self.bytes / seconds)} if seconds else {}
         return super().backlog(via, **{"topic_map": [{"name": self.topic, "to": self.to}], **limit, **options})
 
-    def begun(self, seconds: float | None = None, **options: t.Any) -> subprocess.Popen[str]:
+    def begun(self, seconds: float | None = None, **options: t.Any) -> Process:
         """The copy in a process of its own."""
-        process: subprocess.Popen[str] = self.backlog(self.spawn, seconds, **options)
+        process: Process = self.backlog(self.spawn, seconds, **options)
         return process
 
     def known(self) -> Backlog:
@@ -81,7 +80,7 @@ class Copy(Migration):
         its = (commits.get((each.destination.topic, each.destination.partition)) for each in known.ranges)
         return sum(read_progress(0, [CommittedOffset(*each)]).records for each in its if each)
 
-    def comes_to(self, records: int, process: subprocess.Popen[str]) -> None:
+    def comes_to(self, records: int, process: Process) -> None:
         """Wait until so many are copied."""
         end = time.monotonic() + SECONDS
         while not self.copy_file.exists() or self.copied() < records:

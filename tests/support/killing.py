@@ -14,7 +14,6 @@ import collections
 import contextlib
 import functools
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -23,7 +22,6 @@ import threading
 import time
 import typing as t
 import uuid
-from multiprocessing import forkserver
 from pathlib import Path
 from unittest import mock
 
@@ -34,6 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import Producer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
+from tests.support.forks import context
 from tests.support.spark import java_processes
 
 ROOT = Path(__file__).parents[2]
@@ -65,13 +64,9 @@ class Attempt:
     """A run that has claimed a copy, and a begun attempt to copy it in small transactions."""
 
     def __init__(self, source: Connection, destination: Connection, jobs: list[Job], step: Step | None = None) -> None:
-        context = multiprocessing.get_context("forkserver")
-        if not _is_prepared():
-            context.set_forkserver_preload([__name__])
-            with mock.patch.dict(os.environ, PYTHONPATH=f"{ROOT / '.ansible/collections'}:{ROOT}"):
-                forkserver.ensure_running()  # once: what attempts import is the slow part of their start
-        self._said, answers = context.Pipe(duplex=False)
-        self.process = context.Process(target=_copy, args=(source, destination, jobs, step, answers), daemon=True)
+        forks = context()
+        self._said, answers = forks.Pipe(duplex=False)
+        self.process = forks.Process(target=_copy, args=(source, destination, jobs, step, answers), daemon=True)
         self.process.start()
         answers.close()
 
@@ -158,10 +153,6 @@ def _parent(pid: int) -> int:
     with contextlib.suppress(OSError):
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     return 0
-
-
-def _is_prepared() -> bool:
-    return forkserver._forkserver._forkserver_pid is not None  # type: ignore[attr-defined]
 
 
 def _copy(source: Connection, destination: Connection, jobs: list[Job], step: Step | None, answers: t.Any) -> None:

@@ -78,12 +78,22 @@ def refuses(module: str, **options: t.Any) -> str:
     return str(result["msg"])
 
 
-def spawn(
-    module: str, *, check: bool = False, program: str = "tests.support.modules", **options: t.Any
-) -> subprocess.Popen[str]:
+class Process(t.Protocol):
+    """What subprocess.Popen and tests.support.forks.Forked have."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def stdout(self) -> t.IO[str] | None: ...
+    def poll(self) -> int | None: ...
+    def wait(self) -> int: ...
+    def kill(self) -> None: ...
+
+
+def spawn(module: str, *, check: bool = False, **options: t.Any) -> subprocess.Popen[str]:
     """The module in a process of its own, which has just begun its work; outcome() waits for its result."""
     process = subprocess.Popen(
-        [sys.executable, "-m", program, module],
+        [sys.executable, "-m", "tests.support.modules", module],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT / '.ansible/collections'}:{ROOT}", "PYTHONWARNINGS": "ignore"},
         stdin=subprocess.PIPE,
@@ -97,7 +107,7 @@ def spawn(
     return process
 
 
-def outcome(process: subprocess.Popen[str]) -> Result:
+def outcome(process: Process) -> Result:
     """What a spawned module says in the end."""
     assert process.stdout
     with process.stdout:
@@ -108,7 +118,7 @@ def outcome(process: subprocess.Popen[str]) -> Result:
     return result
 
 
-def kill(process: subprocess.Popen[str]) -> bool:
+def kill(process: Process) -> bool:
     """Kill a spawned module; False when it has ended before."""
     assert process.stdout
     process.kill()

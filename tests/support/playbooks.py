@@ -54,6 +54,11 @@ class Controller:
         """Play rollback; variables are those of group_migration, without its prefix."""
         return self.play("rollback", *words, **variables)
 
+    def clone_groups(self, *words: str, **variables: t.Any) -> Played:
+        """Play clone_groups on the cluster onprem; variables are the role's, without its prefix."""
+        its = {"cluster": "onprem", "idle_wait": 0, **variables}
+        return self._play("clone_groups", "group_clone", its, words, clusters=())
+
     def migrate_backlog(self, *words: str, **variables: t.Any) -> Played:
         """Play migrate_backlog; variables are the role's, without its prefix. Spark has one core, and so one worker."""
         its = {"spark": {"master": "local[1,4]"}, "verify": "records", **variables}
@@ -74,8 +79,15 @@ class Controller:
         """
         return self._play(playbook, prefix, {"idle_wait": 0, "verify": "anchors", **variables}, words)
 
-    def _play(self, playbook: str, prefix: str, variables: dict[str, t.Any], words: t.Sequence[str]) -> Played:
-        its = {"source": "onprem", "destination": "cloud", **variables}
+    def _play(
+        self,
+        playbook: str,
+        prefix: str,
+        variables: dict[str, t.Any],
+        words: t.Sequence[str],
+        clusters: t.Iterable[tuple[str, str]] = (("source", "onprem"), ("destination", "cloud")),
+    ) -> Played:
+        its = {**dict(clusters), **variables}
         extra = json.dumps({f"{prefix}_{name}": value for name, value in its.items()})
         environment = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
         its_words = [f"streamshift.kafka.{playbook}", "-i", str(self.inventory), "-e", extra, *words]

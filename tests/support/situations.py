@@ -4,13 +4,15 @@
 
 """What can happen around a copy in an order of events that no random fault would find, and what must be true then.
 
-Each situation raises AssertionError where anything of it is not. They need no Spark: run them within sparkless().
+Each situation raises AssertionError where anything of it is not. They need no Spark: run them within sparkless(). With a
+`chance` it happens at any moment of the copy, without one always at the same.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import random
 import shutil
 import signal
 import socket
@@ -25,31 +27,32 @@ from demo.clients import (
     delete_records,
     delete_topic,
     list_groups,
+    log_bounds,
     partitions_of,
     produce,
     read,
 )
 from tests.support import copies, sparkless
 from tests.support.copies import messages
-from tests.support.modules import kill, outcome, refuses, spawn
+from tests.support.modules import kill, outcome, refuses
 
 RECORDS = 3000  # of each partition
 PARTITIONS = 4
 COMMITS = ((100, 1400, 0, 3), (20, 2990, 900, 1200))
 HERE = f"on host {socket.gethostname()}"
 _LONG = 100  # seconds, of a copy that something happens to
-
-
+_SOME, _MANY = 500, 2000  # records, of about ten thousand
 _RECREATED = ("created again", "recreated")
 
 
 class Copy(copies.Copy):
     """A copy whose processes need no Spark."""
 
-    spawn = staticmethod(functools.partial(spawn, program=sparkless.__name__))
+    spawn = staticmethod(sparkless.spawn)
 
 
 CopyIn = t.Callable[[str], Copy]  # the same copy, by the name of its directory
+Chance: t.TypeAlias = "random.Random | None"
 
 
 def owned_topic(source: Servers, topic: str) -> str:
@@ -60,10 +63,15 @@ def owned_topic(source: Servers, topic: str) -> str:
     return topic
 
 
-def half_done(copy: Copy) -> Copy:
+def moment(chance: Chance, usual: int = _SOME) -> int:
+    """How many records have been copied when it happens."""
+    return chance.randint(1, _MANY) if chance else usual
+
+
+def half_done(copy: Copy, chance: Chance = None) -> Copy:
     """The copy, killed in the middle; nothing of it runs any more."""
     running = copy.begun(seconds=_LONG)
-    copy.comes_to(500, running)
+    copy.comes_to(moment(chance), running)
     assert kill(running)
     assert copy.copied() < copy.all
     return copy
@@ -75,13 +83,16 @@ def elsewhere(copy: Copy, name: str) -> Copy:
     return Copy(other, *copy.clusters, copy.topic, copy.to, copy.commits)
 
 
-def two_runs(copy_in: CopyIn, begins: str) -> None:
+def two_runs(copy_in: CopyIn, chance: Chance = None, *, begins: str) -> None:
     """Of one copy, from two directories. begins: when the second one does, "at once" or "after the plan" of the first."""
     one, other = copy_in("one"), copy_in("other")
-    first = one.begun(seconds=4)
+    seconds = chance.uniform(2, 8) if chance else 4
+    first = one.begun(seconds=seconds)
     while begins == "after the plan" and not one.copy_file.exists():
         time.sleep(0.01)
-    second = other.begun(seconds=4)
+    if chance:
+        time.sleep(chance.uniform(0, seconds / 4))
+    second = other.begun(seconds=seconds)
     said = {one: outcome(first), other: outcome(second)}
     losers = [copy for copy in said if said[copy].get("failed")]
     assert len(losers) == 1, said
@@ -93,11 +104,25 @@ def two_runs(copy_in: CopyIn, begins: str) -> None:
     winner.check(said[winner]["entries"])
 
 
-def wakes_up_without_progress(copy_in: CopyIn) -> None:
+def wakes_up(copy_in: CopyIn, chance: Chance = None) -> None:
+    """A suspended run, when another one has copied everything."""
+    one = copy_in("one")
+    suspended = one.begun(seconds=_LONG)
+    one.comes_to(moment(chance, 1), suspended)
+    os.kill(suspended.pid, signal.SIGSTOP)
+    other = elsewhere(one, "other")
+    entries = other.backlog()["entries"]
+    os.kill(suspended.pid, signal.SIGCONT)
+    message = outcome(suspended)["msg"]
+    assert "has taken over" in message and HERE in message and "\n" not in message, message
+    other.check(entries)
+
+
+def wakes_up_without_progress(copy_in: CopyIn, chance: Chance = None) -> None:
     """A suspended run, when another one has copied everything and the progress was removed."""
     one = copy_in("one")
     suspended = one.begun(seconds=_LONG)
-    one.comes_to(1, suspended)
+    one.comes_to(moment(chance, 1), suspended)
     os.kill(suspended.pid, signal.SIGSTOP)
     other = elsewhere(one, "other")
     entries = other.backlog()["entries"]
@@ -108,11 +133,11 @@ def wakes_up_without_progress(copy_in: CopyIn) -> None:
     other.check(entries)
 
 
-def progress_is_removed(copy_in: CopyIn) -> None:
+def progress_is_removed(copy_in: CopyIn, chance: Chance = None) -> None:
     """While a run copies, which ends then; a later one rebuilds it."""
     copy = copy_in("migration")
     running = copy.begun(seconds=_LONG)
-    copy.comes_to(500, running)
+    copy.comes_to(moment(chance), running)
     (progress,) = all_groups(copy.known())
     delete_groups(copy.servers, [progress])
     message = outcome(running)["msg"]
@@ -120,9 +145,9 @@ def progress_is_removed(copy_in: CopyIn) -> None:
     copy.check(copy.backlog(on_lost_progress="rebuild")["entries"])
 
 
-def progress_is_lost(copy_in: CopyIn) -> None:
+def progress_is_lost(copy_in: CopyIn, chance: Chance = None) -> None:
     """Between two runs: refused, until it is rebuilt."""
-    copy = half_done(copy_in("migration"))
+    copy = half_done(copy_in("migration"), chance)
     (progress,) = all_groups(copy.known())
     delete_groups(copy.servers, [progress])
     for check in (True, False):
@@ -139,11 +164,11 @@ def progress_is_lost(copy_in: CopyIn) -> None:
     copy.check(result["entries"])
 
 
-def made_anew_while_copied(copy_in: CopyIn) -> None:
+def made_anew_while_copied(copy_in: CopyIn, chance: Chance = None) -> None:
     """The destination's topic, while records are copied to it."""
     copy = copy_in("migration")
     running = copy.begun(seconds=_LONG)
-    copy.comes_to(500, running)
+    copy.comes_to(moment(chance), running)
     make_anew(copy.servers, copy.to)
     message = outcome(running)["msg"]
     assert copy.to in message and any(text in message for text in (*_RECREATED, "does not exist")), message
@@ -154,7 +179,7 @@ def made_anew_while_copied(copy_in: CopyIn) -> None:
     copy.check(copy.backlog()["entries"])
 
 
-def made_anew_when_copied(copy_in: CopyIn) -> None:
+def made_anew_when_copied(copy_in: CopyIn, _chance: Chance = None) -> None:
     """The destination's topic, when all is copied."""
     copy = copy_in("migration")
     copy.backlog()
@@ -166,16 +191,37 @@ def made_anew_when_copied(copy_in: CopyIn) -> None:
     copy.check(copy.backlog()["entries"])
 
 
-def copied_records_are_deleted(copy_in: CopyIn) -> None:
+def copied_records_are_deleted(copy_in: CopyIn, chance: Chance = None) -> None:
     """The first ones, before any group has consumed them."""
     copy = copy_in("migration")
     copy.backlog()
-    delete_records(copy.servers, copy.to, {1: 100})
+    partition, start = (chance.randrange(PARTITIONS), chance.randint(1, 1000)) if chance else (1, 100)
+    delete_records(copy.servers, copy.to, {partition: start})
     for check in (True, False):
-        message = copy.backlog(via=refuses, check=check)
-        assert f"topic {copy.to}, partition 1: the log begins at 100, and records were copied from 0 on" in message
+        assert _begins_at(copy, partition, start) in copy.backlog(via=refuses, check=check)
     begin_anew(copy)
     copy.check(copy.backlog()["entries"])
+
+
+def records_are_deleted_while_copied(copy_in: CopyIn, chance: Chance = None) -> None:
+    """The first ones of a partition, while records are copied to it: no run may succeed over that."""
+    copy = copy_in("migration")
+    running = copy.begun(seconds=10 if chance else 5)
+    copy.comes_to(moment(chance), running)
+    ends = {partition: end for (partition, (_start, end)) in log_bounds(copy.servers, copy.to).items() if end}
+    partition = chance.choice(sorted(ends)) if chance else min(ends)
+    start = chance.randint(1, ends[partition]) if chance else 1
+    delete_records(copy.servers, copy.to, {partition: start})
+    message = outcome(running)["msg"]
+    assert _begins_at(copy, partition, start) in message, message
+    assert not copy.plan_file.exists()
+    assert _begins_at(copy, partition, start) in copy.backlog(via=refuses)
+    begin_anew(copy)
+    copy.check(copy.backlog()["entries"])
+
+
+def _begins_at(copy: Copy, partition: int, start: int) -> str:
+    return f"topic {copy.to}, partition {partition}: the log begins at {start}, and records were copied from 0 on"
 
 
 def make_anew(cluster: Servers, topic: str) -> None:
@@ -195,13 +241,15 @@ def begin_anew(copy: Copy) -> None:
 
 
 # By what the fault suite calls them.
-SITUATIONS: dict[str, t.Callable[[CopyIn], None]] = {
+SITUATIONS: dict[str, t.Callable[[CopyIn, Chance], None]] = {
     "C1: two runs at once": functools.partial(two_runs, begins="at once"),
     "C1: two runs, one after the plan": functools.partial(two_runs, begins="after the plan"),
+    "C2: suspended, and another run has copied all": wakes_up,
     "C2: suspended, and the progress was removed": wakes_up_without_progress,
     "C3: progress removed while copying": progress_is_removed,
     "C3: progress gone between two runs": progress_is_lost,
     "C4: topic made anew while copying": made_anew_while_copied,
     "C4: topic made anew when all was copied": made_anew_when_copied,
     "C4: copied records deleted": copied_records_are_deleted,
+    "C4: copied records deleted while copying": records_are_deleted_while_copied,
 }

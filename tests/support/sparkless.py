@@ -2,16 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""kafka_backlog_copy with threads instead of Spark's tasks: what it does on the brokers is the same, and it begins at once.
-
-As a program: ``python -m tests.support.sparkless MODULE < options.json``, as tests.support.modules.
-"""
+"""kafka_backlog_copy with threads instead of Spark's tasks: what it does on the brokers is the same, and it begins at once."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
@@ -27,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_copy import copy_jobs
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import dealt_jobs
+from tests.support.forks import Forked
 from tests.support.modules import run
 
 TASKS = 2
@@ -73,7 +70,11 @@ def sparkless() -> t.Iterator[None]:
         yield
 
 
-if __name__ == "__main__":
-    print("ready", flush=True)
+def spawn(module: str, **options: t.Any) -> Forked:
+    """The module in a process of its own, as tests.support.modules.spawn()."""
+    return Forked(_said, module, options)
+
+
+def _said(module: str, options: dict[str, t.Any]) -> str:
     with sparkless():
-        print(json.dumps(run(sys.argv[1], **json.load(sys.stdin))))
+        return json.dumps(run(module, **options))

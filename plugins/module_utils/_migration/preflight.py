@@ -13,7 +13,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import (
+    check_nothing_stays,
+    check_rules_fit,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     ConnectionFailed,
@@ -24,9 +27,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnBlocked,
+    OnConflict,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
@@ -59,6 +67,8 @@ def look(
     copies: bool = False,
     receipt: Receipt | None = None,
     on_blocked: OnBlocked = OnBlocked.FAIL,
+    on_conflict: OnConflict = OnConflict.FAIL,
+    removed: Removed | None = None,
 ) -> Preflight:
     """Connect to both clusters, and ask for every right that the migration needs.
 
@@ -67,6 +77,8 @@ def look(
     :param copies: whether the destination's topics will be written, too, and made where they are missing.
     :param receipt: what was written to the destination before.
     :param on_blocked: as for a snapshot; other than fail, named groups that hold no committed offsets are left out.
+    :param on_conflict: as for a plan; other than fail, several groups may become one.
+    :param removed: as for a snapshot.
     """
     selection.check()
     ids: dict[str, str] = {}
@@ -81,9 +93,10 @@ def look(
             problems.append(str(exc))
     if problems:
         return Preflight(ids, problems, [])
-    wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked)
+    wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked, on_conflict, removed)
     try:
         check_nothing_stays(wanted, ids["source"], ids["destination"], source, destination)
+        check_rules_fit(wanted, mapping, ids["source"], ids["destination"], destination)
     except Refused as exc:
         problems.append(str(exc))
     # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
@@ -134,17 +147,25 @@ def foreign_receipt(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str
 
 
 def _wanted(
-    source: Connection, selection: Selection, mapping: Mapping, on_active_group: OnActiveGroup, on_blocked: OnBlocked
+    source: Connection,
+    selection: Selection,
+    mapping: Mapping,
+    on_active_group: OnActiveGroup,
+    on_blocked: OnBlocked,
+    on_conflict: OnConflict,
+    removed: Removed | None,
 ) -> tuple[list[Draft], list[str]]:
     """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
     try:
         # The snapshot that follows looks twice.
-        taken = take_snapshot.take(source, selection, on_active_group, surely=False, on_blocked=on_blocked)
-        return drafts.from_snapshot(taken.snapshot, mapping), []
+        taken = take_snapshot.take(
+            source, selection, on_active_group, surely=False, on_blocked=on_blocked, removed=removed
+        )
+        return drafts.from_snapshot(taken.snapshot, mapping, on_conflict), []
     except GroupBusy as exc:
-        found, problems = _wanted(source, selection, mapping, OnActiveGroup.WARN, on_blocked)
+        found, problems = _wanted(source, selection, mapping, OnActiveGroup.WARN, on_blocked, on_conflict, removed)
         return found, [str(exc), *problems]
-    except (InvalidInput, NotAuthorized, NotFound) as exc:
+    except (InvalidInput, NotAuthorized, NotFound, Refused) as exc:
         return [], [str(exc)]
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import time
+import types
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
@@ -46,12 +47,14 @@ def watch(
     stop_timeout: float = 0,
     say: Say = silent,
     only_all: bool = False,
+    gone: t.Mapping[str, GroupReading] = types.MappingProxyType({}),
 ) -> Seen:
     """Look at groups until all of them are quiet, or the time is up; at least once.
 
     :param readings: the first reading. :param idle_wait: seconds between two readings of commits; 0 compares none, so that
         consumers with assign() are not seen. :param stop_timeout: seconds to wait for groups in use; 0 does not wait.
     :param only_all: groups that are not quiet will be refused, so that a group with members ends the look at once.
+    :param gone: groups that were removed, as they were.
     """
     deadline = time.monotonic() + stop_timeout
     say = paced(say, SAY_WAITING_EVERY)
@@ -62,7 +65,7 @@ def watch(
         # Commits are compared when everybody has left, and whatever happens before the time is up.
         if readings and not compared and not (active and (only_all or time.monotonic() < deadline)):
             time.sleep(idle_wait)
-            first, readings = readings, groups.read_groups(connection, sorted(readings))
+            first, readings = readings, read_or_recall(connection, sorted(readings), gone)
             active, moved, compared = with_members(readings), _moved(first, readings, selection), True
         moving = {name: its for name, its in moved.items() if name not in active}
         left = deadline - time.monotonic()
@@ -70,7 +73,15 @@ def watch(
             return Seen(readings, active, moving, group_members(connection, sorted(active)) if active else {})
         say(f"waiting for consumers to stop: {_names(connection, active, moving)} ({left:.0f} s left)")
         time.sleep(min(PAUSE, left))
-        readings, moved, compared = groups.read_groups(connection, sorted(readings)), {}, not idle_wait
+        readings, moved, compared = read_or_recall(connection, sorted(readings), gone), {}, not idle_wait
+
+
+def read_or_recall(
+    connection: Connection, names: t.Sequence[str], gone: t.Mapping[str, GroupReading]
+) -> dict[str, GroupReading]:
+    """The groups as they are, and where they are gone as they were."""
+    found = groups.read_groups(connection, names)
+    return {name: gone.get(name, each) if not each.exists else each for name, each in found.items()}
 
 
 def with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
@@ -99,6 +100,7 @@ def take(
     idle_wait: float = 0,
     stop_timeout: float = 0,
     say: Say = silent,
+    removed: Removed | None = None,
 ) -> TakenSnapshot:
     """Read the selected groups' commits.
 
@@ -109,12 +111,14 @@ def take(
         that use assign() never show as members, only their commits move. 0 reads once.
     :param stop_timeout: seconds to wait until nobody uses the groups any more, before on_active_group says what becomes of
         those that are still in use.
+    :param removed: groups that an earlier run has removed are taken as they were then.
     Raises NotFound for a group or topic that was asked for by name and is not there or has no commits, InvalidInput
     for patterns that match nothing, GroupBusy where on_active_group says so.
     """
     selection.check()
+    gone = _gone(removed, connection)
     listed = [each.group for each in groups.list_groups(connection, surely)] if selection.group_patterns else []
-    selected = selection.select_groups(listed)
+    selected = selection.select_groups({*listed, *gone})
     if not selected.names:
         raise InvalidInput(
             f"no group is matched by group_patterns {list(selection.group_patterns)}",
@@ -122,7 +126,7 @@ def take(
             why=_excluded(selected.left_out),
             remedy="correct the patterns, or name the groups in groups",
         )
-    readings = groups.read_groups(connection, selected.names)
+    readings = quiet.read_or_recall(connection, selected.names, gone)
     foreign = tuple(name for name in selected.names if not _has_offsets(readings[name]))
     nothing_else = len(foreign) == len(selected.names)
     for name in selected.names:
@@ -130,7 +134,7 @@ def take(
             _check_named(readings[name], connection)
     readings = {name: reading for name, reading in readings.items() if name not in foreign}
     only_all = on_active_group == OnActiveGroup.FAIL
-    seen = quiet.watch(connection, readings, selection, idle_wait, stop_timeout, say, only_all)
+    seen = quiet.watch(connection, readings, selection, idle_wait, stop_timeout, say, only_all, gone)
     readings, active, moving = seen.readings, seen.active, seen.moving
     if (active or moving) and on_active_group == OnActiveGroup.FAIL:
         raise _in_use(seen, stop_timeout, connection)
@@ -167,6 +171,20 @@ def take(
     return TakenSnapshot(
         snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped, seen.members
     )
+
+
+def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupReading]:
+    """The groups that an earlier run has removed, as they were. Raises Refused for a file of another cluster."""
+    if removed is None:
+        return {}
+    here = cluster_id(connection)
+    if removed.cluster_id != here:
+        raise Refused(
+            f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {here}",
+            cluster=str(connection),
+            remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
+        )
+    return removed.readings()
 
 
 def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:

@@ -30,6 +30,7 @@ _AGAIN = {
     "plan": "remove it, and let the plan be made again",
     "copy": "restore it from a backup: without it nobody knows how far the copy is",
     "receipt": "restore it from a backup: without it nothing can be rolled back",
+    "removed": "restore it from a backup: without it the removed groups cannot be made again",
     "report": "remove it, and verify the plan again",
     "status": "remove it: the next round writes it again",
     "connect-receipt": "restore it from a backup: without it nothing can be rolled back",
@@ -66,7 +67,8 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
     if document.get("version") != VERSION:
         raise InvalidFile(
             f"the {kind} file {path} has version {_shown(document.get('version'))}, and this release reads version {VERSION}",
-            remedy="use the release that wrote it" + (f", or {_AGAIN[kind]}" if kind != "receipt" else ""),
+            remedy="use the release that wrote it"
+            + (f", or {_AGAIN[kind]}" if kind not in ("receipt", "removed") else ""),
         )
     entries = document.get("entries")
     if not isinstance(entries, list):

@@ -85,3 +85,26 @@ class OnActiveGroup(enum.StrEnum):
     WARN = "warn"
     SKIP_GROUP = "skip_group"
     FAIL = "fail"
+
+
+class OnConflict(enum.StrEnum):
+    """Several groups become one, and have committed offsets on the same topic."""
+
+    FAIL = "fail"
+    LOWEST = "lowest"
+    HIGHEST = "highest"
+
+
+class OnExpiring(enum.StrEnum):
+    """The committed offsets of a group expire by a clock that a commit does not start anew."""
+
+    WARN = "warn"
+    RENEW = "renew"
+
+
+class ReturnEntries(enum.StrEnum):
+    """Which entries a module returns."""
+
+    ALL = "all"
+    CHANGED = "changed"
+    NONE = "none"

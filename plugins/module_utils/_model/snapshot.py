@@ -57,17 +57,7 @@ def to_json(snapshot: Snapshot) -> str:
     return documents.dumps(
         KIND,
         {"cluster_id": snapshot.cluster_id, "groups": groups},
-        (
-            {
-                "group": entry.group,
-                "topic": entry.partition.topic,
-                "partition": entry.partition.partition,
-                "offset": entry.committed.offset,
-                "leader_epoch": entry.committed.leader_epoch,
-                "metadata": entry.committed.metadata,
-            }
-            for entry in sorted(snapshot.entries, key=lambda entry: entry[:2])
-        ),
+        (entry_row(entry) for entry in sorted(snapshot.entries, key=lambda entry: entry[:2])),
     )
 
 
@@ -75,11 +65,11 @@ def from_json(text: str, path: str) -> Snapshot:
     """Read a snapshot file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     groups = documents.parse(KIND, path, head.get("groups"), _groups)
-    entries = documents.parse_entries(KIND, path, rows, _entry)
+    entries = documents.parse_entries(KIND, path, rows, entry_from)
     cluster_id = head.get("cluster_id")
     if cluster_id is not None:
         cluster_id = documents.parse(KIND, path, cluster_id, documents.text_of)
-    twice = _twice(entries)
+    twice = first_twice(entries)
     if twice:
         raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
     return Snapshot(cluster_id, groups, entries)
@@ -134,7 +124,7 @@ def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
                 remedy="correct the line",
             ) from exc
         entries.append(entry)
-    twice = _twice(entries)
+    twice = first_twice(entries)
     if twice:
         raise InvalidFile(
             f"{path} has two lines for group {twice.group} and {twice.partition}", remedy="remove one of them"
@@ -154,7 +144,7 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:
+def first_twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:
     """An entry whose group and partition an earlier one has already."""
     seen = set()
     for entry in entries:
@@ -168,7 +158,20 @@ def _groups(rows: t.Any) -> tuple[SnapshotGroup, ...]:
     return tuple(SnapshotGroup(documents.name_of(row["name"]), documents.text_of(row["type"])) for row in rows)
 
 
-def _entry(row: t.Any) -> SnapshotEntry:
+def entry_row(entry: SnapshotEntry) -> documents.Json:
+    """What a group has committed for one partition, as files hold it."""
+    return {
+        "group": entry.group,
+        "topic": entry.partition.topic,
+        "partition": entry.partition.partition,
+        "offset": entry.committed.offset,
+        "leader_epoch": entry.committed.leader_epoch,
+        "metadata": entry.committed.metadata,
+    }
+
+
+def entry_from(row: t.Any) -> SnapshotEntry:
+    """The reverse of entry_row(); raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
     return SnapshotEntry(
         documents.name_of(row["group"]),
         TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"])),

@@ -33,6 +33,7 @@ class Reason(enum.StrEnum):
     SOURCE_LOST_RECORDS = "source_lost_records"
     REPARTITIONED = "repartitioned"
     CHECKPOINT = "checkpoint"
+    GROUPS_MERGED = "groups_merged"  # blocked, too, where one of the groups has committed nothing
     # blocked
     OPEN_TRANSACTION = "open_transaction"
     BEYOND_END = "beyond_end"

@@ -13,22 +13,51 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, commit_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
 Diff = dict[str, str]
+LONGEST_DIFF = 1000  # lines of both sides together
 _T = t.TypeVar("_T")
 
 
 def diff(before: t.Iterable[str], after: t.Iterable[str], before_header: str, after_header: str) -> Diff:
-    """A diff in Ansible's form, of lines without line ends."""
+    """A diff in Ansible's form, of lines without line ends.
+
+    Of more than LONGEST_DIFF lines only those that differ are shown, the first LONGEST_DIFF of them, and the rest is counted:
+    Ansible compares the sides on the controller, line by line, and prints what differs.
+    """
+    old, new = list(before), list(after)
+    if len(old) + len(new) > LONGEST_DIFF:
+        same = set(old) & set(new)
+        old, new = [line for line in old if line not in same], [line for line in new if line not in same]
+        more = len(old) + len(new) - LONGEST_DIFF
+        if more > 0:
+            old, new = _cut(old, new)
+            new.append(f"... and {counted(more, 'more line')}")
     return {
         "before_header": before_header,
         "after_header": after_header,
-        "before": "".join(f"{line}\n" for line in before),
-        "after": "".join(f"{line}\n" for line in after),
+        "before": "".join(f"{line}\n" for line in old),
+        "after": "".join(f"{line}\n" for line in new),
     }
+
+
+def _cut(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """The first lines of each side, LONGEST_DIFF together: as many of both, unless one side has fewer."""
+    half = LONGEST_DIFF // 2
+    most = max(half, LONGEST_DIFF - len(new)), max(half, LONGEST_DIFF - len(old))
+    return old[: most[0]], new[: most[1]]
+
+
+def returned(entries: t.Iterable[_T], return_entries: ReturnEntries, changed: t.Callable[[_T], bool]) -> list[_T]:
+    """The entries that a module returns: all of them, those that this run changes, or none."""
+    if return_entries == ReturnEntries.NONE:
+        return []
+    return [entry for entry in entries if return_entries == ReturnEntries.ALL or changed(entry)]
 
 
 def file_diff(
@@ -63,7 +92,10 @@ def plan_lines(plan: Plan) -> list[str]:
 def entry_line(entry: PlanEntry) -> str:
     """One entry of a plan for people."""
     (first, *others) = entry.source
-    source = f"{len(entry.source)} positions" if others else "none" if first.offset is None else str(first.offset)
+    if any(at.partition != first.partition for at in others):
+        source = f"{len(entry.source)} positions"
+    else:
+        source = ", ".join("none" if at.offset is None else str(at.offset) for at in entry.source)
     offset = "not set" if entry.offset is None else str(entry.offset)
     return f"{entry.group} {entry.partition}: {source} -> {offset}, {_verdict(entry)}"
 
@@ -88,22 +120,43 @@ def plan_counts(plan: Plan) -> dict[str, int]:
     return {verdict.value: counts[verdict.value] for verdict in Verdict}
 
 
-def plan_summary(plan: Plan) -> list[str]:
-    """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry."""
-    groups: dict[str, list[PlanEntry]] = {}
+def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None) -> list[str]:
+    """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry.
+
+    ends: the ends of the logs, for a plan inside one cluster. A line then shows an old group and a new one side by side, with
+    their lags on the partitions that the one gets from the other.
+    """
+    groups: dict[tuple[str, ...], list[PlanEntry]] = {}
     entries_by_key = sorted(plan.entries, key=lambda entry: entry.key)
     for entry in entries_by_key:
-        groups.setdefault(entry.group, []).append(entry)
-    width = max([len("group"), *(len(name) for name in groups)])
+        for old in sorted({at.group for at in entry.source}) if ends is not None else [""]:
+            groups.setdefault((old, entry.group), []).append(entry)
+    old_width, width = (
+        max([len(head), *(len(names[side]) for names in groups)])
+        for side, head in enumerate(("old group", "group" if ends is None else "new group"))
+    )
     verdicts = [verdict.value for verdict in Verdict if any(entry.verdict is verdict for entry in plan.entries)]
-    head = f"{'group':<{width}}  {'partitions':>10}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts)
+    head = "" if ends is None else f"{'old group':<{old_width}}  {'lag':>10}  "
+    head += f"{'group' if ends is None else 'new group':<{width}}" + ("" if ends is None else f"  {'lag':>10}")
+    head += f"  {'partitions':>10}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts)
     lines = [head + "  at most repeated"]
-    for name, entries in groups.items():
+    for (old, name), entries in groups.items():
         counts = collections.Counter(entry.verdict.value for entry in entries)
         cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
-        lines.append(f"{name:<{width}}  {len(entries):>10}  {cells}  {_repeats(entries):>16}")
+        left, right = "", ""
+        if ends is not None:
+            was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
+            left = f"{old:<{old_width}}  {_lag(was, ends):>10}  "
+            right = f"  {_lag(((entry, entry.offset) for entry in entries), ends):>10}"
+        lines.append(f"{left}{name:<{width}}{right}  {len(entries):>10}  {cells}  {_repeats(entries):>16}")
     lines += [f"  {entry_line(entry)}" for entry in entries_by_key if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED)]
     return lines
+
+
+def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], ends: t.Mapping[TopicPartition, int]) -> int:
+    """How many offsets are still to be consumed, as kafka-consumer-groups counts them; none where nothing is committed."""
+    known = ((entry, offset) for entry, offset in offsets if offset is not None and entry.partition in ends)
+    return sum(max(0, ends[entry.partition] - offset) for entry, offset in known)
 
 
 def commit_summary(

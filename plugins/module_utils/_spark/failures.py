@@ -118,6 +118,11 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
             "Spark's Java process has ended",
             "see whether the machine's memory was used up and the process was killed, or raise driver_memory",
         ),
+        (
+            r"failed \d+ times, most recent failure: [^\n]*\n?[^\n]*Python worker exited unexpectedly",
+            "Python workers of Spark have died in each of the attempts at a task",
+            "see whether their machine's memory was used up and they were killed, and run again",
+        ),
     )
 ]
 

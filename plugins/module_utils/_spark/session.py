@@ -38,6 +38,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_lib
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import (
     check_work_directory,
     deadline,
+    end_processes,
     environment,
     import_path,
     output_to,
@@ -173,12 +174,15 @@ def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.It
         builder = SparkSession.builder.master(options.master).appName("streamshift-kafka")
         try:
             # The text of an error has to be asked for while Java is there.
-            with deadline(workers.APPEAR_WITHIN, _kill_java) as passed, _translated(options, folder / _LOG):
+            with (
+                deadline(workers.APPEAR_WITHIN, lambda: _kill_java(folder)) as passed,
+                _translated(options, folder / _LOG),
+            ):
                 try:
                     spark = builder.config(map=dict(properties)).getOrCreate()
                 except (PySparkException, Py4JError, ConnectionError):
                     if passed.is_set():
-                        raise workers.no_worker(str(options)) from None
+                        raise _not_started(options) from None
                     raise
             with watched_jobs(spark.sparkContext.statusTracker(), say):
                 yield spark
@@ -242,9 +246,22 @@ def _home(java: Java, folder: Path) -> Path:
     return folder / "java"
 
 
-def _kill_java() -> None:
+def _not_started(options: SparkOptions) -> SparkFailed:
+    if not options.is_local:
+        return workers.no_worker(str(options))
+    return SparkFailed(
+        f"Spark has not started within {workers.APPEAR_WITHIN:.0f} s",
+        cluster=str(options),
+        remedy="see whether this machine has free processors and memory, and run again",
+    )
+
+
+def _kill_java(folder: Path) -> None:
+    """Also one that has not told yet how it can be reached, for which pyspark would wait for ever."""
     if SparkContext._gateway is not None:
         SparkContext._gateway.proc.kill()
+    else:
+        end_processes(folder)
 
 
 def _end(kill: bool) -> None:
@@ -252,23 +269,24 @@ def _end(kill: bool) -> None:
 
     kill: do not let it write its archive of classes, which it does when it ends by itself.
     """
-    with contextlib.suppress(PySparkException, Py4JError, ConnectionError):
-        if SparkContext._active_spark_context is not None:
-            SparkSession.builder.getOrCreate().stop()
-    gateway = SparkContext._gateway
-    if gateway is None:
-        return
-    with contextlib.suppress(Py4JError, ConnectionError):
-        gateway.shutdown()
-    gateway.proc.stdin.close()  # for which it waits
-    if kill:
-        gateway.proc.kill()
-    try:
-        gateway.proc.wait(_ENDS_WITHIN)
-    except subprocess.TimeoutExpired:
-        gateway.proc.kill()
-        gateway.proc.wait()
-    SparkContext._gateway = SparkContext._jvm = None
+    context, gateway = SparkContext._active_spark_context, SparkContext._gateway
+    if context is not None:
+        with contextlib.suppress(PySparkException, Py4JError, ConnectionError):
+            context.stop()
+    if gateway is not None:
+        with contextlib.suppress(Py4JError, ConnectionError):
+            gateway.shutdown()
+        gateway.proc.stdin.close()  # for which it waits
+        if kill:
+            gateway.proc.kill()
+        try:
+            gateway.proc.wait(_ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            gateway.proc.kill()
+            gateway.proc.wait()
+    # pyspark would go on with what it knows of a Java process that was killed, and the next session would fail.
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
 @contextlib.contextmanager

@@ -84,16 +84,22 @@ def _remove_abandoned(ours: Path, say: Say) -> None:
 
 def _remove(folder: Path, say: Say) -> None:
     """First end what still works in the folder, and would make it anew."""
-    end = time.monotonic() + _ENDS_WITHIN
     if left := _processes(folder):
         say(f"ending {len(left)} processes of an earlier run that was killed")
+        end_processes(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def end_processes(folder: Path) -> None:
+    """Kill whatever a session with this folder has started."""
+    end = time.monotonic() + _ENDS_WITHIN
+    left = _processes(folder)
     while left and time.monotonic() < end:
         for process in left:
             with contextlib.suppress(OSError):
                 os.kill(process, signal.SIGKILL)
         time.sleep(0.02)
         left = _processes(folder)  # the first of Python's workers begets others
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _processes(folder: Path) -> list[int]:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, removed, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
     BacklogRange,
@@ -36,6 +36,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed, RemovedGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
     SnapshotEntry,
@@ -46,7 +47,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 DOCS = Path(__file__).parents[3] / "docs"
 ALL_EXAMPLES = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)
 EXAMPLES = ALL_EXAMPLES[:3] + ALL_EXAMPLES[4:]  # no task reads the report, which stands between them
-FILES: dict[str, t.Any] = {"snapshot": snapshot, "plan": plan, "receipt": receipt, "copy": backlog}
+FILES: dict[str, t.Any] = {"snapshot": snapshot, "plan": plan, "receipt": receipt, "copy": backlog, "removed": removed}
 SCHEMAS = {kind: json.loads((DOCS / f"schemas/{kind}.schema.json").read_text()) for kind in FILES}
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
@@ -105,6 +106,14 @@ ranges = st.builds(
     done,
 )
 
+
+def removed_groups(
+    groups: list[str], cluster_id: str, restored: bool, partition: TopicPartition, committed: CommittedOffset
+) -> Removed:
+    its = tuple(RemovedGroup(name, "classic", restored) for name in groups)
+    return Removed(cluster_id, its, tuple(SnapshotEntry(name, partition, committed) for name in groups))
+
+
 documents = {
     "snapshot": st.builds(
         Snapshot,
@@ -132,6 +141,10 @@ documents = {
             ),
             max_size=2,
         ).map(tuple),
+        st.lists(st.builds(SnapshotEntry, names, partitions, commits), max_size=2).map(tuple),
+    ),
+    "removed": st.builds(
+        removed_groups, st.lists(names, max_size=2, unique=True), texts, st.booleans(), partitions, commits
     ),
     "copy": st.builds(
         Backlog,

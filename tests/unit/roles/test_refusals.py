@@ -135,3 +135,16 @@ def test_a_rollback_says_when_it_does_not_know_whose_it_is(controller):
     assert "-e rollback_role=backlog_migration" in output
     output = failed(controller.rollback("-e", both, "-e", "rollback_role=group_migration", on_rewnd="fail"))
     assert "group_migration_on_rewnd is no variable" in output
+
+
+def test_a_clone_without_new_names_or_without_a_cluster_is_refused(controller):
+    output = failed(controller.clone_groups(groups=["billing"]))
+    assert "group_clone_group_map is empty, so every group would keep its name" in output
+    assert "{name: billing, to: billing-v2}" in output and "cannot connect" not in output
+    output = failed(controller.clone_groups(groups=["billing"], cluster=""))
+    assert "Name the cluster, as a host of the inventory: -e group_clone_cluster=onprem" in output
+    output = failed(controller.clone_groups(groups=["billing"], cluster="clod"))
+    assert "clod is no host of this inventory with a variable kafka_cluster" in output
+    output = failed(controller.clone_groups(groups=["billing"], group_maps=[]))
+    assert "Did you mean group_clone_group_map?" in output
+    assert controller.files() == {}

@@ -103,7 +103,10 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
             factor = min(brokers, replicas[pair.source])
             made.append(_missing(pair, counts[pair.source], factor, its.own))
     told = create_topics(destination, _to_create(made), validate_only=True)
-    return [_with_limits(topic, told[topic.name]) if topic.name in told else topic for topic in made]
+    return [
+        _with_limits(_writable(topic, told[topic.name]), told[topic.name]) if topic.name in told else topic
+        for topic in made
+    ]
 
 
 def prepare(
@@ -241,6 +244,14 @@ def _missing(pair: TopicPair, partitions: int, replication_factor: int, own: t.M
         suspended = {name: Suspended(configs.get(name), value) for name, value in during.items()}
         configs |= during
     return BacklogTopic(pair.destination, pair.source, Created(partitions, replication_factor, configs), suspended)
+
+
+def _writable(topic: BacklogTopic, there: TopicConfigs) -> BacklogTopic:
+    """A topic that is made wants no more replicas in sync than it has, whatever is the default of its brokers."""
+    if topic.created is None or int(there.effective.get(_REPLICAS, 1)) <= topic.created.replication_factor:
+        return topic
+    configs = topic.created.configs | {_REPLICAS: str(topic.created.replication_factor)}
+    return dataclasses.replace(topic, created=topic.created._replace(configs=configs))
 
 
 def _with_limits(topic: BacklogTopic, there: TopicConfigs) -> BacklogTopic:

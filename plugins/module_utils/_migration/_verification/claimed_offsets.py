@@ -184,9 +184,15 @@ def _case(entries: list[PlanEntry], usual: MatchOn) -> ClaimCase:
     first = entries[0]
     matched_by = next((entry.evidence.matched_by for entry in entries if entry.evidence.matched_by), ())
     repeats = [0 if entry.verdict is Verdict.EXACT else entry.repeats for entry in entries]
+    stands: dict[TopicPartition, int] = {}
+    for at in first.source:
+        if at.offset is not None:
+            stands.setdefault(
+                at.partition, at.offset
+            )  # of several groups, the first is the one that the offset was found for
     claim = Claim(
         first.group,
-        tuple((at.partition, at.offset) for at in first.source if at.offset is not None),
+        tuple(stands.items()),
         tuple((entry.partition, entry.offset or 0) for entry in entries),
         None if None in repeats else sum(each or 0 for each in repeats),
     )

@@ -36,7 +36,7 @@ def delete(monkeypatch):
 
         monkeypatch.setattr(deletion, "attempt", lambda _connection, operation: operation(None))
         monkeypatch.setattr(deletion, "broker_ids", lambda _client: [1])
-        monkeypatch.setattr(deletion, "metadata", metadata)
+        monkeypatch.setattr(deletion, "request_metadata", metadata)
         monkeypatch.setattr(deletion, "exchange", exchange)
         deletion.delete_topics(NOWHERE, {"orders": str(FIRST)})
         return sent

@@ -14,6 +14,7 @@ import yaml
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as plan_file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -43,6 +44,27 @@ PLAN = Plan(
 )
 
 
+def test_a_long_diff_shows_the_first_thousand_lines_that_differ_and_counts_the_rest():
+    same = [f"same {number}" for number in range(5000)]
+    old, new = ([f"{word} {number:04}" for number in range(2000)] for word in ("old", "new"))
+    shown = results.diff([*same, *old], [*same, *new], "a", "b")
+    assert shown["before"].splitlines() == old[:500]
+    assert shown["after"].splitlines() == [*new[:500], "... and 3,000 more lines"]
+    only_new = results.diff(same, [*same, *new[:1001]], "a", "b")
+    assert only_new["before"] == ""
+    assert only_new["after"].splitlines() == [*new[:1000], "... and 1 more line"]
+    few = results.diff([*same, "x"], [*same, "y"], "a", "b")
+    assert (few["before"], few["after"]) == ("x\n", "y\n")
+    short = results.diff(["same", "x"], ["same", "y"], "a", "b")
+    assert short["before"] == "same\nx\n"  # with what stands around it
+    assert results.diff(same, same, "a", "b")["before"] == results.diff(same, same, "a", "b")["after"]
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("all", [1, 2, 3]), ("changed", [2]), ("none", [])])
+def test_entries_are_returned_as_asked(policy, expected):
+    assert results.returned([1, 2, 3], ReturnEntries(policy), lambda entry: entry == 2) == expected
+
+
 def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
     assert results.plan_summary(PLAN) == [
         "group     partitions        exact         safe      blocked  uncommitted  at most repeated",
@@ -54,6 +76,23 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
         "  billing orders-1: 41 -> 7, safe (equal_records) repeats at most 2: two are equal",
         "  billing orders-2: 41 -> 7, safe (tail_not_counted) repeats not counted: not counted",
         "  shipping orders-0: 41 -> not set, blocked (destination_lags): wait (offset 6 would lose nothing)",
+    ]
+
+
+def test_inside_one_cluster_old_and_new_groups_are_side_by_side_with_their_lags():
+    first, second = (TopicPartition("orders", number) for number in range(2))
+    entries = (
+        PlanEntry("all", first, 40, Verdict.SAFE, (SourcePosition("b", first, 40), SourcePosition("a", first, 55)),
+                  reason=Reason.GROUPS_MERGED, repeats=15, detail="told"),
+        PlanEntry("new-a", second, 7, Verdict.EXACT, (SourcePosition("a", second, 7),), repeats=0),
+        PlanEntry("new-a", first, None, Verdict.UNCOMMITTED, (SourcePosition("a", first, None),)),
+    )  # fmt: skip
+    assert results.plan_summary(Plan("id", "id", "digest", entries), {first: 60, second: 10}) == [
+        "old group         lag  new group         lag  partitions        exact         safe  uncommitted  at most repeated",
+        "a                   5  all                20           1            0            1            0                15",
+        "b                  20  all                20           1            0            1            0                15",
+        "a                   3  new-a               3           2            1            0            1                 0",
+        "  all orders-0: 40, 55 -> 40, safe (groups_merged) repeats at most 15: told",
     ]
 
 

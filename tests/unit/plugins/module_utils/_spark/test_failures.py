@@ -32,6 +32,10 @@ def test_an_error_of_a_worker_is_the_same_here(raised):
     [
         ("java.io.IOException: No space left on device", "the disk is full where Spark keeps its files"),
         (
+            "Task 1 in stage 0.0 failed 4 times, most recent failure: Python worker exited unexpectedly (crashed).",
+            "Python workers of Spark have died in each of the attempts at a task",
+        ),
+        (
             "java.nio.file.NoSuchFileException: /nowhere/env.tar.gz",
             "there is no archive /nowhere/env.tar.gz on this machine",
         ),

@@ -6,14 +6,21 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from py4j.protocol import Py4JNetworkError
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, RecordRun, Rows
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES, ReadOptions, _batch
@@ -98,3 +105,61 @@ def test_what_is_kept_is_evaluated_once(spark, tmp_path):
     with kept(spark.range(0, 100, 1, 1).mapInArrow(tell, "id bigint")) as rows:
         assert (rows.count(), rows.agg({"id": "sum"}).collect()[0][0]) == (100, 4950)
     assert Path(file).read_text() == "x"
+
+
+HELD = {
+    SparkContext: ("_active_spark_context", "_gateway", "_jvm"),
+    SparkSession: ("_instantiatedSession", "_activeSession"),
+}
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """``held(name=value)`` is what pyspark holds of a session, None for all that is not named; afterwards the old values."""
+
+    def held(**values):
+        for owner, names in HELD.items():
+            for name in names:
+                monkeypatch.setattr(owner, name, values.get(name))
+
+    return held
+
+
+def nothing_is_held():
+    return all(getattr(owner, name) is None for owner, names in HELD.items() for name in names)
+
+
+def test_nothing_is_left_of_a_session_whose_java_was_killed_while_it_began(held, monkeypatch):
+    def lost(*_args):
+        raise Py4JNetworkError("Answer from Java side is empty")
+
+    java = subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE)
+    java.kill()
+    held(
+        _active_spark_context=SimpleNamespace(stop=lost, _jvm=None, _jsc=None),
+        _gateway=SimpleNamespace(proc=java, shutdown=lost),
+        _jvm=object(),
+        _instantiatedSession=object(),
+        _activeSession=object(),
+    )
+    monkeypatch.setattr(SparkSession, "builder", SimpleNamespace(getOrCreate=lost))
+    session._end(kill=False)
+    assert nothing_is_held()
+
+
+def test_a_java_that_hangs_before_it_can_be_reached_is_given_up(held, monkeypatch, tmp_path):
+    held()
+    java = tmp_path / "java/bin/java"
+    java.parent.mkdir(parents=True)
+    java.write_text(
+        "#!/usr/bin/env bash\n"
+        f"case $* in *-version*) printf '    java.home = {tmp_path}/java\\n    java.version = 17.0.1\\n';;\n"
+        "*) exec sleep 60;; esac\n"
+    )
+    java.chmod(0o700)
+    monkeypatch.setattr(session.workers, "APPEAR_WITHIN", 1)
+    options = SparkOptions(java_home=str(tmp_path / "java"), work_directory=str(tmp_path))
+    with pytest.raises(SparkFailed, match="has not started within 1 s"), session.open_session(options):
+        pass
+    assert nothing_is_held()
+    assert not list(tmp_path.glob("streamshift-spark-*"))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A topic that somebody else has made meanwhile is not taken for the one that the copy was to make."""
+"""Topics are made so that records can be written; what somebody else has made meanwhile is not taken for the copy's."""
 
 from __future__ import annotations
 
@@ -65,3 +65,24 @@ def test_where_brokers_give_no_ids_nobody_can_know(prepare):
 
 def test_what_this_run_has_made_is_its_own(prepare):
     assert prepare(OURS, made=True).made == {"orders"}
+
+
+@pytest.mark.parametrize(
+    "replicas, default, own, wanted",
+    [(1, "2", {}, {"min.insync.replicas": "1"}), (3, "2", {}, {}), (3, "2", {"min.insync.replicas": "3"}, None)],
+)
+def test_a_topic_that_is_made_wants_no_more_replicas_in_sync_than_it_has(monkeypatch, replicas, default, own, wanted):
+    effective = {"min.insync.replicas": default} | own
+    for name, answer in (
+        ("topic_configs", {"orders": TopicConfigs(own, own)}),
+        ("_replication", {"orders": replicas}),
+        ("_check_replicas", None),
+        ("create_topics", {"orders": TopicConfigs(effective, own)}),
+    ):
+        monkeypatch.setattr(destination_topics, name, lambda *_args, _answer=answer, **_named: _answer)
+    counts = [{"orders": 2}, {}]
+    monkeypatch.setattr(destination_topics.topics, "partition_counts", lambda *_args: counts.pop(0))
+    monkeypatch.setattr(destination_topics.storage, "broker_count", lambda *_args: 3)
+    pair = destination_topics.TopicPair("orders", "orders", copies=False)
+    (topic,) = destination_topics.plan_topics(NOWHERE, NOWHERE, [pair])
+    assert topic.created == Created(2, replicas, own if wanted is None else wanted)

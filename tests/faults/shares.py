@@ -1,0 +1,33 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How many faults a migration gets, and of which kinds."""
+
+from __future__ import annotations
+
+import math
+import time
+import typing as t
+
+from tests.faults.kinds import KINDS, Kind
+
+
+class Share(t.NamedTuple):
+    """How many faults a migration gets: while it copies, without which it has no steps at all, and in each quick step.
+
+    cycles: of commit and rollback, and of faults in each. situations: how many migrations there are for each that begins with
+    one of those that are ordered; 0 for none. kinds: of the faults that are drawn. ends: when no further fault begins, by
+    time.monotonic().
+    """
+
+    copy: int = 30
+    quick: int = 5
+    cycles: int = 2
+    situations: int = 3
+    kinds: tuple[Kind, ...] = KINDS
+    ends: float = math.inf
+
+    def is_over(self) -> bool:
+        """Whether no further fault may begin. What has happened is mended then."""
+        return time.monotonic() > self.ends

@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Processes that are forked of one that has loaded the collection's modules: to import them is the slow part of a start."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import typing as t
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).parents[2]
+LOADED = ("tests.support.killing", "tests.support.sparkless")
+
+
+def context(*loaded: str) -> ForkServerContext:
+    """Where processes are forked. loaded: modules that the first call has imported, besides those that most tests need."""
+    found = multiprocessing.get_context("forkserver")
+    if forkserver._forkserver._forkserver_pid is None:  # type: ignore[attr-defined]
+        found.set_forkserver_preload([*LOADED, *loaded])
+        path = f"{ROOT / '.ansible/collections'}:{ROOT}"
+        with mock.patch.dict(os.environ, PYTHONPATH=path, PYTHONWARNINGS="ignore"):
+            forkserver.ensure_running()
+    return found
+
+
+class Forked:
+    """A process with those methods of subprocess.Popen that tests use. What the target returns comes from stdout."""
+
+    def __init__(self, target: t.Callable[..., str], *args: t.Any) -> None:
+        forks = context()
+        said, answers = forks.Pipe(duplex=False)
+        self._process = forks.Process(target=_run, args=(target, args, dict(os.environ), answers), daemon=True)
+        self._process.start()
+        answers.close()
+        self.stdout: t.IO[str] = os.fdopen(os.dup(said.fileno()))
+        said.close()
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        assert self._process.pid
+        return self._process.pid
+
+    def poll(self) -> int | None:
+        """Its exit code; None while it runs."""
+        return self._process.exitcode
+
+    def wait(self) -> int:
+        """Its exit code, when it has ended."""
+        self._process.join()
+        assert self._process.exitcode is not None
+        return self._process.exitcode
+
+    def kill(self) -> None:
+        """kill -9."""
+        self._process.kill()
+
+
+def _run(target: t.Callable[..., str], args: t.Any, variables: dict[str, str], answers: t.Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ.clear()
+    os.environ.update(variables)
+    with os.fdopen(os.dup(answers.fileno()), "w") as output:
+        answers.close()
+        output.write(target(*args))
