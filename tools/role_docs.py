@@ -36,6 +36,8 @@ Options = dict[str, t.Any]
 # Options of the modules that the roles set themselves, or that mean something else there.
 OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format", "copy", "plan", "receipt", "state"}
 OWN |= {"report", "removed"}
+# Files for other tools, and snapshots of theirs: who has them calls the module.
+OWN |= {"csv", "export", "export_format", "snapshot_format"}
 OTHER_NAMES = {
     "kafka_group_offsets.on_active_group": "on_active_source",
     "kafka_offset_commit.everything": "rollback_all",
@@ -46,6 +48,28 @@ FIXED = {
     # Inside one cluster, offsets keep their meaning, and nothing is searched. What is blocked there is a mistake.
     "group_clone": {"match_on", "on_blocked", "on_expired", "on_no_anchor", "repartitioned", "replication_policy"}
     | {"search_limit", "spark", "spark_limit", "stop_timeout", "strategy", "tail_check", "topic_map"}
+    | {"on_out_of_range", "resets", "wait_for_replication"},
+    # A reset searches nothing, and takes no snapshot.
+    "group_reset": {
+        "group_map",
+        "match_on",
+        "on_expired",
+        "on_missing_entry",
+        "on_no_anchor",
+        "on_conflict",
+        "on_uncommitted",
+        "on_active_source",
+    }
+    | {
+        "repartitioned",
+        "replication_policy",
+        "search_limit",
+        "spark",
+        "spark_limit",
+        "strategy",
+        "tail_check",
+        "topic_map",
+    }
     | {"wait_for_replication"},
     # A sync leaves out what cannot be written now, because there is a next round, and is about MirrorMaker 2's copies alone.
     "mirror_maker_group_sync": {
@@ -56,7 +80,10 @@ FIXED = {
         "on_conflict",
         "on_expiring",
     }
-    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"},
+    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"}
+    | {"on_out_of_range", "resets"},
+    # A migration between clusters resets nothing.
+    "group_migration": {"on_out_of_range", "resets"},
 }
 # Variables that the roles use for more than one thing: their descriptions are written by hand.
 BY_HAND = {"idle_wait"}
@@ -76,6 +103,7 @@ ADDED = {
     ],
     "group_migration_stop_timeout": ["Only the phases V(migrate) and V(cut_over) wait."],
     "group_migration_wait_for_replication": ["The phase V(cut_over) waits for 60 seconds unless you set it."],
+    "group_reset_plan_digest": ["O(group_reset_phase=plan) prints the digest."],
     "group_clone_on_active_source": ["The phase V(plan) only warns about members."],
     "group_clone_plan_digest": ["O(group_clone_phase=plan) prints the digest."],
     "group_migration_plan_digest": ["O(group_migration_phase=plan) prints the digest."],
@@ -114,6 +142,10 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
         "kafka_offset_verify": VERIFY,
+    },
+    "group_reset": {
+        "kafka_offset_translate": TRANSLATE,
+        "kafka_offset_commit": COMMIT,
     },
     "group_clone": {
         "kafka_group_offsets": SNAPSHOT,

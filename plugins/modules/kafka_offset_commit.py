@@ -266,9 +266,15 @@ written:
   returned: success
   type: int
   sample: 12
+blocked:
+  description: One line for each group-partition that is blocked in the plan, and that O(on_blocked) leaves out.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 left_out:
-  description: One line for each group or group-partition that the module left alone because of an option or an earlier
-    migration.
+  description: One line for each other group or group-partition that the module left alone because of an option or an
+    earlier migration.
   returned: success
   type: list
   elements: str
@@ -289,13 +295,44 @@ summary:
   sample:
     - "group    partitions  changed"
     - "billing          12       12"
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: plan_blocked
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "destination cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
 """
 
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
@@ -348,7 +385,7 @@ def commit(module: Module) -> dict[str, t.Any]:
                 cluster,
                 policies,
                 writer,
-                snapshot.from_text(taken, params["snapshot"]) if taken else None,
+                offset_formats.read_snapshot(taken, params["snapshot"]) if taken else None,
                 source,
                 _objections(params),
             )
@@ -374,9 +411,10 @@ def commit(module: Module) -> dict[str, t.Any]:
             )
         ],
         "written": len(outcome.set),
+        "blocked": outcome.blocked,
         "left_out": outcome.left_out,
         "notes": outcome.notes,
-        "summary": head + results.commit_summary(outcome.before, outcome.set, outcome.left_out),
+        "summary": head + results.commit_summary(outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out]),
         "diff": results.diff(
             results.commit_lines(outcome.before),
             results.commit_lines(outcome.after),
@@ -399,6 +437,7 @@ def _objections(params: dict[str, t.Any]) -> dict[receipt.Key, str]:
             f"the report {path} is about {about}, and {params['plan']} has the digest {digest}",
             why="the plan has changed since it was verified, or another one was verified",
             remedy="verify this plan with kafka_offset_verify",
+            kind=FailureKind.PLAN_OUTDATED,
         )
     return found.lines
 

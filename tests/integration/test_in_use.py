@@ -243,7 +243,8 @@ class TestPreflight:
         with share_member(source, share, orders):
             assert f"group {share}: this is a share group" in migration.snapshot(orders, share, via=refuses)
             assert (
-                f"group {share}: this is a share group" in succeeds("kafka_migration_info", **clusters)["problems"][0]
+                f"group {share}: this is a share group"
+                in succeeds("kafka_migration_info", **clusters)["problems"][0]["message"]
             )
             # Alone it leaves nothing to migrate, and that is never a success.
             assert "this is a share group" in migration.snapshot(share, via=refuses, on_blocked="skip_group")

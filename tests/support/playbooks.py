@@ -24,11 +24,15 @@ PROGRAMS = Path(sys.executable).parent
 
 
 class Played(t.NamedTuple):
-    """code: the exit code. changed: how many tasks have changed something. output: all that was printed."""
+    """code: the exit code. changed: how many tasks have changed something. output: all that was printed.
+
+    ran: how many tasks have run, on all hosts; those that were skipped do not count.
+    """
 
     code: int
     changed: int
     output: str
+    ran: int
 
 
 class Controller:
@@ -53,6 +57,11 @@ class Controller:
     def rollback(self, *words: str, **variables: t.Any) -> Played:
         """Play rollback; variables are those of group_migration, without its prefix."""
         return self.play("rollback", *words, **variables)
+
+    def reset_groups(self, *words: str, **variables: t.Any) -> Played:
+        """Play reset_groups on the cluster onprem; variables are the role's, without its prefix."""
+        its = {"cluster": "onprem", "idle_wait": 0, **variables}
+        return self._play("reset_groups", "group_reset", its, words, clusters=())
 
     def clone_groups(self, *words: str, **variables: t.Any) -> Played:
         """Play clone_groups on the cluster onprem; variables are the role's, without its prefix."""
@@ -89,11 +98,14 @@ class Controller:
     ) -> Played:
         its = {**dict(clusters), **variables}
         extra = json.dumps({f"{prefix}_{name}": value for name, value in its.items()})
+        return self.run(f"streamshift.kafka.{playbook}", "-e", extra, *words)
+
+    def run(self, playbook: str, *words: str) -> Played:
+        """Play any playbook with this inventory."""
         environment = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
-        its_words = [f"streamshift.kafka.{playbook}", "-i", str(self.inventory), "-e", extra, *words]
-        code, output = self._run(its_words, environment)
-        changed = sum(map(int, re.findall(r"changed=(\d+)", output)))
-        return Played(code, changed, output)
+        code, output = self._run([playbook, "-i", str(self.inventory), *words], environment)
+        changed, ran = (sum(map(int, re.findall(rf"\b{word}=(\d+)", output))) for word in ("changed", "ok"))
+        return Played(code, changed, output, ran)
 
     def _run(self, words: list[str], environment: dict[str, str]) -> tuple[int, str]:
         return run_ansible_playbook(words, environment)

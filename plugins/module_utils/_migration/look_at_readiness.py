@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import readiness
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
 
@@ -26,6 +27,7 @@ def look_at_readiness(
                 f"the plan was made for cluster {expected}, and this is another one",
                 cluster=str(connection),
                 remedy="connect to the plan's clusters, or plan again",
+                kind=FailureKind.OTHER_CLUSTER,
             )
     names = sorted({at.group for entry in plan.entries for at in entry.source})
     here = groups.read_groups(source, names)

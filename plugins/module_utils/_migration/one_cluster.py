@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 
@@ -37,6 +38,7 @@ def check_nothing_stays(
             f"{first_of(sorted(same), _NAMED)}",
             remedy="correct bootstrap_servers of one of the clusters, or give every group another name by group_map, or "
             "its topics by topic_map",
+            kind=FailureKind.ONE_CLUSTER,
         )
 
 
@@ -55,4 +57,5 @@ def check_rules_fit(
             first_of(idle, _NAMED, "more rules"),
             cluster=str(cluster),
             remedy="correct group_map, or select the groups and topics that the rule is about",
+            kind=FailureKind.INVALID_OPTION,
         )

@@ -10,7 +10,7 @@ import types
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -19,10 +19,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotFound,
     Refused,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
@@ -125,9 +127,10 @@ def take(
             cluster=str(connection),
             why=_excluded(selected.left_out),
             remedy="correct the patterns, or name the groups in groups",
+            kind=FailureKind.NOTHING_SELECTED,
         )
     readings = quiet.read_or_recall(connection, selected.names, gone)
-    foreign = tuple(name for name in selected.names if not _has_offsets(readings[name]))
+    foreign = tuple(name for name in selected.names if not has_offsets(readings[name]))
     nothing_else = len(foreign) == len(selected.names)
     for name in selected.names:
         if name in selection.groups and (name not in foreign or on_blocked == OnBlocked.FAIL or nothing_else):
@@ -157,6 +160,7 @@ def take(
             cluster=str(connection),
             why=_excluded(selected_topics.left_out),
             remedy="correct the patterns, or name the topics in topics",
+            kind=FailureKind.NOTHING_SELECTED,
         )
     snapshot = Snapshot(
         cluster_id(connection),
@@ -173,6 +177,15 @@ def take(
     )
 
 
+def with_every_partition(
+    connection: Connection, positions: t.Mapping[TopicPartition, int | None]
+) -> dict[TopicPartition, int | None]:
+    """The offsets of a group, and None for every partition of their topics on which it has committed none."""
+    counts = partition_counts(connection, {partition.topic for partition in positions})
+    every = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
+    return {**dict.fromkeys(every), **positions}
+
+
 def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupReading]:
     """The groups that an earlier run has removed, as they were. Raises Refused for a file of another cluster."""
     if removed is None:
@@ -183,6 +196,7 @@ def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupRea
             f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {here}",
             cluster=str(connection),
             remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return removed.readings()
 
@@ -194,10 +208,11 @@ def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connectio
             f"the snapshot was taken of cluster {snapshot.cluster_id}, and this is cluster {source_id}",
             cluster=str(source),
             remedy="take the snapshot again, or connect to the cluster that it was taken of",
+            kind=FailureKind.OTHER_CLUSTER,
         )
 
 
-def _has_offsets(reading: GroupReading) -> bool:
+def has_offsets(reading: GroupReading) -> bool:
     """Share groups keep their state elsewhere, and Connect's hold no consumer's offsets."""
     return reading.type != "share" and reading.protocol_type in ("", "consumer")
 
@@ -210,7 +225,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             group=reading.group,
             remedy="correct groups, or grant the ACL",
         )
-    if not _has_offsets(reading):
+    if not has_offsets(reading):
         kind = "share" if reading.type == "share" else reading.protocol_type
         raise InvalidInput(
             f"this is a {kind} group, and what it has consumed is not kept as committed offsets",

@@ -19,6 +19,7 @@ class Strategy(enum.StrEnum):
     RECORDS = "records"
     IDENTICAL = "identical"
     MIRROR_MAKER = "mirror_maker"
+    RESET = "reset"  # asks for offsets inside one cluster, and translates none
 
 
 class OnExpired(enum.StrEnum):
@@ -85,6 +86,13 @@ class OnActiveGroup(enum.StrEnum):
     WARN = "warn"
     SKIP_GROUP = "skip_group"
     FAIL = "fail"
+
+
+class OnOutOfRange(enum.StrEnum):
+    """A reset asks for an offset outside of the log."""
+
+    BLOCK = "block"
+    CLAMP = "clamp"
 
 
 class OnConflict(enum.StrEnum):

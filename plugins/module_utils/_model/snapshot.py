@@ -6,15 +6,12 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import hashlib
-import io
 import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -75,73 +72,9 @@ def from_json(text: str, path: str) -> Snapshot:
     return Snapshot(cluster_id, groups, entries)
 
 
-def to_csv(snapshot: Snapshot) -> str:
-    """What `kafka-consumer-groups --reset-offsets --from-file` reads: no header, 3 columns for one group, else 4.
-
-    Metadata, leader epochs and groups without commits are not in it. InvalidInput for a group whose name has a line
-    break: the tool reads line by line.
-    """
-    for name in sorted({entry.group for entry in snapshot.entries}):
-        if "\n" in name or "\r" in name:
-            raise InvalidInput(f"the name of group {name!r} has a line break", remedy="use format: json")
-    one_group = len(snapshot.groups) == 1
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for group, partition, committed in sorted(snapshot.entries, key=lambda entry: entry[:2]):
-        writer.writerow([*([] if one_group else [group]), *partition, committed.offset])
-    return out.getvalue()
-
-
-def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
-    """Read the stock tool's format; a file of three columns needs the name of its group. InvalidFile otherwise."""
-    entries: list[SnapshotEntry] = []
-    try:
-        rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text)), 1) if row]
-    except csv.Error as exc:
-        raise InvalidFile(f"{path} is not CSV", why=str(exc), remedy="correct the file") from exc
-    for number, row in rows:
-        if len(row) == 3 and group is None:
-            raise InvalidFile(
-                f"{path} has three columns (topic, partition, offset), which do not say whose offsets they are",
-                remedy="use a JSON snapshot, or a file with four columns (group, topic, partition, offset)",
-            )
-        try:
-            # As the tool does it: the first line tells how many columns there are.
-            if len(row) != len(rows[0][1]):
-                raise ValueError(f"it has {len(row)} columns, and the first line has {len(rows[0][1])}")
-            name, topic, partition, offset = [group or "", *row] if len(row) == 3 else row
-            entry = SnapshotEntry(
-                documents.name_of(name),
-                TopicPartition(documents.name_of(topic), documents.partition_of(_number(partition))),
-                CommittedOffset(documents.offset_of(_number(offset))),
-            )
-            if not name or not topic:
-                raise ValueError("a name is empty")
-        except ValueError as exc:
-            raise InvalidFile(
-                f"line {number} of {path} is not topic, partition, offset with or without a group before them",
-                why=str(exc),
-                remedy="correct the line",
-            ) from exc
-        entries.append(entry)
-    twice = first_twice(entries)
-    if twice:
-        raise InvalidFile(
-            f"{path} has two lines for group {twice.group} and {twice.partition}", remedy="remove one of them"
-        )
-    names = sorted({entry.group for entry in entries})
-    return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(sorted(entries)))
-
-
-def from_text(text: str, path: str, group: str | None = None) -> Snapshot:
-    """Read a snapshot in either format: JSON begins with a brace. group: whose a CSV file of three columns is."""
-    return from_json(text, path) if _JSON.match(text) else from_csv(text, path, group)
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{text!r} is no number from 0 on")
-    return int(text)
+def is_json(text: str) -> bool:
+    """Does a file begin as a snapshot file does? CSV begins otherwise."""
+    return _JSON.match(text) is not None
 
 
 def first_twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:

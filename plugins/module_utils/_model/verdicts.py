@@ -43,6 +43,7 @@ class Reason(enum.StrEnum):
     SEARCH_BUDGET_SPENT = "search_budget_spent"
     POLICY_FAIL = "policy_fail"
     OFFSETS_DIFFER = "offsets_differ"
+    OUT_OF_RANGE = "out_of_range"
     # blocked by a commit alone: a plan keeps what the rule decided
     VERIFICATION_FAILED = "verification_failed"
 

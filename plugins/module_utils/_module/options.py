@@ -11,6 +11,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import (
     Mapping,
     repartitioned_from,
@@ -199,6 +200,7 @@ def rollback_selection(params: Spec) -> Selection | None:
             "no group is selected for the rollback",
             why="the receipt may contain groups of other runs, which have consumed since",
             remedy="set groups or group_patterns as for the migration, or everything (rollback_all of the roles) to true",
+            kind=FailureKind.NOTHING_SELECTED,
         )
     its = selection(params)
     its.check()

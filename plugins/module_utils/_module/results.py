@@ -111,6 +111,15 @@ def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
         "reason": entry.reason and entry.reason.value,
         "repeats": entry.repeats,
         "detail": entry.detail,
+        "source": [
+            {
+                "group": position.group,
+                "topic": position.partition.topic,
+                "partition": position.partition.partition,
+                "offset": position.offset,
+            }
+            for position in entry.source
+        ],
     }
 
 
@@ -149,8 +158,15 @@ def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None)
             left = f"{old:<{old_width}}  {_lag(was, ends):>10}  "
             right = f"  {_lag(((entry, entry.offset) for entry in entries), ends):>10}"
         lines.append(f"{left}{name:<{width}}{right}  {len(entries):>10}  {cells}  {_repeats(entries):>16}")
-    lines += [f"  {entry_line(entry)}" for entry in entries_by_key if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED)]
-    return lines
+    return lines + [f"  {line}" for line in not_exact(plan)]
+
+
+def not_exact(plan: Plan) -> list[str]:
+    """What may repeat, what is blocked, and inside one cluster what was requested, entry by entry."""
+    shown = [Verdict.SAFE, Verdict.BLOCKED]
+    if plan.source_id == plan.destination_id:  # what a reset skips and repeats
+        shown.append(Verdict.REQUESTED)
+    return [entry_line(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.verdict in shown]
 
 
 def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], ends: t.Mapping[TopicPartition, int]) -> int:
@@ -184,6 +200,7 @@ def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection
 
 def _repeats(entries: t.Iterable[PlanEntry]) -> str:
     repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
+    repeats += [entry.repeats or 0 for entry in entries if entry.verdict is Verdict.REQUESTED]
     return "not counted" if None in repeats else str(sum(each for each in repeats if each is not None))
 
 

@@ -27,6 +27,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import (
+    OffsetFormat,
+    positions_of,
+    to_text,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
     Evidence,
@@ -187,7 +192,7 @@ def test_the_documented_examples_are_files_as_they_are_written(kind, text):
 def test_the_documented_snapshot_and_plan_belong_together_and_so_does_the_csv():
     taken, planned = snapshot.from_json(EXAMPLES[0], ""), plan.from_json(EXAMPLES[1], "")
     assert planned.snapshot == taken.digest()
-    assert f"```csv\n{snapshot.to_csv(taken)}```" in (DOCS / "files.md").read_text()
+    assert f"```csv\n{to_text(OffsetFormat.CSV, positions_of(taken))}```" in (DOCS / "files.md").read_text()
 
 
 def test_the_schema_knows_every_verdict_and_reason():

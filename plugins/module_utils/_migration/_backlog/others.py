@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import PREFIX, all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount, count_records
@@ -38,6 +39,7 @@ def check_commits(backlog: Backlog, names: t.Collection[str], destination: Conne
                 group=name,
                 remedy=f"roll back what was committed, or delete the group's offsets; or {_KEEP}",
                 **where._asdict(),
+                kind=FailureKind.COPY_IN_USE,
             )
 
 
@@ -72,6 +74,7 @@ def check_waiting(backlog: Backlog, names: t.Collection[str], destination: Conne
                     why="with its settings the topic gets the retention back by which brokers may delete them",
                     remedy="let the group consume them, or roll it back, or delete its offsets of the topic",
                     **where._asdict(),
+                    kind=FailureKind.COPY_IN_USE,
                 )
 
 
@@ -152,4 +155,5 @@ def _foreign(destination: Connection, where: TopicPartition, what: str) -> Refus
         cluster=str(destination),
         remedy=_KEEP,
         **where._asdict(),
+        kind=FailureKind.PROGRESS_LOST,
     )

@@ -30,6 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     transactional_ids,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import fence
@@ -84,6 +85,7 @@ def remove_copy(
                 "topics were deleted or created while records were read",
                 cluster=str(destination),
                 remedy="run again",
+                kind=FailureKind.TOPIC_RECREATED,
             )
         _check_consumers(backlog, plan, destination, staying)
         others.check_commits(backlog, deleted, destination)
@@ -125,6 +127,7 @@ def _made(here: t.Iterable[BacklogTopic], destination: Connection) -> list[Backl
                 cluster=str(destination),
                 topic=topic.name,
                 remedy="run without remove_topics, and delete the topic yourself",
+                kind=FailureKind.TOPIC_RECREATED,
             )
     return made
 
@@ -168,6 +171,7 @@ def _check_consumers(
             topic=name,
             why="with its settings the topic gets the retention back by which brokers may delete their records",
             remedy="run that copy again when its groups have consumed, or give it up first",
+            kind=FailureKind.COPY_IN_USE,
         )
     if plan is None or not backlog.is_done:  # the copy may have been finished from another directory
         others.check_waiting(backlog, suspended, destination)
@@ -182,6 +186,7 @@ def _check_consumers(
                 remedy="let the group consume them, or roll it back; or set restore_retention first, which "
                 "gives the settings back",
                 **entry.partition._asdict(),
+                kind=FailureKind.COPY_IN_USE,
             )
 
 

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupReading,
@@ -64,7 +65,8 @@ class CommitOutcome:
     """What was, or in check mode would be, done.
 
     before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
-    left_out: one line for each entry or group that a policy or an earlier migration leaves alone.
+    blocked: one line for each entry that the plan blocks. left_out: one for each other entry or group that a policy or an
+    earlier migration leaves alone.
     receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
     """
@@ -75,6 +77,7 @@ class CommitOutcome:
     left_out: list[str]
     receipt: Receipt | None
     notes: list[str] = dataclasses.field(default_factory=list)
+    blocked: list[str] = dataclasses.field(default_factory=list)
 
 
 def commit(
@@ -101,7 +104,7 @@ def commit(
     watch = SourceWatch(source, plan, options.on_active_source)
     watch.check_cluster()
     known = _receipt_of(receipt, _same_cluster(plan.destination_id, "plan", destination))
-    entries, left_out = conflicts.without_blocked(
+    entries, blocked, left_out = conflicts.without_blocked(
         conflicts.objected(plan.entries, objections or {}), options.on_blocked, cluster
     )
     entries = [entry for entry in entries if entry.target is not None]
@@ -135,7 +138,7 @@ def commit(
     left_out = [*missing, *left_out, *allowed.kept, *busy, *writing.left_out_lines(moving), *in_use]
     everything = Writes({**remade, **allowed.set}, allowed.kept)
     outcome = _outcome({*concerned, *everything.set}, commits_of(found), everything, left_out, receipt)
-    outcome = dataclasses.replace(outcome, notes=notes + expiry)
+    outcome = dataclasses.replace(outcome, blocked=blocked, notes=notes + expiry)
     if save is None:
         return outcome
     if not everything.set:
@@ -192,6 +195,7 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
             partition=first.partition.partition,
             why="evidence.certificate is missing or unknown; the plan was made by another version, or was edited",
             remedy="plan again",
+            kind=FailureKind.PLAN_OUTDATED,
         )
 
 
@@ -247,6 +251,7 @@ def _same_cluster(expected: str, file: str, destination: Connection) -> str:
             f"the {file} was made for cluster {expected}, and this is cluster {found}",
             cluster=str(destination),
             remedy=f"connect to the cluster of the {file}" + (", or plan again for this one" if file == "plan" else ""),
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return found
 
@@ -258,6 +263,7 @@ def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
         raise Refused(
             f"the receipt is of cluster {receipt.cluster_id}, and this is cluster {cluster_id}",
             remedy="use another receipt file for another cluster, because the rollback of the earlier run needs this one",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return receipt
 
@@ -298,6 +304,7 @@ def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> N
                 topic=partition.topic,
                 partition=partition.partition,
                 remedy="translate again: records have expired or were deleted since the plan was made",
+                kind=FailureKind.PLAN_OUTDATED,
             )
 
 

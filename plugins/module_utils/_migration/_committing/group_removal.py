@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of, same_commit
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
@@ -167,6 +168,7 @@ def _check_cluster(cluster: Connection, expected: str, file: str) -> str:
             f"the {file} was made for cluster {expected}, and this is cluster {found}",
             cluster=str(cluster),
             remedy=f"connect to the cluster of the {file}",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return found
 
@@ -176,5 +178,6 @@ def _known(removed: Removed | None, here: str) -> Removed:
         raise Refused(
             f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {here}",
             remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return removed or Removed(here)

@@ -10,6 +10,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Commits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     GroupReading,
     commit_text,
@@ -32,6 +33,7 @@ def check_names(plan: Plan, cluster: str) -> None:
             cluster=cluster,
             why="only groups that got another name inside one cluster are removed",
             remedy="leave the groups at the source: they are the way back",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     both = sorted({entry.group for entry in plan.entries} & set(source_groups(plan)))
     if both:
@@ -40,6 +42,7 @@ def check_names(plan: Plan, cluster: str) -> None:
             cluster=cluster,
             group=both[0],
             remedy="give the new groups names that no selected group has, or do not remove the old ones",
+            kind=FailureKind.INVALID_OPTION,
         )
 
 
@@ -68,6 +71,7 @@ def check_covered(plan: Plan, reading: GroupReading, cluster: str) -> None:
             topic=partition.topic,
             partition=partition.partition,
             remedy=remedy,
+            kind=FailureKind.ENTRY_MISSING,
         )
 
 
@@ -90,6 +94,7 @@ def check_given(plan: Plan, receipt: Receipt | None, groups: t.Collection[str], 
             partition=entry.partition.partition,
             why=f"{entry.source[0].group} is removed only after this offset was committed",
             remedy="commit the plan first",
+            kind=FailureKind.DESTINATION_CHANGED,
         )
 
 

@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     GroupBusy,
     NotAuthorized,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupReading,
@@ -119,6 +120,7 @@ def raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
             cluster=cluster,
             why="somebody else commits to this group at the same time",
             remedy=f"stop them and {remedy}",
+            kind=FailureKind.COMMIT_DIFFERS,
         )
 
 

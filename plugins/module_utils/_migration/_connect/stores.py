@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, GroupBusy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 _IDLE = ("Empty", "Dead", "")
@@ -80,6 +81,7 @@ def check_read_back(store: Store, changes: Changes, cluster: str) -> dict[TopicP
                 cluster=cluster,
                 why="somebody else writes to it at the same time",
                 remedy="stop them, and run the same again",
+                kind=FailureKind.COMMIT_DIFFERS,
             )
     if found.misplaced:
         where, key = found.misplaced[0]

@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     commit_text,
     commits_of,
@@ -57,6 +58,7 @@ def check_clusters(plan: Plan, source: Connection, destination: Connection) -> N
                 f"the plan was made for cluster {expected}, and this is {found}",
                 cluster=str(connection),
                 remedy="connect to the plan's clusters, or plan again",
+                kind=FailureKind.OTHER_CLUSTER,
             )
 
 

@@ -186,6 +186,9 @@ class Oracle:
         aborted = {w.offset for w in self.scenario.written if w.kind == "aborted"}
         if any(arrived.origin in aborted for arrived in self.scenario.arrived):
             return False  # what is counted leaves aborted records out, and their copies are nobody's
+        there = {arrived.origin for arrived in self.scenario.arrived}
+        if self.scenario.destination_facts.log_append_time and any(offset not in there for offset in self.consumed):
+            return False  # no time shows that the replication tool has passed a consumed record without a copy
         if not self.visible:
             return not self.scenario.arrived and self.scenario.committed == facts.end == facts.high_watermark
         return self._mirrored or (self.all_unlike and self._sides_stand_apart)

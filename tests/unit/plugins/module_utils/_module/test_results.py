@@ -79,6 +79,17 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
     ]
 
 
+def test_what_is_not_exact_is_told_without_the_table():
+    assert [f"  {line}" for line in results.not_exact(PLAN)] == results.plan_summary(PLAN)[4:]
+
+
+def test_an_entry_names_its_group_partition_on_both_clusters():
+    renamed = dataclasses.replace(PLAN.entries[2], group="billing-eu", partition=TopicPartition("eu.orders", 3))
+    row = results.plan_row(renamed)
+    assert (row["group"], row["topic"], row["partition"], row["offset"]) == ("billing-eu", "eu.orders", 3, 7)
+    assert row["source"] == [{"group": "billing", "topic": "orders", "partition": 0, "offset": 41}]
+
+
 def test_inside_one_cluster_old_and_new_groups_are_side_by_side_with_their_lags():
     first, second = (TopicPartition("orders", number) for number in range(2))
     entries = (
