@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_offset_commit,
     kafka_offset_translate,
     kafka_offset_verify,
+    kafka_topic_promotion,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -160,6 +161,7 @@ ROLES: dict[str, dict[str, Options]] = {
     "replicator_handover": {
         "kafka_connect_offsets": documented(kafka_connect_offsets.DOCUMENTATION, SELECTION.TOPICS),
     },
+    "topic_promotion": {"kafka_topic_promotion": documented(kafka_topic_promotion.DOCUMENTATION)},
     "mirror_maker_group_sync": {
         "kafka_group_offsets": SNAPSHOT,
         "kafka_offset_translate": TRANSLATE,

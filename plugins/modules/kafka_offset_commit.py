@@ -287,14 +287,15 @@ notes:
   elements: str
   sample: []
 summary:
-  description: A human-readable table, as lines. After a rollback, the first line is the number of groups that were
-    rolled back.
+  description: A human-readable table, as lines, with the totals last. After a rollback, the first line is the number of
+    groups that were rolled back.
   returned: success
   type: list
   elements: str
   sample:
     - "group    partitions  changed"
     - "billing          12       12"
+    - "Total: 1 group, 12 group-partitions: 12 changed, 0 left out."
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -341,7 +342,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnRewind,
     ReturnEntries,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
+    digests,
+    files,
+    options,
+    results,
+    summaries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 
@@ -392,7 +399,7 @@ def commit(module: Module) -> dict[str, t.Any]:
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", "a migration"), path)
             outcome = use_case.roll_back(recorded, selection, cluster, policies, writer)
-            head = [results.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
+            head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
     for line in outcome.notes:
         module.warn(line)
     return {
@@ -414,7 +421,7 @@ def commit(module: Module) -> dict[str, t.Any]:
         "blocked": outcome.blocked,
         "left_out": outcome.left_out,
         "notes": outcome.notes,
-        "summary": head + results.commit_summary(outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out]),
+        "summary": head + summaries.commit_summary(outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out]),
         "diff": results.diff(
             results.commit_lines(outcome.before),
             results.commit_lines(outcome.after),

@@ -476,13 +476,15 @@ not_exact:
   elements: str
   sample: []
 summary:
-  description: A human-readable table, as lines. After it, the lines of RV(not_exact).
+  description: A human-readable table, as lines. After it, the first lines of RV(not_exact), and the totals. Of more than
+    20 groups, those whose offsets are all V(exact) are counted in one line.
   returned: success
   type: list
   elements: str
   sample:
     - "group    partitions        exact  at most repeated"
     - "billing          12           12                 0"
+    - "Total: 1 group, 12 group-partitions: 12 exact, 0 safe, 0 blocked; at most 0 records repeated."
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -547,6 +549,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
     options,
     results,
     streaming_checkpoint,
+    summaries,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -592,8 +595,8 @@ def translate(module: Module) -> dict[str, t.Any]:
             results.plan_row(entry) for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
         ],
         "counts": results.plan_counts(plan),
-        "not_exact": results.not_exact(plan),
-        "summary": results.plan_summary(plan, made.ends),
+        "not_exact": summaries.not_exact(plan),
+        "summary": summaries.plan_summary(plan, made.ends),
         "diff": [diff, *diffs] if exported else diff,
     }
 

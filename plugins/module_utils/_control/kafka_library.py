@@ -19,10 +19,15 @@ try:
     from kafka.net.sasl.oauth import AbstractTokenProvider
     from kafka.net.selector import NetworkSelector
     from kafka.protocol.admin import (
+        CreateAclsRequest,
+        CreatePartitionsRequest,
         CreateTopicsRequest,
+        DeleteAclsRequest,
         DeleteGroupsRequest,
         DeleteRecordsRequest,
         DeleteTopicsRequest,
+        DescribeAclsRequest,
+        DescribeClusterRequest,
         DescribeConfigsRequest,
         DescribeGroupsRequest,
         DescribeLogDirsRequest,
@@ -41,10 +46,15 @@ REQUIREMENTS: tuple[Requirement, ...] = (("kafka-python", (3, 0, 12), (3, 1)),)
 __all__ = [
     "REQUIREMENTS",
     "AbstractTokenProvider",
+    "CreateAclsRequest",
+    "CreatePartitionsRequest",
     "CreateTopicsRequest",
+    "DeleteAclsRequest",
     "DeleteGroupsRequest",
     "DeleteRecordsRequest",
     "DeleteTopicsRequest",
+    "DescribeAclsRequest",
+    "DescribeClusterRequest",
     "DescribeConfigsRequest",
     "DescribeGroupsRequest",
     "DescribeLogDirsRequest",

@@ -35,6 +35,8 @@ _AGAIN = {
     "report": "remove it, and verify the plan again",
     "status": "remove it: the next round writes it again",
     "connect-receipt": "restore it from a backup: without it nothing can be rolled back",
+    "topics": "remove it, and plan the promotion again",
+    "topics-receipt": "restore it from a backup: without it nothing can be rolled back",
 }
 KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
 _T = t.TypeVar("_T")

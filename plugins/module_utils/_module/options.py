@@ -108,6 +108,11 @@ def renaming_spec() -> Spec:
     }
 
 
+def rules_spec() -> Spec:
+    """The spec of an option that renames what a name or a pattern says."""
+    return {**_rules(), "default": []}
+
+
 def mapping_spec() -> Spec:
     """The specs of topic_map, group_map, replication_policy and repartitioned."""
     return {

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What modules show: diffs with one line an entry, summaries with one line a group."""
+"""What modules show: rows and diffs with one line an entry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
@@ -90,14 +89,17 @@ def plan_lines(plan: Plan) -> list[str]:
 
 
 def entry_line(entry: PlanEntry) -> str:
-    """One entry of a plan for people."""
+    """One entry of a plan for people, with both names of a group-partition that gets another one."""
     (first, *others) = entry.source
     if any(at.partition != first.partition for at in others):
         source = f"{len(entry.source)} positions"
     else:
         source = ", ".join("none" if at.offset is None else str(at.offset) for at in entry.source)
     offset = "not set" if entry.offset is None else str(entry.offset)
-    return f"{entry.group} {entry.partition}: {source} -> {offset}, {_verdict(entry)}"
+    name = f"{entry.group} {entry.partition}"
+    if others or (first.group, first.partition) == entry.key:
+        return f"{name}: {source} -> {offset}, {_verdict(entry)}"
+    return f"{first.group} {first.partition}: {source} -> {name}: {offset}, {_verdict(entry)}"
 
 
 def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
@@ -127,81 +129,6 @@ def plan_counts(plan: Plan) -> dict[str, int]:
     """How many entries have each verdict; verdicts without entries are counted as 0."""
     counts = collections.Counter(entry.verdict.value for entry in plan.entries)
     return {verdict.value: counts[verdict.value] for verdict in Verdict}
-
-
-def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None) -> list[str]:
-    """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry.
-
-    ends: the ends of the logs, for a plan inside one cluster. A line then shows an old group and a new one side by side, with
-    their lags on the partitions that the one gets from the other.
-    """
-    groups: dict[tuple[str, ...], list[PlanEntry]] = {}
-    entries_by_key = sorted(plan.entries, key=lambda entry: entry.key)
-    for entry in entries_by_key:
-        for old in sorted({at.group for at in entry.source}) if ends is not None else [""]:
-            groups.setdefault((old, entry.group), []).append(entry)
-    old_width, width = (
-        max([len(head), *(len(names[side]) for names in groups)])
-        for side, head in enumerate(("old group", "group" if ends is None else "new group"))
-    )
-    verdicts = [verdict.value for verdict in Verdict if any(entry.verdict is verdict for entry in plan.entries)]
-    head = "" if ends is None else f"{'old group':<{old_width}}  {'lag':>10}  "
-    head += f"{'group' if ends is None else 'new group':<{width}}" + ("" if ends is None else f"  {'lag':>10}")
-    head += f"  {'partitions':>10}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts)
-    lines = [head + "  at most repeated"]
-    for (old, name), entries in groups.items():
-        counts = collections.Counter(entry.verdict.value for entry in entries)
-        cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
-        left, right = "", ""
-        if ends is not None:
-            was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
-            left = f"{old:<{old_width}}  {_lag(was, ends):>10}  "
-            right = f"  {_lag(((entry, entry.offset) for entry in entries), ends):>10}"
-        lines.append(f"{left}{name:<{width}}{right}  {len(entries):>10}  {cells}  {_repeats(entries):>16}")
-    return lines + [f"  {line}" for line in not_exact(plan)]
-
-
-def not_exact(plan: Plan) -> list[str]:
-    """What may repeat, what is blocked, and inside one cluster what was requested, entry by entry."""
-    shown = [Verdict.SAFE, Verdict.BLOCKED]
-    if plan.source_id == plan.destination_id:  # what a reset skips and repeats
-        shown.append(Verdict.REQUESTED)
-    return [entry_line(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.verdict in shown]
-
-
-def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], ends: t.Mapping[TopicPartition, int]) -> int:
-    """How many offsets are still to be consumed, as kafka-consumer-groups counts them; none where nothing is committed."""
-    known = ((entry, offset) for entry, offset in offsets if offset is not None and entry.partition in ends)
-    return sum(max(0, ends[entry.partition] - offset) for entry, offset in known)
-
-
-def commit_summary(
-    before: t.Mapping[tuple[str, t.Any], CommittedOffset | None],
-    written: t.Collection[tuple[str, t.Any]],
-    left_out: list[str],
-) -> list[str]:
-    """A table as lines: a line a group, then a line for everything that is left alone on purpose.
-
-    True of a run and of its prediction in check mode alike, as Ansible's own word "changed".
-    """
-    partitions = collections.Counter(group for group, _partition in before)
-    writes = collections.Counter(group for group, _partition in written)
-    width = max([len("group"), *(len(name) for name in partitions)])
-    lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"]
-    lines += [f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in sorted(partitions)]
-    return lines + [f"  {line}" for line in left_out]
-
-
-def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection[str]) -> str:
-    """How many of the groups that a receipt holds go back, true of a run and of its prediction alike."""
-    back = len({group for group, _partition in written})
-    return f"{back} of {counted(len(recorded), 'group')} in the receipt {'goes' if 1 in (back, len(recorded)) else 'go'} back"
-
-
-def _repeats(entries: t.Iterable[PlanEntry]) -> str:
-    repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
-    repeats += [entry.repeats or 0 for entry in entries if entry.verdict is Verdict.REQUESTED]
-    return "not counted" if None in repeats else str(sum(each for each in repeats if each is not None))
 
 
 def _verdict(entry: PlanEntry) -> str:

@@ -21,7 +21,7 @@ from tests.support.playbooks import Controller
 
 NAME = "streamshift.kafka.plan"
 PAGE = (Path(__file__).parents[4] / "docs/files.md").read_text(encoding="utf-8")
-EXAMPLES = {
+DOCUMENTED = {
     json.loads(text)["format"].split("/")[1]: text for text in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 }
 QUERIES = re.findall(r"^\| (.+?) \| `(\w+)\.json` \| `(.+)` \|$", PAGE, re.MULTILINE)
@@ -64,11 +64,11 @@ def test_the_page_has_a_query_for_each_file():
 @pytest.mark.parametrize(("question", "kind", "query"), QUERIES)
 def test_each_documented_query_answers_its_question(file, question, kind, query):
     query = query.replace("\\|", "|")
-    assert look_up(file(EXAMPLES[kind]), query) == [ANSWERS[kind]]
+    assert look_up(file(DOCUMENTED[kind]), query) == [ANSWERS[kind]]
 
 
 def test_without_a_query_the_whole_file_is_returned(file):
-    assert look_up(file(EXAMPLES["plan"])) == [json.loads(EXAMPLES["plan"])]
+    assert look_up(file(DOCUMENTED["plan"])) == [json.loads(DOCUMENTED["plan"])]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_without_a_query_the_whole_file_is_returned(file):
 )
 def test_a_query_that_is_wrong_is_quoted_with_the_reason(file, query, why):
     with pytest.raises(AnsibleLookupError) as refused:
-        look_up(file(EXAMPLES["plan"]), query)
+        look_up(file(DOCUMENTED["plan"]), query)
     assert f"The query {query!r} cannot be run on" in str(refused.value)
     assert why in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -123,7 +123,7 @@ def test_a_directory_is_refused(tmp_path):
 
 
 def test_a_playbook_queries_a_plan_and_is_told_what_is_wrong(file, tmp_path):
-    path, playbook = file(EXAMPLES["plan"]), tmp_path / "playbook.yml"
+    path, playbook = file(DOCUMENTED["plan"]), tmp_path / "playbook.yml"
     query = "entries[?verdict=='blocked'].reason"
     play = {"hosts": "cloud", "gather_facts": False}
     shown = [{"ansible.builtin.debug": {"msg": f"{{{{ lookup('{NAME}', place, query=query) }}}}"}}]

@@ -21,6 +21,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
     plan,
     receipt,
     snapshot,
+    topic_plan,
+    topic_receipt,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 
@@ -37,6 +39,8 @@ READERS = {
     "receipt": receipt.from_json,
     "copy": backlog.from_json,
     "connect-receipt": connect_receipt.from_json,
+    "topics": topic_plan.from_json,
+    "topics-receipt": topic_receipt.from_json,
 }
 WRITERS = {
     "snapshot": snapshot.to_json,
@@ -44,6 +48,8 @@ WRITERS = {
     "receipt": receipt.to_json,
     "copy": backlog.to_json,
     "connect-receipt": connect_receipt.to_json,
+    "topics": topic_plan.to_json,
+    "topics-receipt": topic_receipt.to_json,
 }
 FILES = {json.loads(text)["format"].partition("/")[2]: text for text in (*TEXTS, CONNECT)}
 COUNT = 600  # of each file, in each of two ways
@@ -189,7 +195,8 @@ def test_json_of_any_depth(kind, where, depth):
     elif where == "head":
         text = FILES[kind].replace('"version": 1', f'"version": {nest}', 1)
     else:
-        text = re.sub(r'"partition": \d+', lambda _found: f'"partition": {nest}', FILES[kind], count=1)
+        member = r'"(partition|before)": (\d+|null)'
+        text = re.sub(member, lambda found: f'"{found[1]}": {nest}', FILES[kind], count=1)
     assert not check(kind, text)
 
 
