@@ -12,7 +12,11 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupMember, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    IDLE_STATES,
+    GroupMember,
+    GroupReading,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -21,7 +25,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.group_m
 
 PAUSE = 1.0  # seconds between two looks
 SAY_WAITING_EVERY = 5.0  # seconds
-_IDLE_STATES = ("", "Empty", "Dead")
 _NAMED = 3  # members, and groups, that a line names
 Members = t.Mapping[str, t.Sequence[GroupMember]]
 
@@ -86,7 +89,7 @@ def read_or_recall(
 
 def with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
     """The state of each group that has members."""
-    return {name: each.state for name, each in sorted(readings.items()) if each.state not in _IDLE_STATES}
+    return {name: each.state for name, each in sorted(readings.items()) if each.state not in IDLE_STATES}
 
 
 def members_text(active: t.Mapping[str, str], members: Members) -> str:

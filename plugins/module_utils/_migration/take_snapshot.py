@@ -130,7 +130,7 @@ def take(
             kind=FailureKind.NOTHING_SELECTED,
         )
     readings = quiet.read_or_recall(connection, selected.names, gone)
-    foreign = tuple(name for name in selected.names if not has_offsets(readings[name]))
+    foreign = tuple(name for name in selected.names if not readings[name].keeps_offsets)
     nothing_else = len(foreign) == len(selected.names)
     for name in selected.names:
         if name in selection.groups and (name not in foreign or on_blocked == OnBlocked.FAIL or nothing_else):
@@ -212,9 +212,15 @@ def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connectio
         )
 
 
-def has_offsets(reading: GroupReading) -> bool:
-    """Share groups keep their state elsewhere, and Connect's hold no consumer's offsets."""
-    return reading.type != "share" and reading.protocol_type in ("", "consumer")
+def check_keeps_offsets(reading: GroupReading, connection: Connection) -> None:
+    """Raise InvalidInput for a named group that has no offsets to move: share groups keep their state elsewhere."""
+    if not reading.keeps_offsets:
+        raise InvalidInput(
+            f"this is a {reading.kind} group, and what it has consumed is not kept as committed offsets",
+            cluster=str(connection),
+            group=reading.group,
+            remedy="take it out of groups",
+        )
 
 
 def _check_named(reading: GroupReading, connection: Connection) -> None:
@@ -225,14 +231,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             group=reading.group,
             remedy="correct groups, or grant the ACL",
         )
-    if not has_offsets(reading):
-        kind = "share" if reading.type == "share" else reading.protocol_type
-        raise InvalidInput(
-            f"this is a {kind} group, and what it has consumed is not kept as committed offsets",
-            cluster=str(connection),
-            group=reading.group,
-            remedy="take it out of groups",
-        )
+    check_keeps_offsets(reading, connection)
     if not reading.offsets:
         raise NotFound(
             "the group has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",

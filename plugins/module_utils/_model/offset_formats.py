@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
 )
 
 # Offsets of one group; None for a partition on which it has committed none.
-Positions = t.Mapping[TopicPartition, int | None]
+Positions: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"
 
 
 class OffsetFormat(enum.StrEnum):

@@ -10,7 +10,7 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -18,7 +18,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 MOST_LINES = 20
 _NAMED = 3  # partitions that a line names
-_IDLE_STATES = ("", "Empty", "Dead")
 
 
 class NotExact(t.NamedTuple):
@@ -158,4 +157,4 @@ def _badness(group: Readiness) -> tuple[bool, int, int, int, int, str]:
 
 
 def _in_use(reading: GroupReading) -> bool:
-    return reading.exists and reading.state not in _IDLE_STATES
+    return reading.exists and reading.state not in IDLE_STATES

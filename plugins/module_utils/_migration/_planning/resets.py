@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reset_offsets import ResetLog, reset_decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import has_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_keeps_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -99,14 +99,7 @@ def _read_groups(cluster: Connection, selection: Selection) -> tuple[Selected, d
     readings = groups.read_groups(cluster, selected.names)
     for name in selection.groups:
         reading = readings[name]
-        if not has_offsets(reading):
-            raise InvalidInput(
-                f"this is a {reading.type if reading.type == 'share' else reading.protocol_type} group, "
-                "and what it has consumed is not kept as committed offsets",
-                cluster=str(cluster),
-                group=name,
-                remedy="take it out of groups",
-            )
+        check_keeps_offsets(reading, cluster)
         if not reading.offsets and not selection.topics:
             raise InvalidInput(
                 "the group has committed nothing, so nothing says which topics it reads",
@@ -115,7 +108,7 @@ def _read_groups(cluster: Connection, selection: Selection) -> tuple[Selected, d
                 why="it exists" if reading.exists else "it does not exist, or GROUP DESCRIBE on it is not allowed",
                 remedy="name its topics in topics, or correct groups",
             )
-    return selected, {name: each for name, each in readings.items() if has_offsets(each)}
+    return selected, {name: each for name, each in readings.items() if each.keeps_offsets}
 
 
 def _check_topics(cluster: Connection, selection: Selection, counts: t.Mapping[str, int]) -> None:
