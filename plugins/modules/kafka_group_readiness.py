@@ -63,10 +63,12 @@ options:
       - With V(0), the module does not wait.
     type: float
     default: 0
-  failure:
+  failed_result:
     description:
-      - Why the round has failed. The module then contacts no cluster, and keeps the groups of the earlier status file.
-    type: str
+      - The result of the task with which a round has failed, for a C(rescue) section. The module then contacts no cluster,
+        keeps the groups of the earlier status file, writes C(msg) as the reason, and fails with the same C(msg) and
+        C(failure).
+    type: dict
 attributes:
   check_mode:
     support: full
@@ -98,7 +100,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 readiness:
-  description: One entry for each group, sorted by name. Empty after a failed round without an earlier status file.
+  description: One entry for each group, sorted by name.
   returned: success
   type: list
   elements: dict
@@ -221,7 +223,11 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import look_at_readiness as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import metrics, plan, readiness, status
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidFile,
+    InvalidInput,
+    MigrationError,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -233,35 +239,46 @@ _EVERYBODY = 0o644  # the node exporter is another user
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
     options.check_not_negative(params, "changed_offsets", "wait_for_start")
+    if params["failed_result"] is not None:
+        _end_with(module, params["failed_result"])
     _check_paths(params)
-    now = time.time()
-    started = now if params["started"] is None else params["started"]
-    last = _last(module, params["status"])
-    if now < started or (last is not None and now < last.ended):
-        module.warn(
-            "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
-        )
-    summary: list[str] = []
-    rows = last.groups if last is not None else ()
-    if params["failure"] is None:
-        made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
-        found = _watched(params, made, last.ready_since if last is not None else {}, now)
-        summary, rows = readiness.readiness_lines(found), tuple(status.group_row(each) for each in found)
-    good = (last.last_good if last is not None else None) if params["failure"] is not None else now
-    made_now = status.Status(params["phase"], started, now, params["changed_offsets"], params["failure"], good, rows)
-    if not module.check_mode:
-        if params["status"]:
-            files.write(params["status"], status.to_json(made_now))
-        if params["metrics"]:
-            name = params["migration"] or os.path.basename(os.path.dirname(os.path.abspath(params["plan"])))
-            files.write(params["metrics"], metrics.exposition(made_now, name), _EVERYBODY)
+    last, started, now = _last(module, params)
+    made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
+    found = _watched(params, made, last.ready_since if last is not None else {}, now)
+    rows = tuple(status.group_row(each) for each in found)
+    _write(module, status.Status(params["phase"], started, now, params["changed_offsets"], None, now, rows))
     return {
         "changed": False,
         "readiness": list(rows),
         "not_started": [row["group"] for row in rows if not row["in_use_at_destination"]],
         "not_ready": [row["group"] for row in rows if not row["ready"]],
-        "summary": summary,
+        "summary": readiness.readiness_lines(found),
     }
+
+
+def _end_with(module: Module, result: dict[str, t.Any]) -> t.NoReturn:
+    """Write down why the round has failed, and fail for that reason, even if it cannot be written."""
+    params = module.params
+    reason = str(result.get("msg") or "the round has failed")
+    try:
+        _check_paths(params)
+        last, started, now = _last(module, params)
+        good, rows = (last.last_good, last.groups) if last is not None else (None, ())
+        _write(module, status.Status(params["phase"], started, now, params["changed_offsets"], reason, good, rows))
+    except MigrationError as exc:
+        module.warn(f"The reason of the failure is not in the status file: {exc}")
+    module.fail_json(msg=reason, **({"failure": result["failure"]} if "failure" in result else {}))
+
+
+def _write(module: Module, made: status.Status) -> None:
+    params = module.params
+    if module.check_mode:
+        return
+    if params["status"]:
+        files.write(params["status"], status.to_json(made))
+    if params["metrics"]:
+        name = params["migration"] or os.path.basename(os.path.dirname(os.path.abspath(params["plan"])))
+        files.write(params["metrics"], metrics.exposition(made, name), _EVERYBODY)
 
 
 def _watched(params: dict[str, t.Any], made: plan.Plan, since: dict[str, str], now: float) -> list[readiness.Readiness]:
@@ -288,15 +305,21 @@ def _check_paths(params: dict[str, t.Any]) -> None:
         )
 
 
-def _last(module: Module, path: str | None) -> status.Status | None:
-    """The status of the round before; nothing depends on it but since when groups have been ready."""
-    text = None
+def _last(module: Module, params: dict[str, t.Any]) -> tuple[status.Status | None, float, float]:
+    """The status of the round before, when this one has started, and now. The earlier one serves only ready_since."""
+    now, path = time.time(), params["status"]
+    started = now if params["started"] is None else params["started"]
+    last = None
     try:
         text = files.read(path) if path else None
-        return status.from_json(text, path or "") if text is not None else None
+        last = status.from_json(text, path) if text is not None else None
     except InvalidFile as exc:
         module.warn(f"{exc} The groups count as ready from now on.")
-        return None
+    if now < started or (last is not None and now < last.ended):
+        module.warn(
+            "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
+        )
+    return last, started, now
 
 
 def main() -> None:
@@ -311,7 +334,7 @@ def main() -> None:
             "started": {"type": "float"},
             "changed_offsets": {"type": "int", "default": 0},
             "wait_for_start": {"type": "float", "default": 0},
-            "failure": {"type": "str"},
+            "failed_result": {"type": "dict"},
         },
         supports_check_mode=True,
     )

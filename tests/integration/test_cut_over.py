@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
@@ -78,6 +79,7 @@ def test_rounds_and_then_a_cut_over(source, destination, orders, controller):
             refused = failed(controller.migrate_groups(groups=[orders], phase="cut_over", stop_timeout=3))
             assert f"{orders} (Stable): client " in refused
             assert "stop_timeout of 3 s is over" in refused
+            assert re.search(r'"kind":\s*"group_in_use"', refused)
             assert committed(destination, orders) == before
             assert "still have members" in status(controller)["failure"]
             left = done(controller.migrate_groups(groups=[orders], phase="cut_over", on_not_ready="skip_group"))

@@ -34,7 +34,7 @@ def look(run_module, monkeypatch, tmp_path):
 
     def look(**options):
         paths = {"plan": str(tmp_path / "plan.json"), "status": str(tmp_path / "status.json")}
-        return run_module(kafka_group_readiness, **CLUSTERS, **paths, **options)
+        return run_module(kafka_group_readiness, **CLUSTERS, **{**paths, **options})
 
     look.asked, look.in_use = 0, False
     monkeypatch.setattr(kafka_group_readiness.use_case, "look_at_readiness", use_case)
@@ -61,9 +61,19 @@ def test_check_mode_writes_nothing(look, tmp_path):
 def test_a_failed_round_asks_no_cluster_and_keeps_what_was_known(look, tmp_path):
     known = look()["readiness"]
     good = json.loads((tmp_path / "status.json").read_text())["last_good"]
-    assert look(failure="the source is away")["readiness"] == known
+    failed = look(failed_result={"msg": "the source is away", "changed": False})
+    assert (failed["failed"], failed["msg"]) == (True, "the source is away")
     status = json.loads((tmp_path / "status.json").read_text())
     assert (status["failure"], status["last_good"], look.asked) == ("the source is away", good, 1)
+    assert status["entries"] == known
+
+
+@pytest.mark.parametrize("status", ["status.json", "nowhere/status.json"])
+def test_a_failed_round_ends_with_the_failure_of_its_task_even_if_it_cannot_be_written(look, tmp_path, status):
+    failure = {"kind": "group_in_use", "cluster": "source", "group": "billing", "topic": None, "partition": None}
+    failed = look(status=str(tmp_path / status), failed_result={"msg": "it is in use", "failure": failure})
+    assert (failed["failed"], failed["msg"], failed["failure"]) == (True, "it is in use", failure)
+    assert bool(failed.get("warnings")) is (status != "status.json")
 
 
 def test_a_group_stays_ready_since_the_first_round_and_a_damaged_status_is_only_told(look, tmp_path):
