@@ -103,7 +103,7 @@ ADDED = {
         "With V(fail), the phase V(plan) also fails when offsets fail verification.",
     ],
     "group_migration_stop_timeout": ["Only the phases V(migrate) and V(cut_over) wait."],
-    "group_migration_wait_for_replication": ["The phase V(cut_over) waits for 60 seconds unless you set it."],
+    "group_migration_wait_for_replication": ["By default, V(60) in the phase V(cut_over), and V(0) otherwise."],
     "group_reset_plan_digest": ["O(group_reset_phase=plan) prints the digest."],
     "group_clone_on_active_source": ["The phase V(plan) only warns about members."],
     "group_clone_plan_digest": ["O(group_clone_phase=plan) prints the digest."],

@@ -45,8 +45,8 @@ class Mirrored(t.NamedTuple):
         until(lambda: len(read(self.destination, self.copy_of(topic))) >= wanted)
 
 
-def until(holds):
-    end = time.monotonic() + SECONDS
+def until(holds, seconds=SECONDS):
+    end = time.monotonic() + seconds
     while True:
         try:
             if holds():
@@ -135,7 +135,7 @@ def test_round_by_round_while_a_group_moves_on(mirrored, orders, controller):
         played = pool.submit(
             controller.sync_mirror_maker_groups, interval=2, run_for=enough, verify="anchors", **groups
         )
-        until(lambda: committed(destination, orders) or played.done())
+        until(lambda: committed(destination, orders) or played.done(), max(SECONDS, enough))
         produce(source, orders, [Message(b"more %d" % number) for number in range(30)])
         commit(source, orders, {(orders, 0): (220, "moved"), (orders, 1): 300})
         output = done(played.result()).output
