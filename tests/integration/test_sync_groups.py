@@ -171,6 +171,10 @@ def test_a_later_offset_at_the_destination_is_never_kept_in_silence(mirrored, or
     followed = done(controller.sync_mirror_maker_groups(on_rewind="rewind", **groups)).output
     says(followed, f'{orders} {copy}-1: taken back from 90 to 50"', f'"{third} {copy}-1: taken back from 80 to 55"')
     assert mirrored.is_exact(orders, orders)
+    commit(source, orders, {(orders, 1): 70})
+    last = done(controller.sync_mirror_maker_groups(phase="cut_over", idle_wait=0.5, **groups)).output
+    says(last, f"Consumers may start at the destination: {orders}, {other}, {third}.", "It took gate ")
+    assert committed(destination, orders)[copy, 1][0] == 70
 
 
 def test_an_offset_that_fails_verification_is_left_out_of_the_round(mirrored, orders, controller):
