@@ -169,6 +169,60 @@ notes:
   elements: str
   sample:
     - "topic orders does not exist at the destination: fill it, map it, or exclude it."
+settings:
+  description:
+    - Settings of topics that differ between the clusters, and because of which the destination may lose or refuse records,
+      or offsets may be V(safe) and not V(exact). RV(notes) has the RV(settings[].message) of each.
+    - The module compares topics that exist on both clusters. It does not check topics that the copy of O(copy) creates, none
+      inside one cluster, none if there are RV(problems), and none if it may not read settings.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    kind:
+      description:
+        - V(retention) if the oldest unconsumed record of a group is older than the destination keeps records.
+        - V(timestamp_type) if only one cluster stamps records when it stores them (C(LogAppendTime)).
+        - V(compaction) if only one cluster compacts the topic.
+        - V(message_size) if the destination takes smaller batches of records than the source.
+        - V(timestamp_before) or V(timestamp_after) if the source has records that are too old, or too far in the future,
+          for the destination.
+      type: str
+      returned: success
+      sample: retention
+    topic:
+      description: The topic at the source.
+      type: str
+      returned: success
+      sample: orders
+    destination_topic:
+      description: The topic at the destination.
+      type: str
+      returned: success
+      sample: orders
+    setting:
+      description: The setting.
+      type: str
+      returned: success
+      sample: retention.ms
+    source:
+      description: Its value at the source, a default included; null if the source does not have the setting.
+      type: str
+      returned: success
+      sample: "604800000"
+    destination:
+      description: Its value at the destination.
+      type: str
+      returned: success
+      sample: "3600000"
+    message:
+      description: The difference in one line, with its consequence and what to do.
+      type: str
+      returned: success
+      sample: >-
+        topic orders: retention.ms is 604800000 at the source, 3600000 at the destination: on partitions of the source: 2, the
+        oldest unconsumed record is older than the destination keeps records, and may be deleted there before its group
+        consumes it. Raise it at the destination until the groups have caught up.
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -252,6 +306,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "cluster_ids": found.cluster_ids,
         "problems": [{**problem.place(), "message": str(problem), "remedy": problem.remedy} for problem in problems],
         "notes": found.notes,
+        "settings": [each._asdict() for each in found.settings],
     }
     if problems and params["on_problem"] == "fail":
         module.fail_json(msg="\n".join(map(str, problems)), failure=problems[0].place(), **result)

@@ -235,6 +235,20 @@ class TestPreflight:
         found = succeeds("kafka_migration_info", **clusters, groups=[orders], repartitioned=[f"{orders}-.*"])
         assert len(found["notes"]) == 1
 
+    def test_settings_that_cost_records_are_notes(self, source, destination, topic):
+        hour = 3_600_000
+        create_topic(source, topic, retention_ms=-1)
+        create_topic(destination, topic, retention_ms=hour, max_message_bytes=1000)
+        old = int(time.time() * 1000) - 2 * hour
+        produce(source, topic, [Message(b"old", timestamp=old), Message(b"new", timestamp=old + 2 * hour)])
+        clusters = {"source": source.connection, "destination": destination.connection}
+        for offset, kinds in ((0, ["message_size", "retention"]), (1, ["message_size"])):
+            commit(source, topic, {(topic, 0): offset})
+            found = succeeds("kafka_migration_info", **clusters, groups=[topic])
+            assert ([each["kind"] for each in found["settings"]], found["problems"]) == (kinds, [])
+            assert [each["message"] for each in found["settings"]] == found["notes"]
+        assert (found["settings"][0]["source"], found["settings"][0]["destination"]) == ("1048588", "1000")
+
     def test_a_share_group_among_named_ones_is_left_out_where_blocked_ones_are(
         self, source, destination, orders, controller, tmp_path
     ):

@@ -17,6 +17,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_c
     check_nothing_stays,
     check_rules_fit,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.setting_differences import (
+    SettingDifference,
+    setting_differences,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     ConnectionFailed,
@@ -53,12 +57,13 @@ class Preflight(t.NamedTuple):
     """cluster_ids: of the clusters that answered, by source and destination. problems: in the order in which to solve them.
 
     notes: one line for each thing that does not stand in the migration's way, and had better be known before, such as what
-    the plan will block.
+    the plan will block. settings: what differs in the topics' settings, each of which is a note as well.
     """
 
     cluster_ids: dict[str, str]
     problems: list[MigrationError]
     notes: list[str]
+    settings: t.Sequence[SettingDifference] = ()
 
 
 def look(
@@ -112,9 +117,13 @@ def look(
     needs |= {"writes_topics": there} if copies else {}
     problems += _missing(destination, reads_groups=here, reads_topics=there, **needs)
     notes = [] if problems or copies else _topics_that_block(source, destination, wanted, mapping)
+    differing: list[SettingDifference] = []
+    if not problems and not copies and ids["source"] != ids["destination"]:
+        differing = setting_differences(source, destination, wanted)
+    notes += [each.message for each in differing]
     if commits:
         notes += _missing_for_rollback(destination, wanted, receipt)
-    return Preflight(ids, problems, notes)
+    return Preflight(ids, problems, notes, differing)
 
 
 def _topics_that_block(source: Connection, destination: Connection, wanted: list[Draft], mapping: Mapping) -> list[str]:

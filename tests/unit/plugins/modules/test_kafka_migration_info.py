@@ -9,6 +9,10 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.preflight import Preflight
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.setting_differences import (
+    SettingDifference,
+    SettingKind,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -20,6 +24,7 @@ NO_ACL = NotAuthorized(
     "missing ACL TOPIC READ on orders", cluster="source cluster a:1", topic="orders", remedy="grant it"
 )
 NO_JAVA = InvalidInput("no Java", kind=FailureKind.REQUIREMENT_MISSING)
+SHORTER = SettingDifference(SettingKind.RETENTION, "orders", "orders", "retention.ms", "-1", "1", "a note")
 IDS = {"source": "S", "destination": "D"}
 
 
@@ -30,7 +35,7 @@ def look(run_module, monkeypatch):
     def run(problems=(), check=False, **options):
         def use_case(*given):
             run.asked = given
-            return Preflight(IDS, list(problems), ["a note"])
+            return Preflight(IDS, list(problems), ["a note"], [SHORTER])
 
         monkeypatch.setattr(kafka_migration_info.use_case, "look", use_case)
         monkeypatch.setattr(kafka_migration_info.use_case, "lacking_for_proof", lambda _spark: [NO_JAVA])
@@ -45,6 +50,17 @@ def test_problems_are_returned_and_no_failure(look, check):
     result = look([NO_ACL], check=check)
     assert not result["changed"] and not result.get("failed")
     assert (result["notes"], result["cluster_ids"]) == (["a note"], IDS)
+    assert result["settings"] == [
+        {
+            "kind": "retention",
+            "topic": "orders",
+            "destination_topic": "orders",
+            "setting": "retention.ms",
+            "source": "-1",
+            "destination": "1",
+            "message": "a note",
+        }
+    ]
     assert result["problems"] == [
         {
             "kind": "acl_missing",

@@ -1,0 +1,213 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Settings of topics that differ between two clusters, and what records that costs a group, or how surely it can be planned."""
+
+from __future__ import annotations
+
+import enum
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+Settings = t.Mapping[str, str]
+Clock = t.Callable[[], float]
+
+_UNLIMITED = 2**63 - 1  # what brokers show where a timestamp may differ from their clock by any time
+
+
+class SettingKind(enum.StrEnum):
+    """What a difference is about."""
+
+    COMPACTION = "compaction"
+    TIMESTAMP_TYPE = "timestamp_type"
+    MESSAGE_SIZE = "message_size"
+    RETENTION = "retention"
+    TIMESTAMP_BEFORE = "timestamp_before"
+    TIMESTAMP_AFTER = "timestamp_after"
+
+
+class SettingDifference(t.NamedTuple):
+    """One setting of one topic. source and destination are what the brokers show, and None where they do not have it."""
+
+    kind: SettingKind
+    topic: str
+    destination_topic: str
+    setting: str
+    source: str | None
+    destination: str | None
+    message: str
+
+
+def setting_differences(
+    source: Connection, destination: Connection, wanted: t.Iterable[Draft], now: Clock = time.time
+) -> list[SettingDifference]:
+    """The differences of the topics that exist on both clusters, in order of topics; none where a user may not read settings.
+
+    Retention and limits of timestamps only count where the source has records that they concern.
+    """
+    drafts = list(wanted)
+    here = topics.partition_counts(source, {draft.source_partition.topic for draft in drafts})
+    there = topics.partition_counts(destination, {draft.partition.topic for draft in drafts})
+    pairs = sorted({(draft.source_partition.topic, draft.partition.topic) for draft in drafts})
+    pairs = [(topic, copy) for topic, copy in pairs if topic in here and copy in there]
+    try:
+        source_settings = configs.topic_configs(source, [topic for topic, _copy in pairs])
+        destination_settings = configs.topic_configs(destination, [copy for _topic, copy in pairs])
+        found = []
+        times: dict[tuple[str, str], dict[SettingKind, int]] = {}
+        for topic, copy in pairs:
+            own, other = source_settings[topic].effective, destination_settings[copy].effective
+            found += plain_differences(topic, copy, own, other)
+            times[topic, copy] = concerned_times(own, other, int(now() * 1000))
+        found += _by_records(source, drafts, here, times, source_settings, destination_settings)
+    except (NotAuthorized, NotFound):
+        return []
+    return sorted(found, key=lambda each: each[:3])
+
+
+def plain_differences(topic: str, copy: str, own: Settings, other: Settings) -> list[SettingDifference]:
+    """What settings alone say. own and other: whatever the source and the destination show of the topic and its copy."""
+    found = []
+
+    def add(kind: SettingKind, setting: str, why: str) -> None:
+        found.append(_difference(kind, topic, copy, setting, own, other, why))
+
+    if _is_compacted(own) != _is_compacted(other):
+        where = "destination" if _is_compacted(other) else "source"
+        why = f"only the {where} compacts the topic, so that records which the other cluster has are missing there. "
+        add(SettingKind.COMPACTION, "cleanup.policy", f"{why}Give both the same cleanup.policy before you migrate")
+    if _is_stamped(own) != _is_stamped(other):
+        where = "destination" if _is_stamped(other) else "source"
+        why = (
+            f"only the {where} stamps records when it stores them, so that equal records may have other timestamps and "
+        )
+        why += "offsets may be safe, not exact. "
+        add(SettingKind.TIMESTAMP_TYPE, "message.timestamp.type", f"{why}Set CreateTime before records are copied")
+    size, largest = own.get("max.message.bytes"), other.get("max.message.bytes")
+    if size and largest and int(largest) < int(size):
+        why = "the destination refuses larger batches of records, and what is not copied blocks groups. "
+        add(SettingKind.MESSAGE_SIZE, "max.message.bytes", f"{why}Raise it at the destination")
+    return found
+
+
+def concerned_times(own: Settings, other: Settings, now: int) -> dict[SettingKind, int]:
+    """The time from which, or until which, the destination does not keep or take the source's records; ms since the epoch.
+
+    RETENTION: it deletes what is older. TIMESTAMP_BEFORE: it refuses what is older. TIMESTAMP_AFTER: it refuses what is not
+    older. A kind is missing where the source limits records in the same way, or where the destination stamps them itself.
+    """
+    if _is_stamped(other):
+        return {}
+    found = {}
+    retention = other.get("retention.ms")
+    if retention and int(retention) >= 0 and "delete" in other.get("cleanup.policy", "delete"):
+        found[SettingKind.RETENTION] = now - int(retention)
+    before, after = (_limit(other, side) for side in ("before", "after"))
+    if before < _limit(own, "before"):
+        found[SettingKind.TIMESTAMP_BEFORE] = now - before
+    if after < _limit(own, "after"):
+        found[SettingKind.TIMESTAMP_AFTER] = now + after
+    return {kind: when for kind, when in found.items() if when >= 0}
+
+
+def _by_records(
+    source: Connection,
+    drafts: t.Iterable[Draft],
+    counts: t.Mapping[str, int],
+    times: t.Mapping[tuple[str, str], t.Mapping[SettingKind, int]],
+    source_settings: t.Mapping[str, configs.TopicConfigs],
+    destination_settings: t.Mapping[str, configs.TopicConfigs],
+) -> list[SettingDifference]:
+    """The differences that matter only if the source has such records: one look-up a partition and time."""
+    committed: dict[tuple[str, str], dict[TopicPartition, int]] = {}
+    for draft in drafts:
+        where = draft.source_partition
+        if draft.committed is not None and where.partition < counts.get(where.topic, 0):
+            least = committed.setdefault((where.topic, draft.partition.topic), {})
+            least[where] = min(draft.committed.offset, least.get(where, draft.committed.offset))
+    wanted = {pair: (kinds, committed[pair]) for pair, kinds in times.items() if kinds and pair in committed}
+    bounds = positions.partition_bounds(source, {where for _kinds, each in wanted.values() for where in each})
+    asked = [(where, when) for kinds, each in wanted.values() for when in kinds.values() for where in each]
+    firsts = positions.lookup_all_times(source, asked)
+    found = []
+    for (topic, copy), (kinds, offsets) in wanted.items():
+        own, other = source_settings[topic].effective, destination_settings[copy].effective
+        for kind, when in kinds.items():
+            concerned = 0
+            for where, offset in offsets.items():
+                first, end = firsts[where, when], bounds[where].high_watermark
+                if kind is SettingKind.TIMESTAMP_AFTER:
+                    concerned += first is not None
+                else:
+                    begin = bounds[where].log_start
+                    begin = max(begin, offset) if kind is SettingKind.RETENTION else begin
+                    concerned += begin < (end if first is None else first)
+            if concerned:
+                setting = _name_of(kind, other)
+                found.append(_difference(kind, topic, copy, setting, own, other, _WHY[kind].format(count=concerned)))
+    return found
+
+
+_WHY = {
+    SettingKind.RETENTION: (
+        "on partitions of the source: {count}, the oldest unconsumed record is older than the destination keeps records, "
+        "and may be deleted there before its group consumes it. Raise it at the destination until the groups have "
+        "caught up"
+    ),
+    SettingKind.TIMESTAMP_BEFORE: (
+        "on partitions of the source: {count}, there are records older than the destination takes, and what is not copied "
+        "blocks groups. Raise it at the destination"
+    ),
+    SettingKind.TIMESTAMP_AFTER: (
+        "on partitions of the source: {count}, there are records with later timestamps than the destination takes, and "
+        "what is not copied blocks groups. Raise it at the destination"
+    ),
+}
+
+
+def _difference(
+    kind: SettingKind, topic: str, copy: str, setting: str, own: Settings, other: Settings, why: str
+) -> SettingDifference:
+    mine, theirs = own.get(setting), other.get(setting)
+    name = topic if topic == copy else f"{topic} ({copy} at the destination)"
+    values = f"{'not set' if mine is None else mine} at the source, {theirs} at the destination"
+    return SettingDifference(kind, topic, copy, setting, mine, theirs, f"topic {name}: {setting} is {values}: {why}.")
+
+
+def _is_compacted(settings: Settings) -> bool:
+    return "compact" in settings.get("cleanup.policy", "")
+
+
+def _is_stamped(settings: Settings) -> bool:
+    return settings.get("message.timestamp.type") == "LogAppendTime"
+
+
+def _name_of(kind: SettingKind, other: Settings) -> str:
+    if kind is SettingKind.RETENTION:
+        return "retention.ms"
+    side = "before" if kind is SettingKind.TIMESTAMP_BEFORE else "after"
+    return _limits(other, side)[0]
+
+
+def _limit(settings: Settings, side: str) -> int:
+    return _limits(settings, side)[1]
+
+
+def _limits(settings: Settings, side: str) -> tuple[str, int]:
+    """The setting that limits timestamps on this side of the broker's clock, and its value in ms.
+
+    Brokers of version 3.6 and later have one for each side, and those before 4.0 one for both, which counts where the other is
+    not set. Source: https://cwiki.apache.org/confluence/display/KAFKA/KIP-937
+    """
+    name, both = f"message.timestamp.{side}.max.ms", "message.timestamp.difference.max.ms"
+    value = int(settings.get(name, _UNLIMITED))
+    if value == _UNLIMITED and both in settings:
+        return both, int(settings[both])
+    return name, value
