@@ -83,7 +83,8 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
         last = cut.last_consumed
         if last is None and not _is_empty(reader.destination):
             raise Doubt  # nothing there is known, not even that timestamps are kept
-        return lags(context.before[-1].offset, reader.destination.end if last is None else last.offset + 1)
+        offset = reader.destination.end if last is None else last.offset + 1
+        return lags(context.before[-1].offset, None if context.may_hold_unconsumed(cut.records) else offset)
     return None
 
 
@@ -96,8 +97,8 @@ def _doubt_what_is_there(reader: Reader, context: Context) -> None:
         raise Doubt
 
 
-def lags(anchor: int, lossless: int) -> Decision:
-    """The last consumed record has not come to the destination, nor any after it."""
+def lags(anchor: int, lossless: int | None) -> Decision:
+    """The last consumed record has not come to the destination, nor any after it. lossless: None where it is not known."""
     return blocked(
         Reason.DESTINATION_LAGS,
         f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait "
