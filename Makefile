@@ -9,7 +9,7 @@ WORKERS ?= 2
 # How long `make attack` goes on, and which worlds, or migrations of `make faults`, are seen.
 SECONDS ?= 600
 SEED ?= 1
-# How many faults `make faults` lets happen, and to which destination's Kafka version. MORE: `--minutes 9`, `--spark`,
+# How many faults `make faults` lets happen, and to which destination's Kafka version; the version of `make integration`. MORE: `--minutes 9`, `--spark`,
 # `--situations`, `--kind worker`; see tests/faults/run.py.
 COUNT ?= 200
 VERSION ?= 4.3.0
@@ -18,7 +18,7 @@ VERSION ?= 4.3.0
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo check test lint format docs-roles bench attack faults lock clean
+.PHONY: help setup java demo check test integration molecule lint format docs-roles bench attack faults lock package clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
@@ -41,6 +41,12 @@ check: .venv/.complete  ## every check and test that needs no broker
 test: setup  ## everything: check, real brokers, molecule
 	@$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder tests
 
+integration: setup  ## the tests on real brokers of one version (VERSION=3.9.1), each with what else it needs
+	@$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -p tests.support.kafka_version --kafka-version $(VERSION) tests/integration
+
+molecule: setup  ## the users' stories, by molecule on real brokers
+	@$(PYTEST) tests/molecule
+
 lint: .venv/.complete  ## formatting, types, import rules, YAML and Ansible's conventions
 	@$(PYTEST) tests/quality/test_lint.py
 
@@ -61,6 +67,9 @@ faults: setup  ## kills, freezes and cuts during migrations, at random times; CO
 
 lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allows (on Python 3.11)
 	@tools/lock.sh
+
+package: .venv/.complete  ## what galaxy servers get, in dist/; VERSION=0.2.0 writes notes, too, and refuses any other version
+	@tools/package.sh $(if $(filter command line,$(origin VERSION)),$(VERSION))
 
 clean:  ## remove what builds and tests have left (the virtual environment and downloaded jars stay)
 	@[ ! -d .cache/demo ] || python3 roles/kafka_sandbox/files/kafka_sandbox.py stop --work .cache/demo >/dev/null

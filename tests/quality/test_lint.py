@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Formatting, types, import rules, YAML and Ansible's conventions."""
+"""Formatting, types, import rules, licenses, YAML and Ansible's conventions."""
 
 from __future__ import annotations
 
@@ -42,6 +42,10 @@ def is_program(file: Path) -> bool:
 
 def test_import_rules(run_tool):
     run_tool("lint-imports", "--cache-dir", ".cache/import-linter", PYTHONPATH=".ansible/collections")
+
+
+def test_licenses(run_tool):
+    run_tool("reuse", "lint")
 
 
 def test_yaml(run_tool):

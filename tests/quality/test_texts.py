@@ -147,4 +147,4 @@ def test_texts_point_to_no_machine(known_files):
 
 
 def is_text(file: Path) -> bool:
-    return file.name != "LICENSE" and b"\0" not in (ROOT / file).read_bytes()[:1000]
+    return file.parts[0] not in {"LICENSE", "LICENSES"} and b"\0" not in (ROOT / file).read_bytes()[:1000]
