@@ -112,7 +112,7 @@ def _other_cluster(path: str, why: str) -> InvalidFile:
     return _other(path, why, "name the directory of one migration", FailureKind.OTHER_CLUSTER)
 
 
-def _other(path: str, why: str, again: str, kind: FailureKind = FailureKind.FILE_UNUSABLE) -> InvalidFile:
+def _other(path: str, why: str, again: str, kind: FailureKind = FailureKind.PLAN_OUTDATED) -> InvalidFile:
     return InvalidFile(
         f"{path} does not belong to the files beside it",
         why=why,

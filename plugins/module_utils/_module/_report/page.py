@@ -168,7 +168,8 @@ def _example(row: GroupPartition) -> str:
     before = ", ".join(_number(at.offset) for at in row.source[:3])
     return (
         f'<tr><td class="name">{name_html(f"{row.group} {row.partition}")}{source}</td><td class="number">{before}</td>'
-        f'<td class="number">{_number(row.offset)}</td><td class="number">{repeats}</td><td class="detail">{name_html(row.detail)}</td></tr>\n'
+        f'<td class="number">{_number(row.offset)}</td><td class="number">{repeats}</td>'
+        f'<td class="detail">{name_html(row.detail)}</td></tr>\n'
     )
 
 
@@ -215,7 +216,8 @@ def _tables() -> str:
     return """<h2>Groups</h2>
 <div id="groups"><p>The tables need JavaScript. Without it, read plan.json, and report.md beside this file.</p></div>
 <h2>Group-partitions</h2>
-<p class="soft">Unconsumed: records from the committed offset on, as the verification has counted them at the source; ≥ if it has read
-only a part of the log. Destination before: what was committed there before the first write of this migration.</p>
+<p class="soft">Unconsumed: records from the committed offset on, as the verification has counted them at the source;
+≥ if it has read only a part of the log. Destination before: what was committed there before the first write of this
+migration.</p>
 <div id="partitions"></div>
 """

@@ -47,7 +47,7 @@ pre { background: var(--band); padding: .75rem 1rem; overflow-x: auto; white-spa
 .scroll { overflow-x: auto; border: 1px solid var(--line); }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .92rem; }
-th, td { padding: .4rem .65rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+th, td { padding: .4rem .5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 tbody tr:last-child > * { border-bottom: 0; }
 th { background: var(--band); font-weight: 600; vertical-align: bottom; }
 th button { all: unset; cursor: pointer; font-weight: 600; }
@@ -60,7 +60,7 @@ td .from { display: block; color: var(--soft); font-size: .85rem; }
 td bdi { overflow-wrap: anywhere; }
 td.detail { min-width: 16rem; }
 h3 .verdict { white-space: normal; }
-td.name { min-width: 9rem; max-width: 22rem; }
+td.name { min-width: 7rem; max-width: 22rem; }
 td svg.bar { width: 7rem; height: .9rem; margin-top: .3rem; }
 .verdict { white-space: nowrap; }
 .verdict::before { content: ""; display: inline-block; width: .7rem; height: .7rem; margin-right: .4rem;
