@@ -117,12 +117,12 @@ html:
   description: Path of the HTML report. In check mode, where it would be.
   returned: success
   type: str
-  sample: /home/me/kafka-migrations/onprem-to-cloud/report.html
+  sample: /srv/kafka-migrations/onprem-to-cloud/report.html
 markdown:
   description: Path of the Markdown report. In check mode, where it would be.
   returned: success
   type: str
-  sample: /home/me/kafka-migrations/onprem-to-cloud/report.md
+  sample: /srv/kafka-migrations/onprem-to-cloud/report.md
 headline:
   description: How the run ended, in one sentence.
   returned: success
