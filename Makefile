@@ -18,12 +18,12 @@ VERSION ?= 4.3.0
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo check test integration molecule lint format docs-roles bench attack faults lock package clean
+.PHONY: help setup java chromium demo check test integration molecule lint format docs-roles bench attack faults lock package clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
-setup: .venv/.complete java  ## the virtual environment, its packages, Java and Maven (all other commands do it when needed)
+setup: .venv/.complete java chromium  ## the virtual environment, its packages, Java, Maven and Chromium (all other commands do it when needed)
 
 .venv/.complete: requirements-dev.lock tools/venv.sh
 	@tools/venv.sh
@@ -31,6 +31,9 @@ setup: .venv/.complete java  ## the virtual environment, its packages, Java and 
 
 java:
 	@tools/java.sh
+
+chromium:
+	@tools/chromium.sh
 
 demo: setup  ## two clusters, a company's data, MirrorMaker 2 and the migration; KEEP=1 leaves it running
 	@$(PROGRAM) demo/run.py

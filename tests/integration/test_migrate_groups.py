@@ -139,7 +139,10 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(sourc
     its = {"phase": "apply", "groups": [orders]}
     assert "There is no plan file" in failed(controller.migrate_groups(**its))
     assert controller.files() == {}
-    output = done(controller.migrate_groups(phase="plan", groups=[orders])).output
+    output = done(controller.migrate_groups(phase="plan", groups=[orders], write_report=True)).output
+    page = controller.directory / "kafka-migrations/onprem-to-cloud/report.html"
+    assert f"Report: {page}" in output
+    assert "Planned: 2 of 2 group-partitions of 1 group can be committed, 0 blocked." in page.read_text()
     planned = controller.files()
     assert [name.rpartition("/")[2] for name in planned if name.endswith("json")] == [FILES[0], "report.json", FILES[1]]
     assert orders not in list_groups(destination)
@@ -161,7 +164,9 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(sourc
     file.write_text(json.dumps(plan))
     output = failed(controller.migrate_groups("--check", plan_digest=digest, **its))
     assert "plan.json is not the one that was reviewed" in output
-    output = failed(controller.migrate_groups(**its))
+    output = failed(controller.migrate_groups(**its, write_report=True))
+    assert "The run failed. 0 of 1 group-partition" in page.read_text()
+    assert "no entry for 1 commit of the snapshot that it was made from" in page.read_text()
     assert f"no entry for 1 commit of the snapshot that it was made from: {orders} {orders}-1" in output
     assert orders not in list_groups(destination)
     options = {"plan_digest": hashlib.sha256(file.read_bytes()).hexdigest(), "on_missing_entry": "skip"}
@@ -177,7 +182,8 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(sourc
     assert done(controller.migrate_groups(**its)).changed > 0
     assert committed(destination, orders) == {(orders, 0): (7, "kept"), (orders, 1): (22, "")}
     assert file.read_bytes() == reviewed  # the plan file itself was applied
-    assert done(controller.migrate_groups(**its)).changed == 0
+    assert done(controller.migrate_groups(**its, write_report=True)).changed == 0
+    assert "Committed: 2 of 2 group-partitions of 1 group, 0 blocked." in page.read_text()
 
 
 def test_patterns_and_maps(source, destination, topic, controller):

@@ -110,6 +110,13 @@ class OnExpiring(enum.StrEnum):
     RENEW = "renew"
 
 
+class OnMismatch(enum.StrEnum):
+    """A file of a report is damaged, of another version, or does not belong to the others."""
+
+    FAIL = "fail"
+    LEAVE_OUT = "leave_out"
+
+
 class ReturnEntries(enum.StrEnum):
     """Which entries a module returns."""
 

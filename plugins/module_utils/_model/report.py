@@ -117,6 +117,25 @@ def to_json(report: Report) -> str:
     )
 
 
+def from_json(text: str, path: str) -> Report:
+    """Read a report file, or raise InvalidFile."""
+    head, rows = documents.loads(KIND, text, path)
+    members = ("source", "destination", "plan", "method", "limit")
+    return documents.parse(
+        KIND,
+        path,
+        {name: head.get(name) for name in members},
+        lambda it: Report(
+            documents.text_of(it["source"]["cluster_id"]),
+            documents.text_of(it["destination"]["cluster_id"]),
+            None if it["limit"] is None else documents.offset_of(it["limit"]),
+            documents.parse_entries(KIND, path, rows, _finding),
+            None if it["plan"] is None else documents.text_of(it["plan"]),
+            documents.text_of(it["method"]),
+        ),
+    )
+
+
 def objections(text: str, path: str) -> Objections:
     """What a report file objects to, or InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
@@ -137,6 +156,42 @@ def _objection(row: t.Any) -> tuple[str, list[TopicPartition], list[str]]:
         ],
         [documents.text_of(flaw["detail"]) for flaw in row["problems"]],
     )
+
+
+def _finding(row: t.Any) -> Finding:
+    difference = row["first_difference"]
+    return Finding(
+        documents.text_of(row["group"]),
+        _positions(row["source"]),
+        _positions(row["destination"]),
+        complete=documents.flag_of(row["complete"]),
+        first_difference=difference
+        and (_offset_or_none(difference["source"]), _offset_or_none(difference["destination"])),
+        matched_by=tuple(documents.text_of(part) for part in row["matched_by"]),
+        problems=tuple(Flaw(ProblemKind(flaw["kind"]), documents.text_of(flaw["detail"])) for flaw in row["problems"]),
+        notes=tuple(documents.text_of(note) for note in row["notes"]),
+        compared=documents.offset_of(row["compared"]),
+        skipped=documents.offset_of(row["skipped"]),
+        absent=documents.offset_of(row["absent"]),
+        to_come=documents.offset_of(row["to_come"]),
+        repeated=documents.offset_of(row["repeated"]),
+        recopied=documents.offset_of(row["recopied"]),
+        destination_only=documents.offset_of(row["destination_only"]),
+    )
+
+
+def _positions(rows: t.Any) -> tuple[Position, ...]:
+    return tuple(
+        (
+            TopicPartition(documents.name_of(at["topic"]), documents.partition_of(at["partition"])),
+            documents.offset_of(at["offset"]),
+        )
+        for at in rows
+    )
+
+
+def _offset_or_none(value: t.Any) -> int | None:
+    return None if value is None else documents.offset_of(value)
 
 
 def _row(finding: Finding) -> documents.Json:

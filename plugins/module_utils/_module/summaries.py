@@ -107,7 +107,7 @@ def _table(
             was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
             left = f"{old:<{old_width}}  {_lag(was, ends):>10}  "
             right = f"  {_lag(((entry, entry.offset) for entry in entries), ends):>10}"
-        repeats = _repeats(entries)
+        repeats = most_repeats(entries)
         told = "not counted" if repeats is None else str(repeats)
         lines.append(f"{left}{name:<{width}}{right}  {len(entries):>10}  {cells}  {told:>16}")
     return lines
@@ -116,7 +116,7 @@ def _table(
 def _plan_total(plan: Plan) -> str:
     counts = plan_counts(plan)
     told = [f"{counts[each.value]:,} {each.value}" for each in Verdict if counts[each.value] or each in _ALWAYS_COUNTED]
-    repeats = _repeats(plan.entries)
+    repeats = most_repeats(plan.entries)
     more = "repeats not counted" if repeats is None else f"at most {counted(repeats, 'record')} repeated"
     return (
         f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}; {more}."
@@ -143,8 +143,8 @@ def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], ends: t.Mapping[Topi
     return sum(max(0, ends[entry.partition] - offset) for entry, offset in known)
 
 
-def _repeats(entries: t.Sequence[PlanEntry]) -> int | None:
-    """How many records are repeated at most; None if one of them is not counted."""
+def most_repeats(entries: t.Sequence[PlanEntry]) -> int | None:
+    """How many records are repeated at most; None if those of one entry are not counted."""
     repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
     repeats += [entry.repeats or 0 for entry in entries if entry.verdict is Verdict.REQUESTED]
     counted_ones = [each for each in repeats if each is not None]

@@ -1,0 +1,46 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What to do about each reason and each problem, in one sentence; docs/troubleshooting.md says more. Pure."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+
+REASONS = {
+    Reason.CAUGHT_UP: "Check retention.ms of the source topic, or decide yourself with on_no_anchor.",
+    Reason.EXPIRED: "Accept the repeats, or choose another offset with on_expired.",
+    Reason.TAIL_NOT_COUNTED: "None is needed if the consumers are idempotent; otherwise do what the detail says.",
+    Reason.EQUAL_RECORDS: "Let the replication tool catch up and plan again, or accept the repeats.",
+    Reason.RECOPIED: "Let the replication tool finish and plan again, or accept the repeats.",
+    Reason.ORDER_DIFFERS: "Accept the repeats: the consumers must be idempotent or deduplicate.",
+    Reason.SOURCE_LOST_RECORDS: "Accept the repeats.",
+    Reason.REPARTITIONED: "Accept the repeats, or let the group consume everything at the source before you migrate it.",
+    Reason.CHECKPOINT: "Accept the repeats, or plan again when the source is available.",
+    Reason.GROUPS_MERGED: "Accept the repeats, or let the groups reach the same offset first; if blocked, set on_uncommitted.",
+    Reason.OPEN_TRANSACTION: "Wait until the transaction ends, or abort it if its producer has died, and plan again.",
+    Reason.BEYOND_END: "Reset the group at the source and plan again, or leave the topic out.",
+    Reason.TOPIC_MISSING: "Create the topic at the destination, map its name with topic_map, or leave it out.",
+    Reason.PARTITION_COUNT_DIFFERS: "Name the topic in repartitioned, or create it again with the number of the source.",
+    Reason.DESTINATION_LAGS: "Let the replication tool catch up and plan again, or set wait_for_replication.",
+    Reason.SEARCH_BUDGET_SPENT: "Install Java and the Spark packages, or raise spark_limit or search_limit.",
+    Reason.POLICY_FAIL: "Set the option that the detail names to another value than fail.",
+    Reason.OFFSETS_DIFFER: "Set strategy to records.",
+    Reason.OUT_OF_RANGE: "Correct resets, or set on_out_of_range to clamp.",
+    Reason.VERIFICATION_FAILED: "Follow the remedy of the verification's problem.",
+}
+
+PROBLEMS = {
+    ProblemKind.SKIPPED: "Let the replication tool catch up and run again; if the offset is committed, roll it back first.",
+    ProblemKind.COPY_DIFFERS: "Do not set the groups. Stop what else writes to the topic, and begin the copy anew.",
+    ProblemKind.BEYOND_END: "Plan again; reset the group first if its offset at the source is after the end.",
+    ProblemKind.REPEATED: "Let the replication tool catch up, and plan again.",
+    ProblemKind.ABSENT: "Have the replication tool copy the missing records, or set on_absent to warn.",
+    ProblemKind.MOVED: "Stop what else commits for the group, then run again or roll back.",
+    ProblemKind.RECORD_DIFFERS: "Roll back if the offset is committed, and plan again.",
+    ProblemKind.NOT_COMMITTED: "Migrate the group, or leave it out of the selection.",
+    ProblemKind.NOT_COMPARABLE: "Create the topic with the number of partitions of the source, or name it in repartitioned.",
+    ProblemKind.NOT_EXAMINED: "Raise the limit of the verification, or set it to 0 to read the whole logs.",
+}

@@ -1,0 +1,199 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What the files of a migration come to: group-partitions with what became of them, and their totals. Pure."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import enum
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.summaries import most_repeats
+
+Key = tuple[str, TopicPartition]
+
+
+class State(enum.StrEnum):
+    """What became of an offset, as far as the receipt tells."""
+
+    COMMITTED = "committed"
+    NOT_READ_BACK = "not read back"  # the run ended between the write and its check
+    ROLLED_BACK = "rolled back"
+    UNCHANGED = "unchanged"  # the destination had it already
+    NOT_COMMITTED = "not committed"
+    LEFT_ALONE = "left alone"  # there is no offset to commit
+
+
+class GroupPartition(t.NamedTuple):
+    """One line of the report. verdict is None where no plan knows it; after: committed last, as far as the receipt tells.
+
+    unconsumed: records from the offset on that the verification counted at the source, None where it did not; all says
+    whether these are all of them.
+    """
+
+    group: str
+    partition: TopicPartition
+    source: tuple[SourcePosition, ...]
+    before: int | None
+    offset: int | None
+    after: int | None
+    state: State
+    verdict: Verdict | None = None
+    reason: str = ""
+    repeats: int | None = None
+    detail: str = ""
+    evidence: Evidence = Evidence()
+    verified: bool | None = None
+    unconsumed: int | None = None
+    all: bool = True
+
+
+class GroupFigures(t.NamedTuple):
+    """What a group's partitions come to. repeats: of records, None where not all are counted."""
+
+    group: str
+    partitions: int
+    verdicts: t.Mapping[Verdict, int]
+    repeats: int | None
+    committed: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts of group-partitions, but for groups and for repeats and skipped, which count records.
+
+    repeats is None where not all are counted. elsewhere: group-partitions in the receipt that are not in this plan.
+    """
+
+    groups: int
+    partitions: int
+    verdicts: t.Mapping[Verdict, int]
+    states: t.Mapping[State, int]
+    repeats: int | None
+    verified: int
+    objected: int
+    skipped: int
+    elsewhere: int
+
+
+def group_partitions(files: MigrationFiles) -> list[GroupPartition]:
+    """Every group-partition that this run is about, by name: those of the plan, else of the snapshot, else of the receipt."""
+    noted = files.receipt.by_key() if files.receipt is not None else {}
+    if files.plan is not None:
+        findings = _findings_by_key(files)
+        exact_method = files.report is not None and files.report.method == "records"
+        entries = sorted(files.plan.entries, key=lambda entry: entry.key)
+        return [_planned(entry, noted.get(entry.key), findings.get(entry.key), exact_method) for entry in entries]
+    if files.snapshot is not None:
+        return [
+            GroupPartition(
+                group, at, (SourcePosition(group, at, committed.offset),), None, None, None, State.NOT_COMMITTED
+            )
+            for group, at, committed in sorted(files.snapshot.entries, key=lambda entry: entry[:2])
+        ]
+    return [_noted(noted[key]) for key in sorted(noted)]
+
+
+def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition]) -> Totals:
+    """What the rows of these files come to."""
+    verdicts = collections.Counter(row.verdict for row in rows if row.verdict is not None)
+    own = {(row.group, row.partition) for row in rows}
+    kept = files.receipt.entries if files.receipt is not None else ()
+    return Totals(
+        groups=len({row.group for row in rows}),
+        partitions=len(rows),
+        verdicts={verdict: verdicts[verdict] for verdict in Verdict},
+        states=collections.Counter(row.state for row in rows),
+        repeats=most_repeats(files.plan.entries) if files.plan is not None else 0,
+        verified=sum(row.verified is True for row in rows),
+        objected=sum(row.verified is False for row in rows),
+        skipped=sum(finding.skipped for finding in files.report.findings) if files.report is not None else 0,
+        elsewhere=sum(entry.key not in own for entry in kept),
+    )
+
+
+def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
+    """What the rows of each group come to, in the order of the rows."""
+    by_group: dict[str, list[GroupPartition]] = {}
+    for row in rows:
+        by_group.setdefault(row.group, []).append(row)
+    made = []
+    for group, own in by_group.items():
+        repeats = [row.repeats for row in own if row.verdict in (Verdict.EXACT, Verdict.SAFE)]
+        known = [each for each in repeats if each is not None]
+        made.append(
+            GroupFigures(
+                group,
+                len(own),
+                collections.Counter(row.verdict for row in own if row.verdict is not None),
+                sum(known) if len(known) == len(repeats) else None,
+                sum(row.state in (State.COMMITTED, State.UNCHANGED) for row in own),
+            )
+        )
+    return made
+
+
+def _findings_by_key(files: MigrationFiles) -> dict[Key, Finding]:
+    findings = files.report.findings if files.report is not None else ()
+    return {(finding.group, partition): finding for finding in findings for partition, _offset in finding.destination}
+
+
+def _planned(entry: PlanEntry, noted: ReceiptEntry | None, finding: Finding | None, counted: bool) -> GroupPartition:
+    before = noted.before if noted is not None else entry.expected
+    unconsumed = None
+    if finding is not None and counted and len(finding.destination) == 1:
+        unconsumed = finding.compared + finding.skipped + finding.absent + finding.to_come
+    return GroupPartition(
+        entry.group,
+        entry.partition,
+        entry.source,
+        before=None if before is None else before.offset,
+        offset=entry.offset,
+        after=noted.after.offset if noted is not None and noted.after is not None else None,
+        state=_state(entry, noted),
+        verdict=entry.verdict,
+        reason=entry.reason.value if entry.reason else "",
+        repeats=entry.repeats,
+        detail=entry.detail,
+        evidence=entry.evidence,
+        verified=None if finding is None else not finding.problems,
+        unconsumed=unconsumed,
+        all=finding is None or finding.complete,
+    )
+
+
+def _state(entry: PlanEntry, noted: ReceiptEntry | None) -> State:
+    if entry.target is None:
+        return State.LEFT_ALONE
+    if noted is not None:
+        if noted.written is None:
+            return State.ROLLED_BACK
+        if noted.written[:2] == entry.target[:2]:
+            return State.COMMITTED if noted.is_confirmed else State.NOT_READ_BACK
+    if entry.expected is not None and entry.expected[:2] == entry.target[:2]:
+        return State.UNCHANGED
+    return State.NOT_COMMITTED
+
+
+def _noted(entry: ReceiptEntry) -> GroupPartition:
+    state = State.ROLLED_BACK
+    if entry.written is not None:
+        state = State.COMMITTED if entry.is_confirmed else State.NOT_READ_BACK
+    return GroupPartition(
+        entry.group,
+        entry.partition,
+        tuple(SourcePosition(*origin, None) for origin in entry.origins),
+        before=None if entry.before is None else entry.before.offset,
+        offset=None if entry.written is None else entry.written.offset,
+        after=None if entry.after is None else entry.after.offset,
+        state=state,
+    )

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The files of a migration as values, and whether they belong together. Pure: texts come in."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
+
+# In the order in which a migration makes them: each must belong to those before it.
+NAMES = ("snapshot.json", "plan.json", "report.json", "receipt.json")
+_T = t.TypeVar("_T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MigrationFiles:
+    """What a report is made of, None for a file that is missing or left out.
+
+    digests: the SHA-256 digest of each file that is used, by its name. left_out: why others are not, a sentence each.
+    """
+
+    snapshot: snapshot.Snapshot | None = None
+    plan: plan.Plan | None = None
+    report: report.Report | None = None
+    receipt: receipt.Receipt | None = None
+    digests: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def source_id(self) -> str | None:
+        """The id of the source cluster, None where no file knows it."""
+        if self.plan is not None and self.plan.source_id:
+            return self.plan.source_id
+        return self.snapshot.cluster_id if self.snapshot is not None else None
+
+    @property
+    def destination_id(self) -> str | None:
+        """The id of the destination cluster, None where no file knows it."""
+        if self.plan is not None:
+            return self.plan.destination_id
+        return self.receipt.cluster_id if self.receipt is not None else None
+
+
+def read_files(texts: t.Mapping[str, str], folder: str, on_mismatch: OnMismatch) -> MigrationFiles:
+    """The files of a directory, by the texts of those that are there.
+
+    Raises InvalidFile for a file that is damaged, of another version, or of another migration than those before it. With
+    LEAVE_OUT, such a file counts as missing, and left_out says why.
+    """
+    left_out: list[str] = []
+
+    def read(name: str, from_json: t.Callable[[str, str], _T], check: t.Callable[[_T, str], None]) -> _T | None:
+        if name not in texts:
+            return None
+        path = f"{folder}/{name}"
+        try:
+            value = from_json(texts[name], path)
+            check(value, path)
+        except InvalidFile as exc:
+            if on_mismatch is OnMismatch.FAIL:
+                raise
+            left_out.append(str(exc))
+            return None
+        used[name] = digest(texts[name])
+        return value
+
+    used: dict[str, str] = {}
+    taken = read("snapshot.json", snapshot.from_json, lambda _value, _path: None)
+    planned = read("plan.json", plan.from_json, lambda value, path: _check_plan(value, taken, path))
+    verified = read("report.json", report.from_json, lambda value, path: _check_report(value, planned, used, path))
+    committed = read("receipt.json", receipt.from_json, lambda value, path: _check_receipt(value, planned, path))
+    return MigrationFiles(taken, planned, verified, committed, used, tuple(left_out))
+
+
+def _check_plan(made: plan.Plan, taken: snapshot.Snapshot | None, path: str) -> None:
+    # A plan of checkpoints knows no source, and keeps no snapshot.
+    if taken is None or not made.source_id:
+        return
+    if taken.cluster_id not in (None, made.source_id):
+        raise _other_cluster(
+            path, f"its source is cluster {made.source_id}, and snapshot.json is of {taken.cluster_id}"
+        )
+    if made.snapshot != taken.digest():
+        raise _other(path, "it was made from another snapshot than snapshot.json", "plan again")
+
+
+def _check_report(found: report.Report, made: plan.Plan | None, used: t.Mapping[str, str], path: str) -> None:
+    if made is None:
+        return
+    if (found.source_id, found.destination_id) != (made.source_id, made.destination_id):
+        why = f"it compares the clusters {found.source_id} and {found.destination_id}, and plan.json is about"
+        raise _other_cluster(path, f"{why} {made.source_id} and {made.destination_id}")
+    if found.plan is not None and found.plan != used["plan.json"]:
+        raise _other(path, "it is about another plan than plan.json", "verify the plan again")
+
+
+def _check_receipt(written: receipt.Receipt, made: plan.Plan | None, path: str) -> None:
+    if made is not None and written.cluster_id != made.destination_id:
+        why = f"it is of cluster {written.cluster_id}, and the destination in plan.json is {made.destination_id}"
+        raise _other_cluster(path, why)
+
+
+def _other_cluster(path: str, why: str) -> InvalidFile:
+    return _other(path, why, "name the directory of one migration", FailureKind.OTHER_CLUSTER)
+
+
+def _other(path: str, why: str, again: str, kind: FailureKind = FailureKind.PLAN_OUTDATED) -> InvalidFile:
+    return InvalidFile(
+        f"{path} does not belong to the files beside it",
+        why=why,
+        remedy=f"{again}, or set on_mismatch to leave_out to make the report without this file",
+        kind=kind,
+    )

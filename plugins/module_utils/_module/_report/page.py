@@ -1,0 +1,223 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The report as one HTML file that loads nothing, and runs nothing but its own script. Pure."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
+    GroupPartition,
+    State,
+    Totals,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import (
+    STATES,
+    VERDICTS,
+    page_data,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_script import SCRIPT
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_style import STYLE
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import (
+    as_html,
+    as_script_data,
+    name_html,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Exceptions, Problems, Story
+
+
+def html_page(story: Story) -> str:
+    """The text of report.html. The Content-Security-Policy names the style and the script by their digests."""
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_source(STYLE)}'",
+            f"script-src '{_source(SCRIPT)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    data = {**page_data(story.rows), "verdicts": VERDICTS, "states": STATES}
+    sections = (
+        _head(story),
+        _totals(story.totals),
+        _exceptions(story),
+        _findings(story),
+        _notes(story),
+        _to_do("What to do next", story.next_steps, story.next_command),
+        _to_do("The way back", (story.way_back,), story.way_back_command),
+        _tables(),
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>{as_html(story.title)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<main>
+{"".join(sections)}</main>
+<script type="application/json" id="data">{as_script_data(data)}</script>
+<script>{SCRIPT}</script>
+</body>
+</html>
+"""
+
+
+def _source(text: str) -> str:
+    """A text as a source of a Content-Security-Policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _head(story: Story) -> str:
+    facts = "".join(f"<dt>{as_html(name)}</dt><dd>{name_html(value)}</dd>\n" for name, value in story.facts)
+    failure = f"<p>{name_html(story.occasion.failure)}</p>" if story.occasion.failure else ""
+    return f"""<h1>{name_html(story.title)}</h1>
+<div class="result {story.level}"><strong>{as_html(story.headline)}</strong>{failure}</div>
+<dl class="facts">
+{facts}</dl>
+"""
+
+
+def _totals(total: Totals) -> str:
+    repeats = "not counted" if total.repeats is None else f"{total.repeats:,}"
+    committed = total.states.get(State.COMMITTED, 0) + total.states.get(State.UNCHANGED, 0)
+    figures = (
+        (f"{total.groups:,}", "groups"),
+        (f"{total.partitions:,}", "group-partitions"),
+        (f"{committed:,}", "committed"),
+        (f"{total.verified:,}", "verified"),
+        (repeats, "records repeated at most"),
+        (f"{total.skipped:,}", "records skipped"),
+    )
+    items = "".join(f"<li><strong>{number}</strong> <span>{name}</span></li>" for number, name in figures)
+    counts = [(verdict.value, total.verdicts[verdict]) for verdict in Verdict]
+    legend = "".join(
+        f'<li><svg viewBox="0 0 1 1" aria-hidden="true"><rect class="{name}" width="1" height="1"/></svg>{count:,} {name}</li>'
+        for name, count in counts
+    )
+    return f"""<h2>Totals</h2>
+<ul class="figures">{items}</ul>
+{_bar(counts)}
+<ul class="legend">{legend}</ul>
+"""
+
+
+def _bar(counts: t.Sequence[tuple[str, int]]) -> str:
+    """The verdicts as parts of one bar."""
+    total = sum(count for _name, count in counts)
+    told = ", ".join(f"{count:,} {name}" for name, count in counts if count) or "nothing is planned"
+    parts, left = [], 0.0
+    for name, count in counts:
+        if count:
+            width = 1000 * count / total
+            parts.append(f'<rect class="{name}" x="{left:.3f}" width="{width:.3f}" height="20"/>')
+            left += width
+    empty = "" if total else '<rect class="none" width="1000" height="20"/>'
+    return (
+        f'<svg class="bar" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label="Verdicts: {told}">'
+        f"{''.join(parts)}{empty}</svg>"
+    )
+
+
+def _exceptions(story: Story) -> str:
+    if not story.exceptions:
+        return "<h2>Exceptions</h2>\n<p>None: nothing is blocked, and no consumed record comes again.</p>\n"
+    return f"<h2>Exceptions</h2>\n{''.join(map(_exception, story.exceptions))}"
+
+
+def _exception(kind: Exceptions) -> str:
+    repeats = ""
+    if kind.verdict is Verdict.SAFE:
+        repeats = (
+            ", repeats not counted" if kind.repeats is None else f", at most {counted(kind.repeats, 'record')} repeated"
+        )
+    more = kind.count - len(kind.examples)
+    rest = f"<p>... and {more:,} more: filter the table of group-partitions by verdict.</p>\n" if more else ""
+    lines = "".join(map(_example, kind.examples))
+    title = f"{kind.verdict.value} ({as_html(kind.reason)})"
+    size = f"{counted(kind.count, 'group-partition')}{repeats}"
+    return f"""<h3><span class="verdict is-{kind.verdict.value}">{title}: {size}</span></h3>
+<p>Remedy: {as_html(kind.remedy)}</p>
+<div class="scroll" tabindex="0" role="region" aria-label="{title}">
+<table><thead><tr><th scope="col">Group and partition</th><th scope="col" class="number">Source offset</th>
+<th scope="col" class="number">Destination offset</th><th scope="col" class="number">Repeats at most</th>
+<th scope="col">Detail</th></tr>
+</thead><tbody>
+{lines}</tbody></table></div>
+{rest}"""
+
+
+def _example(row: GroupPartition) -> str:
+    repeats = "not counted" if row.verdict is Verdict.SAFE and row.repeats is None else _number(row.repeats)
+    source = "".join(
+        f'<span class="from">from {name_html(f"{at.group} {at.partition}")}</span>'
+        for at in row.source[:3]
+        if (at.group, at.partition) != (row.group, row.partition)
+    )
+    before = ", ".join(_number(at.offset) for at in row.source[:3])
+    return (
+        f'<tr><td class="name">{name_html(f"{row.group} {row.partition}")}{source}</td><td class="number">{before}</td>'
+        f'<td class="number">{_number(row.offset)}</td><td class="number">{repeats}</td>'
+        f'<td class="detail">{name_html(row.detail)}</td></tr>\n'
+    )
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _findings(story: Story) -> str:
+    if not story.problems:
+        total = story.totals
+        said = (
+            f"No problem: {counted(total.verified, 'group-partition')} verified."
+            if total.verified
+            else "Nothing was verified."
+        )
+        return f"<h2>Verification</h2>\n<p>{said}</p>\n"
+    return f"<h2>Verification</h2>\n{''.join(map(_problem, story.problems))}"
+
+
+def _problem(kind: Problems) -> str:
+    lines = "".join(f"<li>{name_html(problem.line)}</li>\n" for problem in kind.examples)
+    more = kind.count - len(kind.examples)
+    rest = f"<li>... and {more:,} more in report.json.</li>\n" if more else ""
+    return f"""<h3>{as_html(kind.kind)}: {counted(kind.count, "problem")}</h3>
+<p>Remedy: {as_html(kind.remedy)}</p>
+<ul>
+{lines}{rest}</ul>
+"""
+
+
+def _notes(story: Story) -> str:
+    if not story.notes:
+        return ""
+    return f"<h2>Notes</h2>\n<ul>\n{''.join(f'<li>{name_html(note)}</li>{chr(10)}' for note in story.notes)}</ul>\n"
+
+
+def _to_do(title: str, steps: t.Sequence[str], command: str) -> str:
+    told = "".join(f"<p>{name_html(step)}</p>\n" for step in steps)
+    block = "\n".join(as_html(line) for line in command.split("\n"))
+    return f"<h2>{title}</h2>\n{told}" + (f'<pre tabindex="0"><code>{block}</code></pre>\n' if command else "")
+
+
+def _tables() -> str:
+    return """<h2>Groups</h2>
+<div id="groups"><p>The tables need JavaScript. Without it, read plan.json, and report.md beside this file.</p></div>
+<h2>Group-partitions</h2>
+<p class="soft">Unconsumed: records from the committed offset on, as the verification has counted them at the source;
+≥ if it has read only a part of the log. Destination before: what was committed there before the first write of this
+migration.</p>
+<div id="partitions"></div>
+"""

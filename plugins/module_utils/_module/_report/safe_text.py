@@ -1,0 +1,69 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Names and messages inside HTML, JSON and Markdown: they show what they are, and never act as code. Pure."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import typing as t
+import unicodedata
+
+# Control characters, characters that no eye sees, and those that turn the direction of a text around.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Markup, links that Markdown makes of bare addresses, and what makes a list at the beginning of a line.
+_SPECIAL = re.compile(r"[\\`*_\[\]()#!|~$]|(?<=www)\.|:(?=//)|^[+-]|(?<=^\d)[.)]", re.IGNORECASE)
+
+
+def visible(text: str) -> str:
+    r"""The text with escapes (`\u202e`) in place of characters that cannot be seen or that change how others are shown."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(char) if unicodedata.category(char) in _UNSEEN else char for char in text)
+
+
+def as_html(text: str) -> str:
+    """The text as HTML, in attributes too."""
+    return html.escape(visible(text))
+
+
+def name_html(text: str) -> str:
+    """A name as HTML: what is written from right to left does not turn around what follows it."""
+    return f"<bdi>{as_html(text)}</bdi>"
+
+
+def as_script_data(value: t.Any) -> str:
+    """JSON that may stand inside a script element: it cannot end the element, nor open a comment in it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def as_markdown(text: str) -> str:
+    """A sentence as Markdown, in which nothing is a link, a mention, markup or the end of a table's cell."""
+    plain = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
+    return _SPECIAL.sub(r"\\\g<0>", plain)
+
+
+def name_markdown(text: str) -> str:
+    """A name as code in Markdown, also in a table's cell."""
+    shown = visible(text) or " "
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{fence}{space}{shown}{space}{fence}".replace("|", "\\|")
+
+
+def block_markdown(text: str) -> str:
+    """Lines as a block of code in Markdown."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    lines = "\n".join(visible(line) for line in text.split("\n"))
+    return f"{fence}\n{lines}\n{fence}"
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,258 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a report tells besides its tables: what was asked, how it ended, what is not exact, what to do, the way back. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, by_gravity, problems_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
+    GroupPartition,
+    State,
+    Totals,
+    group_partitions,
+    totals,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import (
+    NAMES,
+    MigrationFiles,
+)
+
+MOST_EXAMPLES = 10  # of each reason, of each kind of problem, and of the notes; the table has the others
+_WRITTEN = (State.COMMITTED, State.NOT_READ_BACK)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Occasion:
+    """What the files do not tell: who asked for what, and when. Empty texts and None where it is not known.
+
+    role: the role without the collection's name. selection: its variables that choose groups and topics, without prefix.
+    when: the moment of the report, as text. versions: of programs, by name. failure: the message that ended the run.
+    """
+
+    directory: str
+    when: str
+    role: str = ""
+    phase: str = ""
+    source: str = ""
+    destination: str = ""
+    selection: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
+    versions: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    failure: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Exceptions:
+    """Group-partitions that are blocked or safe for one reason, at most MOST_EXAMPLES of them, and how many there are."""
+
+    verdict: Verdict
+    reason: str
+    remedy: str
+    count: int
+    repeats: int | None
+    examples: tuple[GroupPartition, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Problems:
+    """Problems of one kind that the verification has found."""
+
+    kind: str
+    remedy: str
+    count: int
+    examples: tuple[Problem, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Story:
+    """All that a report shows. level: good, warning or bad. facts: what was asked, on which clusters, by which versions."""
+
+    title: str
+    headline: str
+    level: str
+    occasion: Occasion
+    facts: tuple[tuple[str, str], ...]
+    rows: tuple[GroupPartition, ...]
+    totals: Totals
+    exceptions: tuple[Exceptions, ...]
+    problems: tuple[Problems, ...]
+    notes: tuple[str, ...]
+    next_steps: tuple[str, ...]
+    next_command: str
+    way_back: str
+    way_back_command: str
+
+
+def story(files: MigrationFiles, occasion: Occasion) -> Story:
+    """What is to be told of these files."""
+    rows = tuple(group_partitions(files))
+    total = totals(files, rows)
+    level, headline = _headline(files, occasion, total)
+    names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
+    steps, command = _next(files, occasion, total)
+    return Story(
+        title=f"Migration report: {names}" if names else "Migration report",
+        headline=headline,
+        level=level,
+        occasion=occasion,
+        facts=tuple(_facts(files, occasion)),
+        rows=rows,
+        totals=total,
+        exceptions=tuple(_exceptions(rows)),
+        problems=tuple(_problems(files)),
+        notes=tuple(_notes(files, total)),
+        next_steps=steps,
+        next_command=command,
+        way_back=_way_back(occasion, total),
+        way_back_command=_command("rollback", occasion) if _is_written(total) else "",
+    )
+
+
+def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[str, str]:
+    written = sum(total.states[state] for state in _WRITTEN)
+    size = f"{counted(total.partitions, 'group-partition')} of {counted(total.groups, 'group')}"
+    blocked = total.verdicts[Verdict.BLOCKED]
+    if occasion.failure:
+        return "bad", f"The run failed. {written:,} of {size} committed at the destination."
+    if files.plan is None and files.receipt is None:
+        return (
+            "warning",
+            f"There is no plan yet: {size} in the snapshot." if total.partitions else "There is no plan yet.",
+        )
+    if total.objected:
+        return "bad", f"The verification objects to {total.objected:,} of {size}."
+    if total.states[State.ROLLED_BACK] and not written:
+        return "warning", f"Rolled back: {total.states[State.ROLLED_BACK]:,} of {size}."
+    if occasion.phase == "plan" or not written + total.states[State.UNCHANGED]:
+        ready = total.partitions - blocked - total.verdicts[Verdict.UNCOMMITTED]
+        return "warning" if blocked else "good", f"Planned: {ready:,} of {size} can be committed, {blocked:,} blocked."
+    done = written + total.states[State.UNCHANGED]
+    return "warning" if blocked else "good", f"Committed: {done:,} of {size}, {blocked:,} blocked."
+
+
+def _facts(files: MigrationFiles, occasion: Occasion) -> t.Iterator[tuple[str, str]]:
+    yield "Report made", occasion.when
+    if occasion.role:
+        yield "Role", occasion.role
+    if occasion.phase:
+        yield "Phase", occasion.phase
+    for name, chosen in occasion.selection.items():
+        if chosen:
+            yield name.replace("_", " ").capitalize(), ", ".join(chosen)
+    for side, name, cluster_id in (
+        ("Source", occasion.source, files.source_id),
+        ("Destination", occasion.destination, files.destination_id),
+    ):
+        yield side, f"{name or 'cluster'} (cluster ID {cluster_id or 'unknown'})"
+    yield "Directory", occasion.directory
+    if "plan.json" in files.digests:
+        yield "SHA-256 of plan.json", files.digests["plan.json"]
+    yield from occasion.versions.items()
+
+
+def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Exceptions]:
+    """Blocked ones first, then by how many there are."""
+    kinds: dict[tuple[Verdict, str], list[GroupPartition]] = {}
+    for row in rows:
+        if row.verdict in (Verdict.BLOCKED, Verdict.SAFE):
+            kinds.setdefault((row.verdict, row.reason), []).append(row)
+    order = sorted(kinds, key=lambda kind: (kind[0] is not Verdict.BLOCKED, -len(kinds[kind]), kind[1]))
+    for verdict, reason in order:
+        same = kinds[verdict, reason]
+        repeats = [row.repeats for row in same]
+        known = [each for each in repeats if each is not None]
+        remedy = advice.REASONS[Reason(reason)] if reason else ""
+        total = sum(known) if len(known) == len(repeats) else None
+        yield Exceptions(verdict, reason, remedy, len(same), total, tuple(same[:MOST_EXAMPLES]))
+
+
+def _problems(files: MigrationFiles) -> t.Iterator[Problems]:
+    kinds: dict[t.Any, list[Problem]] = {}
+    findings = files.report.findings if files.report is not None else ()
+    for problem in by_gravity(problem for finding in findings for problem in problems_of(finding)):
+        kinds.setdefault(problem.kind, []).append(problem)
+    for kind, same in kinds.items():
+        yield Problems(kind.value, advice.PROBLEMS[kind], len(same), tuple(same[:MOST_EXAMPLES]))
+
+
+def _notes(files: MigrationFiles, total: Totals) -> t.Iterator[str]:
+    yield from files.left_out
+    missing = [name for name in NAMES if name not in files.digests and not any(name in why for why in files.left_out)]
+    if missing:
+        yield f"Not there: {', '.join(missing)}."
+    if total.elsewhere:
+        elsewhere = counted(total.elsewhere, "group-partition")
+        yield f"The receipt also holds {elsewhere} of other runs in this directory. A selected rollback leaves them alone."
+    findings = files.report.findings if files.report is not None else ()
+    notes = [f"{finding.name}: {note}" for finding in findings for note in finding.notes]
+    yield from notes[:MOST_EXAMPLES]
+    if len(notes) > MOST_EXAMPLES:
+        yield f"... and {counted(len(notes) - MOST_EXAMPLES, 'more note')} in report.json."
+
+
+def _next(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[tuple[str, ...], str]:
+    """What to do next, and the command for it, empty for none."""
+    again = _command("", occasion)
+    if occasion.failure:
+        return (f"Follow the message: {occasion.failure}", "Then run the same playbook again: it continues."), again
+    if total.objected:
+        return ("Follow the remedies of the verification's findings, then run the same playbook again.",), again
+    if files.plan is None:
+        return ("Make a plan.",) if files.receipt is None else ("Nothing: there is no plan.",), ""
+    if total.verdicts[Verdict.BLOCKED]:
+        steps = "Follow the remedies of what is blocked, then run the same playbook again."
+        return (steps, "To migrate the others now, set on_blocked to skip_partition or skip_group."), again
+    if total.states[State.NOT_COMMITTED] and occasion.phase == "plan" and occasion.role == "group_migration":
+        apply = _command("", dataclasses.replace(occasion, phase="apply"), {"plan_digest": files.digests["plan.json"]})
+        return ("Review the plan. To commit exactly this plan, run the phase apply with its digest.",), apply
+    if total.states[State.NOT_COMMITTED] and occasion.phase == "plan":
+        return ("Review the plan, and run the playbook without a phase to commit these offsets.",), ""
+    if total.states[State.NOT_COMMITTED]:
+        return ("Run the playbook to commit these offsets.",), again
+    if total.states[State.ROLLED_BACK]:
+        return ("Let the consumers go on at the source, or migrate again.",), ""
+    return ("Start the consumers at the destination. Keep receipt.json: without it, nothing can be rolled back.",), ""
+
+
+def _way_back(occasion: Occasion, total: Totals) -> str:
+    if not _is_written(total):
+        return "Nothing of this is committed at the destination, so there is nothing to roll back."
+    if not occasion.role:
+        return "Stop the consumers at the destination, then run kafka_offset_commit with state=rolled_back and receipt.json."
+    return "Stop the consumers at the destination, then roll these groups back:"
+
+
+def _is_written(total: Totals) -> bool:
+    return any(total.states[state] for state in _WRITTEN)
+
+
+# The playbook of each role; a rollback has one for all.
+_PLAYBOOKS = {
+    "backlog_migration": "migrate_backlog",
+    "group_migration": "migrate_groups",
+    "mirror_maker_group_sync": "sync_mirror_maker_groups",
+}
+
+
+def _command(playbook: str, occasion: Occasion, more: t.Mapping[str, t.Any] | None = None) -> str:
+    """A command line that gives the role what it was given, empty where the role is not known."""
+    name = playbook or _PLAYBOOKS.get(occasion.role, "")
+    if not name or occasion.role not in _PLAYBOOKS:
+        return ""
+    given: dict[str, t.Any] = {"source": occasion.source, "destination": occasion.destination}
+    given |= {"directory": occasion.directory}
+    given |= {option: list(chosen) for option, chosen in occasion.selection.items() if chosen}
+    if not playbook and occasion.phase:
+        given["phase"] = occasion.phase
+    variables = {f"{occasion.role}_{option}": value for option, value in {**given, **(more or {})}.items() if value}
+    text = shlex.quote(json.dumps(variables, ensure_ascii=False))
+    return f"ansible-playbook streamshift.kafka.{name} -i inventory.yml \\\n  -e {text}"

@@ -1,0 +1,169 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The report as Markdown, for a ticket: everything but the table of all group-partitions. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
+    GroupPartition,
+    State,
+    group_figures,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import (
+    as_markdown,
+    block_markdown,
+    name_markdown,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Story
+
+MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
+
+
+def markdown(story: Story) -> str:
+    """The text of report.md."""
+    parts = (
+        _head(story),
+        _totals(story),
+        _exceptions(story),
+        _findings(story),
+        _groups(story),
+        _notes(story),
+        _steps(story),
+    )
+    return "\n".join(line for part in parts for line in part) + "\n"
+
+
+def _head(story: Story) -> t.Iterator[str]:
+    yield f"# {as_markdown(story.title)}"
+    yield ""
+    yield f"**{as_markdown(story.headline)}**"
+    yield ""
+    if story.occasion.failure:
+        yield as_markdown(story.occasion.failure)
+        yield ""
+    yield from _table(("", ""), [(as_markdown(name), name_markdown(value)) for name, value in story.facts])
+
+
+def _totals(story: Story) -> t.Iterator[str]:
+    total = story.totals
+    yield "## Totals"
+    yield ""
+    counts = [(verdict.value, f"{total.verdicts[verdict]:,}") for verdict in Verdict]
+    committed = total.states.get(State.COMMITTED, 0) + total.states.get(State.UNCHANGED, 0)
+    yield from _table(
+        ("", "count"),
+        [
+            ("groups", f"{total.groups:,}"),
+            ("group-partitions", f"{total.partitions:,}"),
+            *counts,
+            ("committed", f"{committed:,}"),
+            ("verified", f"{total.verified:,}"),
+            ("records repeated at most", "not counted" if total.repeats is None else f"{total.repeats:,}"),
+            ("records skipped", f"{total.skipped:,}"),
+        ],
+    )
+
+
+def _exceptions(story: Story) -> t.Iterator[str]:
+    yield "## Exceptions"
+    yield ""
+    if not story.exceptions:
+        yield "None: nothing is blocked, and no consumed record comes again."
+        yield ""
+    for kind in story.exceptions:
+        yield f"### {kind.verdict.value} ({as_markdown(kind.reason)}): {counted(kind.count, 'group-partition')}"
+        yield ""
+        yield f"Remedy: {as_markdown(kind.remedy)}"
+        yield ""
+        header = ("group and partition", "source offset", "destination offset", "repeats at most", "detail")
+        yield from _table(header, [_example(row) for row in kind.examples])
+        if kind.count > len(kind.examples):
+            yield f"... and {kind.count - len(kind.examples):,} more in plan.json."
+            yield ""
+
+
+def _example(row: GroupPartition) -> tuple[str, ...]:
+    source = ", ".join(_number(at.offset) for at in row.source[:3])
+    repeats = "not counted" if row.verdict is Verdict.SAFE and row.repeats is None else _number(row.repeats)
+    name = name_markdown(f"{row.group} {row.partition}")
+    others = [at for at in row.source[:3] if (at.group, at.partition) != (row.group, row.partition)]
+    origin = "".join(f" from {name_markdown(f'{at.group} {at.partition}')}" for at in others)
+    return name + origin, source, _number(row.offset), repeats, as_markdown(row.detail)
+
+
+def _findings(story: Story) -> t.Iterator[str]:
+    yield "## Verification"
+    yield ""
+    if not story.problems:
+        verified = counted(story.totals.verified, "group-partition")
+        yield f"No problem: {verified} verified." if story.totals.verified else "Nothing was verified."
+        yield ""
+    for kind in story.problems:
+        yield f"### {as_markdown(kind.kind)}: {counted(kind.count, 'problem')}"
+        yield ""
+        yield f"Remedy: {as_markdown(kind.remedy)}"
+        yield ""
+        yield from (f"* {as_markdown(problem.line)}" for problem in kind.examples)
+        if kind.count > len(kind.examples):
+            yield f"* ... and {kind.count - len(kind.examples):,} more in report.json"
+        yield ""
+
+
+def _groups(story: Story) -> t.Iterator[str]:
+    yield "## Groups"
+    yield ""
+    figures = group_figures(story.rows)
+    rows = [
+        (
+            name_markdown(each.group),
+            f"{each.partitions:,}",
+            *(f"{each.verdicts[verdict]:,}" for verdict in (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)),
+            "not counted" if each.repeats is None else f"{each.repeats:,}",
+            f"{each.committed:,}",
+        )
+        for each in figures[:MOST_GROUPS]
+    ]
+    yield from _table(("group", "partitions", "exact", "safe", "blocked", "repeats at most", "committed"), rows)
+    if figures[MOST_GROUPS:]:
+        yield f"... and {counted(len(figures) - MOST_GROUPS, 'more group')} in report.html."
+        yield ""
+
+
+def _notes(story: Story) -> t.Iterator[str]:
+    if story.notes:
+        yield "## Notes"
+        yield ""
+        yield from (f"* {as_markdown(note)}" for note in story.notes)
+        yield ""
+
+
+def _steps(story: Story) -> t.Iterator[str]:
+    for title, steps, command in (
+        ("What to do next", story.next_steps, story.next_command),
+        ("The way back", (story.way_back,), story.way_back_command),
+    ):
+        yield f"## {title}"
+        yield ""
+        for step in steps:
+            yield as_markdown(step)
+            yield ""
+        if command:
+            yield block_markdown(command)
+            yield ""
+
+
+def _table(header: t.Sequence[str], rows: t.Sequence[t.Sequence[str]]) -> t.Iterator[str]:
+    yield f"| {' | '.join(header)} |"
+    yield f"| {' | '.join('---' for _each in header)} |"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield ""
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else str(value)

@@ -1,0 +1,256 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kafka_migration_report
+short_description: Write a report of a migration as HTML and Markdown
+version_added: 0.2.0
+description:
+  - Reads the files of a migration, C(snapshot.json), C(plan.json), C(report.json) and C(receipt.json), and writes
+    C(report.html) and C(report.md) beside them.
+  - The report says what was asked for and how it ended, which group-partitions are blocked or safe and why, what the
+    verification found, what to do next, and how to roll back. C(report.html) also has every group-partition in a table
+    that sorts and searches. It is a single file that loads nothing from a network.
+  - A missing file is no failure. The report says which files are missing.
+  - Never returns C(changed), because a report contains the time at which it was made and nothing depends on it.
+  - Connects to no cluster, so the report has no log ends. The number of unconsumed records comes from the verification.
+author:
+  - The streamshift.kafka authors (@streamshift)
+extends_documentation_fragment:
+  - streamshift.kafka._attributes
+options:
+  directory:
+    description:
+      - Directory of the migration's files. It must exist.
+    type: path
+    required: true
+  files:
+    description:
+      - The files to read.
+    type: list
+    elements: str
+    choices: [snapshot.json, plan.json, report.json, receipt.json]
+    default: [snapshot.json, plan.json, report.json, receipt.json]
+  on_mismatch:
+    description:
+      - What to do if a file is damaged, of another version, or does not belong to the files before it, in the order of
+        O(files). A plan belongs to a snapshot with its digest and its cluster, a report to a plan with its digest, and
+        a receipt to a plan with its destination.
+      - V(fail) fails and writes nothing.
+      - V(leave_out) makes the report without this file, and says so in the report.
+    type: str
+    choices: [fail, leave_out]
+    default: fail
+  role:
+    description:
+      - Role that has made the files, without the name of the collection. The report then has the commands to go on and
+        to roll back.
+    type: str
+  phase:
+    description:
+      - Phase of the role.
+    type: str
+  source:
+    description:
+      - Name of the source cluster in the inventory.
+    type: str
+  destination:
+    description:
+      - Name of the destination cluster in the inventory.
+    type: str
+  selection:
+    description:
+      - Which groups and topics were asked for. The keys are C(groups), C(group_patterns), C(exclude_group_patterns),
+        C(topics), C(topic_patterns) and C(exclude_topic_patterns), and the values are lists.
+    type: dict
+    default: {}
+  failure:
+    description:
+      - Message that ended the run, for the report of a failed run.
+    type: str
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Check mode returns what the real run returns, and writes nothing.
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+    details:
+      - Never returns changed, but every run writes a report with the current time.
+seealso:
+  - module: streamshift.kafka.kafka_offset_translate
+  - module: streamshift.kafka.kafka_offset_verify
+  - module: streamshift.kafka.kafka_offset_commit
+"""
+
+EXAMPLES = r"""
+- name: Write the report of a migration
+  streamshift.kafka.kafka_migration_report:
+    directory: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"
+    source: onprem
+    destination: cloud
+  register: migration
+
+- name: Say where it is
+  ansible.builtin.debug:
+    msg: "{{ migration.headline }} See {{ migration.html }}"
+
+- name: Write it with the commands to go on and to roll back
+  streamshift.kafka.kafka_migration_report:
+    directory: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"
+    role: group_migration
+    phase: migrate
+    source: onprem
+    destination: cloud
+    selection:
+      groups: [billing]
+"""
+
+RETURN = r"""
+html:
+  description: Path of the HTML report. In check mode, where it would be.
+  returned: success
+  type: str
+  sample: /srv/kafka-migrations/onprem-to-cloud/report.html
+markdown:
+  description: Path of the Markdown report. In check mode, where it would be.
+  returned: success
+  type: str
+  sample: /srv/kafka-migrations/onprem-to-cloud/report.md
+headline:
+  description: How the run ended, in one sentence.
+  returned: success
+  type: str
+  sample: "Committed: 66 of 66 group-partitions of 12 groups, 0 blocked."
+notes:
+  description: What else the report notes, such as files that are missing or left out.
+  returned: success
+  type: list
+  elements: str
+  sample: ["Not there: report.json."]
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: file_damaged
+    cluster:
+      description: The cluster that the failure is about; null here.
+      type: str
+      returned: failure
+      sample: null
+    group:
+      description: The group that the failure is about; null here.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic that the failure is about; null here.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition that the failure is about; null here.
+      type: int
+      returned: failure
+      sample: null
+"""
+
+import datetime
+import os
+import platform
+import typing as t
+
+from ansible.module_utils.ansible_release import __version__ as ansible_version
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import NAMES, read_files
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Occasion, story
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+
+SELECTION = ("groups", "group_patterns", "exclude_group_patterns", "topics", "topic_patterns", "exclude_topic_patterns")
+
+
+def write_report(module: Module) -> dict[str, t.Any]:
+    params = module.params
+    folder = os.path.abspath(params["directory"])
+    paths = {name: os.path.join(folder, name) for name in ("report.html", "report.md")}
+    for path in paths.values():
+        files.check_writable(path)
+    texts = {name: files.read(os.path.join(folder, name)) for name in NAMES if name in params["files"]}
+    there = {name: text for name, text in texts.items() if text is not None}
+    told = story(read_files(there, folder, OnMismatch(params["on_mismatch"])), _occasion(module, folder))
+    if not module.check_mode:
+        files.write(paths["report.html"], html_page(told))
+        files.write(paths["report.md"], markdown(told))
+    return {
+        "changed": False,
+        "html": paths["report.html"],
+        "markdown": paths["report.md"],
+        "headline": told.headline,
+        "notes": list(told.notes),
+    }
+
+
+def _occasion(module: Module, folder: str) -> Occasion:
+    params = module.params
+    return Occasion(
+        folder,
+        datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        role=params["role"] or "",
+        phase=params["phase"] or "",
+        source=params["source"] or "",
+        destination=params["destination"] or "",
+        selection=_selection(params["selection"]),
+        versions={"ansible-core": ansible_version, "Python": platform.python_version()},
+        failure=params["failure"] or "",
+    )
+
+
+def _selection(given: dict[str, t.Any]) -> dict[str, list[str]]:
+    """The selection as lists of texts, in the order of SELECTION."""
+    for name, chosen in given.items():
+        if name not in SELECTION or not isinstance(chosen, list):
+            raise InvalidInput(
+                f"selection has {name!r}, which is not a list of {', '.join(SELECTION)}",
+                remedy="give the selection that the role was given",
+            )
+    return {name: [str(each) for each in given[name]] for name in SELECTION if given.get(name)}
+
+
+def main() -> None:
+    text: dict[str, t.Any] = {"type": "str"}
+    module = Module(
+        argument_spec={
+            "directory": {"type": "path", "required": True},
+            "files": {"type": "list", "elements": "str", "choices": list(NAMES), "default": list(NAMES)},
+            "on_mismatch": {**options.choices(OnMismatch), "default": "fail"},
+            "role": text,
+            "phase": text,
+            "source": text,
+            "destination": text,
+            "selection": {"type": "dict", "default": {}},
+            "failure": text,
+        },
+        supports_check_mode=True,
+    )
+    run(module, write_report)
+
+
+if __name__ == "__main__":
+    main()

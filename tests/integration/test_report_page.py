@@ -1,0 +1,137 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The report in a real browser: it sorts, searches, follows the keyboard, and keeps the rules of accessibility."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
+    ENTRIES,
+    entry,
+    texts_of,
+    told,
+)
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no program chromium")
+
+MARKUP = "<b onclick=alert(1)>bold</b></script>"
+OTHERS = [entry("many", f"topic-{number}", number, offset=number) for number in range(150)]
+ENTRIES_SHOWN = [*ENTRIES, entry(MARKUP, "orders", 0, Verdict.SAFE, reason=Reason.EXPIRED, repeats=7), *OTHERS]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Containers have no sandbox for root, and little shared memory.
+        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """``opened(**settings of the browser)`` is the page; whatever it says on the console, or asks a network, fails the test."""
+    file = tmp_path / "report.html"
+    file.write_text(html_page(told(texts_of(ENTRIES_SHOWN, committed=True, skipped=2))), encoding="utf-8")
+    said: list[str] = []
+    contexts = []
+
+    def page(**settings: object) -> Page:
+        contexts.append(browser.new_context(**settings))  # type: ignore[arg-type]
+        made = contexts[-1].new_page()
+        made.on("console", lambda message: said.append(message.text))
+        made.on("pageerror", lambda error: said.append(str(error)))
+        made.on("request", lambda request: said.append(request.url) if not request.url.startswith("file:") else None)
+        made.goto(file.as_uri())
+        return made
+
+    yield page
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+def column(page: Page, number: int) -> list[str]:
+    return page.locator(f"#partitions tbody tr td:nth-child({number})").all_inner_texts()
+
+
+def test_rows_are_sorted_searched_filtered_and_turned(opened):
+    page = opened()
+    rows = page.locator("#partitions tbody tr")
+    expect(rows).to_have_count(100)
+    page.locator("#partitions").get_by_role("button", name="Next").click()
+    expect(rows).to_have_count(56)
+    page.locator("#partitions").get_by_role("button", name="Destination offset").click()
+    assert column(page, 5)[:4] == ["0", "1", "2", "3"]
+    page.locator("#partitions").get_by_role("button", name="Destination offset").click()
+    assert column(page, 5)[:2] == ["1046", "149"]
+    page.get_by_label("Search group-partitions").fill("FRAUD equal")
+    expect(rows).to_have_count(1)
+    assert column(page, 1) == ["fraud"] and column(page, 8) == ["66"]
+    page.get_by_label("Search group-partitions").fill("")
+    page.locator("#partitions").get_by_label("Verdict").select_option("blocked")
+    expect(rows).to_have_count(1)
+    assert column(page, 2) == ["clicks-0"]
+
+
+def test_names_with_markup_are_texts(opened):
+    page = opened()
+    page.get_by_label("Search group-partitions").fill("bold")
+    expect(page.locator("#partitions tbody tr")).to_have_count(1)
+    assert column(page, 1) == [MARKUP] and page.locator("b").count() == 0
+
+
+def test_everything_can_be_done_by_keyboard(opened):
+    page = opened()
+    page.get_by_label("Search groups", exact=True).focus()
+    page.keyboard.type("billing")
+    expect(page.locator("#groups tbody tr")).to_have_count(1)
+    page.get_by_role("button", name="Partitions of billing").focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_label("Search group-partitions").input_value() == "billing"
+    expect(page.locator("#partitions tbody tr")).to_have_count(3)
+    details = page.get_by_role("button", name="Details of billing orders-0")
+    details.focus()
+    page.keyboard.press("Enter")
+    expect(details).to_have_attribute("aria-expanded", "true")
+    expect(page.locator("#partitions tr.more")).to_contain_text("source offset 40, destination offset 45")
+    page.keyboard.press("Enter")
+    expect(page.locator("#partitions tr.more")).to_have_count(0)
+    header = page.locator("#partitions th", has_text="Verdict")
+    header.get_by_role("button").focus()
+    page.keyboard.press("Space")
+    expect(header).to_have_attribute("aria-sort", "ascending")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"viewport": {"width": 360, "height": 740}}],
+    ids=["light", "dark", "phone"],
+)
+def test_axe_finds_no_violation(opened, settings):
+    page = opened(**settings)
+    page.get_by_role("button", name="Details of billing orders-0").click()
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
+    # Only the regions that say so scroll sideways.
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_on_paper_there_are_no_controls(opened):
+    page = opened()
+    page.emulate_media(media="print")
+    expect(page.get_by_label("Search groups", exact=True)).to_be_hidden()
+    expect(page.get_by_role("heading", name="The way back")).to_be_visible()

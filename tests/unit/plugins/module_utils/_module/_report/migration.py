@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A migration that the reports of the tests are about, as the texts of its files."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Occasion, Story, story
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
+
+OCCASION = Occasion(
+    "migrations/onprem-to-cloud",
+    "2026-11-23 01:00:00 UTC",
+    role="group_migration",
+    phase="migrate",
+    source="onprem",
+    destination="cloud",
+    selection={"groups": ["billing"]},
+    versions={"ansible-core": "2.19"},
+)
+
+
+def entry(group: str, topic: str, number: int, verdict: Verdict = Verdict.EXACT, **more: t.Any) -> PlanEntry:
+    """Offset 41 at the source is 46 at the destination, unless the verdict has none."""
+    at = TopicPartition(topic, number)
+    evidence = Evidence(Copied(40, 45, "a"), Copied(41, 46, "b"), PARTS)
+    if verdict is Verdict.EXACT:
+        evidence = evidence._replace(certificate=CertificateName.FROM_THE_END)
+    given = {
+        "offset": None if verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED) else 46,
+        "source": (plan.SourcePosition(group, at, None if verdict is Verdict.UNCOMMITTED else 41),),
+        "repeats": 0 if verdict is Verdict.EXACT else None,
+        "evidence": evidence,
+    }
+    return PlanEntry(group, at, verdict=verdict, **(given | more))
+
+
+ENTRIES = (
+    entry("billing", "orders", 0),
+    entry("billing", "orders", 1, offset=1046),
+    entry(
+        "billing",
+        "clicks",
+        0,
+        Verdict.BLOCKED,
+        reason=Reason.DESTINATION_LAGS,
+        detail="the last consumed record, source offset 40, is not at the destination; wait for the replication tool",
+    ),
+    entry(
+        "fraud", "orders", 0, Verdict.SAFE, reason=Reason.EQUAL_RECORDS, repeats=66, detail="equal records", offset=9
+    ),
+    entry("fraud", "orders", 1, Verdict.UNCOMMITTED),
+)
+
+
+def texts_of(entries: t.Sequence[PlanEntry], *, committed: bool = False, skipped: int = 0) -> dict[str, str]:
+    """The files of a migration of these entries. skipped: what the verification objects to in the first one."""
+    taken = snapshot.Snapshot(
+        "source-id",
+        tuple(snapshot.SnapshotGroup(group, "classic") for group in sorted({entry.group for entry in entries})),
+        tuple(
+            snapshot.SnapshotEntry(at.group, at.partition, CommittedOffset(at.offset))
+            for entry in entries
+            for at in entry.source
+            if at.offset is not None
+        ),
+    )
+    planned = plan.to_json(plan.Plan("source-id", "destination-id", taken.digest(), tuple(entries)))
+    writable = [entry for entry in entries if entry.offset is not None]
+    findings = [
+        report.Finding(
+            entry.group,
+            tuple((at.partition, at.offset or 0) for at in entry.source),
+            ((entry.partition, entry.offset or 0),),
+            compared=18,
+            complete=number > 0,
+            skipped=skipped if number == 0 else 0,
+            problems=(report.Flaw(report.ProblemKind.SKIPPED, f"{skipped} unconsumed records are skipped"),)
+            if skipped and number == 0
+            else (),
+        )
+        for number, entry in enumerate(writable)
+    ]
+    verified = report.Report("source-id", "destination-id", 100, tuple(findings), digest(planned))
+    texts = {
+        "snapshot.json": snapshot.to_json(taken),
+        "plan.json": planned,
+        "report.json": report.to_json(verified),
+    }
+    if committed:
+        rows = tuple(
+            receipt.ReceiptEntry(entry.group, entry.partition, CommittedOffset(12), entry.target, entry.target)
+            for entry in writable
+        )
+        texts["receipt.json"] = receipt.to_json(receipt.Receipt("destination-id", rows))
+    return texts
+
+
+def told(texts: t.Mapping[str, str], occasion: Occasion = OCCASION) -> Story:
+    """The story of these files."""
+    return story(read_files(texts, "folder", OnMismatch.FAIL), occasion)

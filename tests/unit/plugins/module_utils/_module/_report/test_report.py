@@ -1,0 +1,257 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A report says what the files say, refuses files of two migrations, and lets no name act as code."""
+
+from __future__ import annotations
+
+import dataclasses
+import html.parser
+import json
+import re
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import State
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import visible
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
+    ENTRIES,
+    OCCASION,
+    entry,
+    texts_of,
+    told,
+)
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "\"'><b>`code` | cell ](javascript:alert(1))",
+    '=HYPERLINK("x")',
+    "\u05e7\u05d1\u05d5\u05e6\u05d4",
+    "turned\u202egnp.exe",
+    "<!-- & ]]> {{ 7 * 7 }} {% raw %}",
+    "two\nlines\r\x00",
+]
+
+
+class Reader(html.parser.HTMLParser):
+    """The elements of a page, the texts outside of scripts, and the scripts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.text = ""
+        self.scripts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes |= {name for name, _value in attrs}
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data):
+        if self.tags and self.tags[-1] == "script" and self.scripts[-1] == "":
+            self.scripts[-1] = data
+        else:
+            self.text += data
+
+    @property
+    def data(self):
+        return json.loads(self.scripts[0])
+
+
+def test_the_totals_are_those_of_the_plan_the_report_and_the_receipt():
+    total = told(texts_of(ENTRIES, committed=True)).totals
+    assert (total.groups, total.partitions, total.repeats, total.verified, total.skipped) == (2, 5, 66, 3, 0)
+    assert {verdict.value: count for verdict, count in total.verdicts.items()} == {
+        "exact": 2,
+        "safe": 1,
+        "blocked": 1,
+        "requested": 0,
+        "uncommitted": 1,
+    }
+    assert total.states == {State.COMMITTED: 3, State.LEFT_ALONE: 2}
+
+
+def test_what_is_blocked_comes_first_with_reason_and_remedy():
+    blocked, safe = told(texts_of(ENTRIES)).exceptions
+    assert (blocked.verdict, blocked.reason, safe.verdict, safe.repeats) == (
+        Verdict.BLOCKED,
+        "destination_lags",
+        Verdict.SAFE,
+        66,
+    )
+    assert "wait_for_replication" in blocked.remedy
+
+
+@pytest.mark.parametrize(
+    ("texts", "occasion", "said"),
+    [
+        (texts_of(ENTRIES[:2], committed=True), OCCASION, "Committed: 2 of 2 group-partitions of 1 group, 0 blocked."),
+        (texts_of(ENTRIES), dataclasses.replace(OCCASION, phase="plan"), "Planned: 3 of 5 group-partitions"),
+        (texts_of(ENTRIES, skipped=1), OCCASION, "The verification objects to 1 of 5"),
+        (texts_of(ENTRIES), dataclasses.replace(OCCASION, failure="no broker answers"), "The run failed. 0 of 5"),
+        ({}, OCCASION, "There is no plan yet."),
+        (texts_of([], committed=True), OCCASION, "0 of 0 group-partitions of 0 groups"),
+    ],
+)
+def test_the_headline_says_how_the_run_ended(texts, occasion, said):
+    story = told(texts, occasion)
+    assert said in story.headline
+    assert story.headline in Reader(html_page(story)).text
+
+
+def test_a_failed_run_says_why_and_what_to_do():
+    story = told(texts_of(ENTRIES), dataclasses.replace(OCCASION, failure="no broker answers"))
+    assert "no broker answers" in story.next_steps[0] and "migrate_groups" in story.next_command
+    assert "no broker answers" in Reader(html_page(story)).text and "no broker answers" in markdown(story)
+
+
+def test_a_plan_is_committed_by_its_digest():
+    story = told(texts_of(ENTRIES[:2]), dataclasses.replace(OCCASION, phase="plan"))
+    assert '"group_migration_phase": "apply"' in story.next_command
+    assert re.search(r'"group_migration_plan_digest": "[0-9a-f]{64}"', story.next_command)
+
+
+def test_the_way_back_is_a_command_with_the_same_selection():
+    story = told(texts_of(ENTRIES[:2], committed=True))
+    assert "streamshift.kafka.rollback" in story.way_back_command
+    assert '"group_migration_groups": ["billing"]' in story.way_back_command
+    assert not told(texts_of(ENTRIES[:2])).way_back_command  # nothing is committed
+
+
+def test_a_quote_in_a_group_does_not_end_the_command():
+    occasion = dataclasses.replace(OCCASION, selection={"groups": ["it's; rm -rf"]})
+    command = told(texts_of(ENTRIES[:2], committed=True), occasion).way_back_command
+    assert "it'\"'\"'s; rm -rf" in command
+
+
+def test_after_a_rollback_the_rows_say_so():
+    texts = texts_of(ENTRIES[:2], committed=True)
+    written = receipt.from_json(texts["receipt.json"], "receipt.json")
+    undone = written.merged([each._replace(written=None, after=each.before) for each in written.entries])
+    story = told(texts | {"receipt.json": receipt.to_json(undone)})
+    assert story.totals.states == {State.ROLLED_BACK: 2} and story.headline.startswith("Rolled back: 2")
+    assert not story.way_back_command
+
+
+@pytest.mark.parametrize("name", ["snapshot.json", "plan.json", "report.json", "receipt.json"])
+def test_a_missing_file_is_named_and_fails_nothing(name):
+    texts = texts_of(ENTRIES, committed=True)
+    del texts[name]
+    story = told(texts)
+    assert any(name in note for note in story.notes)
+    html_page(story)
+    markdown(story)
+
+
+def other_snapshot(texts):
+    return texts | {"snapshot.json": texts_of(ENTRIES[:1])["snapshot.json"]}
+
+
+def other_report(texts):
+    return texts | {"report.json": texts_of(ENTRIES[:1])["report.json"]}
+
+
+def other_cluster(texts):
+    return texts | {"receipt.json": texts["receipt.json"].replace("destination-id", "another-id")}
+
+
+def other_source(texts):
+    return texts | {"snapshot.json": texts["snapshot.json"].replace("source-id", "another-id")}
+
+
+def other_version(texts):
+    return texts | {"receipt.json": texts["receipt.json"].replace('"version": 1', '"version": 2')}
+
+
+@pytest.mark.parametrize(
+    ("change", "file", "said"),
+    [
+        (other_snapshot, "plan.json", "another snapshot"),
+        (other_report, "report.json", "another plan"),
+        (other_cluster, "receipt.json", "another-id"),
+        (other_source, "plan.json", "another-id"),
+        (other_version, "receipt.json", "version 2"),
+    ],
+)
+def test_files_that_do_not_belong_together_are_refused_or_left_out(change, file, said):
+    texts = change(texts_of(ENTRIES, committed=True))
+    with pytest.raises(InvalidFile, match=said) as refused:
+        read_files(texts, "folder", OnMismatch.FAIL)
+    assert file in str(refused.value)
+    files = read_files(texts, "folder", OnMismatch.LEAVE_OUT)
+    assert file not in files.digests and any(file in why and said in why for why in files.left_out)
+
+
+def test_what_other_runs_committed_is_counted_and_left_alone():
+    texts = texts_of(ENTRIES[:2]) | {"receipt.json": texts_of(ENTRIES, committed=True)["receipt.json"]}
+    story = told(texts)
+    assert story.totals.elsewhere == 1 and any("other runs" in note for note in story.notes)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_acts_as_code_in_the_page(name):
+    plain = told(texts_of([entry("billing", "orders", 0, Verdict.BLOCKED, reason=Reason.BEYOND_END, detail="x")]))
+    blocked = entry(name, "orders", 0, Verdict.BLOCKED, reason=Reason.BEYOND_END, detail=name)
+    occasion = dataclasses.replace(OCCASION, failure=name, selection={"groups": [name]}, source=name)
+    story = told(texts_of([blocked]), dataclasses.replace(occasion, failure=""))
+    page = Reader(html_page(story))
+    assert page.tags == Reader(html_page(plain)).tags and page.attributes == Reader(html_page(plain)).attributes
+    assert visible(name) in page.text and visible(name) in page.data["texts"]
+    failed = Reader(html_page(told(texts_of([blocked]), occasion)))
+    assert failed.tags.count("script") == 2 and "img" not in failed.tags
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_ends_a_cell_of_the_markdown(name):
+    blocked = entry(name, "orders", 0, Verdict.BLOCKED, reason=Reason.BEYOND_END, detail=name)
+    lines = markdown(told(texts_of([blocked]))).splitlines()
+    (row,) = [line for line in lines if "orders-0" in line and line.startswith("|")]
+    assert len(re.findall(r"(?<!\\)\|", row)) == 6
+    assert "<" not in re.sub(r"(`+).*?\1", "", row)
+
+
+def test_the_page_loads_nothing_and_runs_its_own_script_alone():
+    page = html_page(told(texts_of(ENTRIES)))
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy and policy[1].startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy[1]
+    assert not re.search(r"(src|href)=|url\(|@import|fetch\(|XMLHttpRequest|innerHTML|\bstyle=", page)
+
+
+def test_100_000_group_partitions_are_at_most_20_megabytes():
+    kinds = (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)
+    detail = (
+        "the last consumed record, source offset {}, is not at the destination, and none after it; wait for the tool"
+    )
+    one = told(texts_of([entry("g", "t", 0, kind, reason=Reason.RECOPIED) for kind in kinds[1:2]])).rows[0]
+    rows = tuple(
+        one._replace(
+            group=f"a-group-with-a-long-name-{number // 50}",
+            partition=one.partition._replace(topic=f"shop.orders.{number // 200}", partition=number % 200),
+            verdict=kinds[number % 3],
+            detail="" if number % 3 == 0 else detail.format(number + 10**12),
+            offset=number + 10**12,
+            before=number + 10**12,
+        )
+        for number in range(100_000)
+    )
+    story = dataclasses.replace(told(texts_of(ENTRIES)), rows=rows)
+    assert len(html_page(story).encode()) < 20_000_000
+
+
+def test_every_reason_and_problem_has_a_remedy():
+    assert set(advice.REASONS) == set(Reason) and set(advice.PROBLEMS) == set(ProblemKind)
