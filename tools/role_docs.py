@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_offset_commit,
     kafka_offset_translate,
     kafka_offset_verify,
+    kafka_topic_promotion,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +36,9 @@ Options = dict[str, t.Any]
 
 # Options of the modules that the roles set themselves, or that mean something else there.
 OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format", "copy", "plan", "receipt", "state"}
-OWN |= {"report"}
+OWN |= {"report", "removed"}
+# Files for other tools, and snapshots of theirs: who has them calls the module.
+OWN |= {"csv", "export", "export_format", "snapshot_format"}
 OTHER_NAMES = {
     "kafka_group_offsets.on_active_group": "on_active_source",
     "kafka_offset_commit.everything": "rollback_all",
@@ -43,9 +46,45 @@ OTHER_NAMES = {
 FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
     "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest"},
+    # Inside one cluster, offsets keep their meaning, and nothing is searched. What is blocked there is a mistake.
+    "group_clone": {"match_on", "on_blocked", "on_expired", "on_no_anchor", "repartitioned", "replication_policy"}
+    | {"search_limit", "spark", "spark_limit", "strategy", "tail_check", "topic_map", "wait_for_replication"}
+    | {"on_out_of_range", "resets"},
+    # A reset searches nothing, and takes no snapshot.
+    "group_reset": {
+        "group_map",
+        "match_on",
+        "on_expired",
+        "on_missing_entry",
+        "on_no_anchor",
+        "on_conflict",
+        "on_uncommitted",
+        "on_active_source",
+    }
+    | {
+        "repartitioned",
+        "replication_policy",
+        "search_limit",
+        "spark",
+        "spark_limit",
+        "strategy",
+        "tail_check",
+        "topic_map",
+    }
+    | {"wait_for_replication"},
     # A sync leaves out what cannot be written now, because there is a next round, and is about MirrorMaker 2's copies alone.
-    "mirror_maker_group_sync": {"on_active_source", "on_active_group", "on_advance", "on_blocked"}
-    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"},
+    "mirror_maker_group_sync": {
+        "on_active_source",
+        "on_active_group",
+        "on_advance",
+        "on_blocked",
+        "on_conflict",
+        "on_expiring",
+    }
+    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"}
+    | {"on_out_of_range", "resets"},
+    # A migration between clusters resets nothing.
+    "group_migration": {"on_out_of_range", "resets"},
 }
 # Variables that the roles use for more than one thing: their descriptions are written by hand.
 BY_HAND = {"idle_wait"}
@@ -63,6 +102,9 @@ ADDED = {
         "A group in O(group_migration_groups) without committed offsets, such as a share group, counts as blocked, too.",
         "With V(fail), the phase V(plan) also fails when offsets fail verification.",
     ],
+    "group_reset_plan_digest": ["O(group_reset_phase=plan) prints the digest."],
+    "group_clone_on_active_source": ["The phase V(plan) only warns about members."],
+    "group_clone_plan_digest": ["O(group_clone_phase=plan) prints the digest."],
     "group_migration_plan_digest": ["O(group_migration_phase=plan) prints the digest."],
     "backlog_migration_live": ["The phase V(plan) always plans as if this were V(true)."],
     "backlog_migration_on_active_source": ["The phase V(plan) always only warns."],
@@ -99,6 +141,15 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_commit": COMMIT,
         "kafka_offset_verify": VERIFY,
     },
+    "group_reset": {
+        "kafka_offset_translate": TRANSLATE,
+        "kafka_offset_commit": COMMIT,
+    },
+    "group_clone": {
+        "kafka_group_offsets": SNAPSHOT,
+        "kafka_offset_translate": TRANSLATE,
+        "kafka_offset_commit": COMMIT,
+    },
     "backlog_migration": {
         "kafka_group_offsets": SNAPSHOT,
         "kafka_backlog_copy": documented(kafka_backlog_copy.DOCUMENTATION, MAPPING.RENAMING),
@@ -107,6 +158,7 @@ ROLES: dict[str, dict[str, Options]] = {
     "replicator_handover": {
         "kafka_connect_offsets": documented(kafka_connect_offsets.DOCUMENTATION, SELECTION.TOPICS),
     },
+    "topic_promotion": {"kafka_topic_promotion": documented(kafka_topic_promotion.DOCUMENTATION)},
     "mirror_maker_group_sync": {
         "kafka_group_offsets": SNAPSHOT,
         "kafka_offset_translate": TRANSLATE,

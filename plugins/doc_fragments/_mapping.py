@@ -106,8 +106,9 @@ options:
         type: str
       to:
         description:
-          - The name at the destination. V(\\1) stands for the first group of O(group_map[].pattern).
-        type: str
+          - The name at the destination, or a list of names. V(\\1) stands for the first group of O(group_map[].pattern).
+          - With a list, the group becomes several groups, and each of them gets the committed offsets.
+        type: raw
         required: true
       topics:
         description:

@@ -28,6 +28,7 @@ extends_documentation_fragment:
   - streamshift.kafka._mapping.renaming
   - streamshift.kafka._spark
   - streamshift.kafka._progress
+  - streamshift.kafka._entries
 attributes:
   check_mode:
     support: partial
@@ -385,6 +386,36 @@ summary:
   sample:
     - "topic   partition         start           end  records at most        MB  from"
     - "orders          0         41877         50000             8123       1.2  billing"
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: topic_not_empty
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "destination cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
 """
 
 import os
@@ -394,8 +425,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import removal, restoring
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -434,7 +465,7 @@ def _present(module: Module) -> dict[str, t.Any]:
             outcome = restoring.restore(earlier, destination, written)
         else:
             text = files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
-            taken, say = snapshot.from_text(text, params["snapshot"]), reporter(params["progress_file"])
+            taken, say = offset_formats.read_snapshot(text, params["snapshot"]), reporter(params["progress_file"])
             outcome = use_case.copy_backlog(
                 taken, source, destination, mapping, _options(params), earlier, written, say
             )
@@ -443,7 +474,8 @@ def _present(module: Module) -> dict[str, t.Any]:
             files.write(params["plan"], made)
     for line in outcome.warnings:
         module.warn(line)
-    return {"changed": outcome.changed or made != planned, **backlog_results.backlog_result(outcome)}
+    result = backlog_results.backlog_result(outcome, earlier.plan, ReturnEntries(params["return_entries"]))
+    return {"changed": outcome.changed or made != planned, **result}
 
 
 def _absent(module: Module) -> dict[str, t.Any]:
@@ -496,6 +528,7 @@ def main() -> None:
             **options.renaming_spec(),
             **options.spark_spec(),
             **progress_spec(),
+            **options.entries_spec(),
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "remove_topics": {"type": "bool", "default": False},
             "snapshot": {"type": "path"},

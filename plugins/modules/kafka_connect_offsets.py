@@ -23,6 +23,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes.files
   - streamshift.kafka._source_destination
   - streamshift.kafka._selection.topics
+  - streamshift.kafka._entries
 options:
   state:
     description:
@@ -242,6 +243,36 @@ misplaced:
   returned: success
   type: int
   sample: 0
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: positions_unclear
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "destination cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
 """
 
 import typing as t
@@ -252,6 +283,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_receipt as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -296,7 +328,11 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
         "receipt": path,
         "entries": [
             {**where._asdict(), "before": before, "after": outcome.after[where]}
-            for where, before in sorted(outcome.before.items())
+            for where, before in results.returned(
+                sorted(outcome.before.items()),
+                ReturnEntries(params["return_entries"]),
+                lambda row: row[1] != outcome.after[row[0]],
+            )
         ],
         "written": outcome.written,
         "misplaced": len(outcome.misplaced),
@@ -377,6 +413,7 @@ def main() -> None:
         argument_spec={
             **options.cluster_spec("source", "destination"),
             **options.topic_selection_spec(),
+            **options.entries_spec(),
             "state": {"type": "str", "choices": ["present", "rolled_back"], "default": "present"},
             "replicator": {"type": "dict", "default": {}, "options": replicator, "apply_defaults": True},
             "replication_policy": {"type": "dict", "required": True, "options": policy},

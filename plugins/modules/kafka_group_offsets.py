@@ -30,14 +30,22 @@ options:
       - The module leaves a file that already has the same content untouched.
     type: path
     required: true
+  removed:
+    description:
+      - Path of the file of M(streamshift.kafka.kafka_group_removal). The snapshot has the groups that it has removed as
+        they were then, so a second run of a rename finds what the first has found. The file need not exist.
+    type: path
   format:
     description:
       - Format of the snapshot file.
       - V(json) keeps everything.
       - V(csv) is the format that C(kafka-consumer-groups --reset-offsets --from-file) reads - C(topic,partition,offset)
         for one group, C(group,topic,partition,offset) for several groups. It omits metadata and leader epochs.
+      - V(structured_streaming) is a value of C(startingOffsets) for a query of Spark Structured Streaming, for one group. A
+        partition without a committed offset starts at the start of the log.
+      - V(flink_sql) is the options of a table of Flink SQL for each topic, for one group.
     type: str
-    choices: [json, csv]
+    choices: [json, csv, structured_streaming, flink_sql]
     default: json
   on_active_group:
     description:
@@ -141,13 +149,46 @@ left_out_topics:
   type: list
   elements: str
   sample: []
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: group_in_use
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "source cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
 """
 
 import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import take_snapshot as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot as file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -167,18 +208,19 @@ def take(module: Module) -> dict[str, t.Any]:
             OnActiveGroup(params["on_active_group"]),
             on_blocked=OnBlocked(params["on_blocked"]),
             idle_wait=params["idle_wait"],
+            removed=_removed(params["removed"]),
         )
-        text = (file.to_csv if params["format"] == "csv" else file.to_json)(taken.snapshot)
+        text = _text(taken.snapshot, connection, params["format"])
         before = files.read(path)
         if text != before and not module.check_mode:
             files.write(path, text)
     for line in taken.warnings():
         module.warn(line)
     partitions = collections.Counter(entry.group for entry in taken.snapshot.entries)
-    if params["format"] == "csv":  # its lines are readable as they are
+    if params["format"] == "json":
+        diff = results.file_diff(before, text, path, results.snapshot_lines, offset_formats.read_snapshot)
+    else:  # their lines are readable as they are
         diff = results.file_diff(before, text, path, str.splitlines, lambda text, _path: text)
-    else:
-        diff = results.file_diff(before, text, path, results.snapshot_lines, file.from_text)
     return {
         "changed": text != before,
         "snapshot": path,
@@ -193,13 +235,28 @@ def take(module: Module) -> dict[str, t.Any]:
     }
 
 
+def _text(snapshot: file.Snapshot, connection: Connection, form: str) -> str:
+    if form == "json":
+        return file.to_json(snapshot)
+    groups = offset_formats.positions_of(snapshot)
+    if form == OffsetFormat.STRUCTURED_STREAMING:  # which wants every partition
+        groups = {group: use_case.with_every_partition(connection, positions) for group, positions in groups.items()}
+    return offset_formats.to_text(OffsetFormat(form), groups)
+
+
+def _removed(path: str | None) -> removed.Removed | None:
+    text = files.read(path) if path else None
+    return removed.from_json(text, path or "") if text is not None else None
+
+
 def main() -> None:
     module = Module(
         argument_spec={
             **options.cluster_spec("cluster"),
             **options.selection_spec(),
             "snapshot": {"type": "path", "required": True},
-            "format": {"type": "str", "choices": ["json", "csv"], "default": "json"},
+            "removed": {"type": "path"},
+            "format": {"type": "str", "choices": ["json", *OffsetFormat], "default": "json"},
             "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
             "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
             "idle_wait": {"type": "float", "default": 0},

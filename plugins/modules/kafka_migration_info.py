@@ -41,6 +41,19 @@ options:
       - Path of the receipt file that the migration will use. The module reports a problem if the file is damaged or
         belongs to another destination cluster, or if its directory is missing and cannot be created.
     type: path
+  removed:
+    description:
+      - Path of the file of M(streamshift.kafka.kafka_group_removal). Groups that it has removed are checked as they
+        were. The module reports a problem if the file is damaged or belongs to another cluster.
+    type: path
+  on_conflict:
+    description:
+      - What to do if O(group_map) makes one group of several that have committed offsets on the same topic.
+      - V(fail) reports a problem.
+      - V(lowest) and V(highest) check them like all others.
+    type: str
+    choices: [fail, lowest, highest]
+    default: fail
   copy:
     description:
       - Path of the copy file that M(streamshift.kafka.kafka_backlog_copy) will use. The module reports a problem if the
@@ -74,6 +87,14 @@ options:
     type: str
     choices: [fail, skip_group, skip_partition]
     default: fail
+  on_problem:
+    description:
+      - What to do if there is a problem.
+      - V(report) returns it.
+      - V(fail) fails, and its message has a line for each problem.
+    type: str
+    choices: [report, fail]
+    default: report
 seealso:
   - module: streamshift.kafka.kafka_group_offsets
 """
@@ -85,12 +106,7 @@ EXAMPLES = r"""
     destination: "{{ hostvars.cloud.kafka_cluster }}"
     groups:
       - billing
-  register: migration
-
-- name: Stop if there is a problem
-  ansible.builtin.assert:
-    that: migration.problems | length == 0
-    fail_msg: "{{ migration.problems | join('\n') }}"
+    on_problem: fail
 """
 
 RETURN = r"""
@@ -102,12 +118,46 @@ cluster_ids:
     source: 5L6g3nShT-eMCtK--X86sw
     destination: vPeOCWypqUOSepEvx0cbog
 problems:
-  description: One line for each problem. The list is empty if the migration can start.
-  returned: success
+  description: What prevents the migration. The list is empty if the migration can start.
+  returned: success, or with O(on_problem=fail)
   type: list
-  elements: str
-  sample:
-    - "source cluster broker1:9092: missing ACL TOPIC READ on orders"
+  elements: dict
+  contains:
+    kind:
+      description: Kind of the problem, as in RV(failure.kind).
+      type: str
+      returned: success
+      sample: acl_missing
+    cluster:
+      description: The cluster that the problem is about; null if it is about none, or both.
+      type: str
+      returned: success
+      sample: source cluster broker1:9092
+    group:
+      description: The group, if the problem is about a single one.
+      type: str
+      returned: success
+      sample: null
+    topic:
+      description: The topic, if the problem is about a single one.
+      type: str
+      returned: success
+      sample: null
+    partition:
+      description: The partition, if the problem is about a single one.
+      type: int
+      returned: success
+      sample: null
+    message:
+      description: The whole problem in one line, with the remedy.
+      type: str
+      returned: success
+      sample: "source cluster broker1:9092: missing ACL TOPIC READ on orders. Grant it to the user."
+    remedy:
+      description: What to do, if there is more to say than the problem itself.
+      type: str
+      returned: success
+      sample: grant it to the user
 notes:
   description:
     - One line for each thing that does not prevent the migration but that you should know before it starts. Examples
@@ -119,14 +169,52 @@ notes:
   elements: str
   sample:
     - "topic orders does not exist at the destination: fill it, map it, or exclude it."
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: acl_missing
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "source cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
 """
 
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, removed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidFile,
+    InvalidInput,
+    MigrationError,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnBlocked,
+    OnConflict,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -139,6 +227,7 @@ def look(module: Module) -> dict[str, t.Any]:
     _unused, damaged = _read(params["plan"], plan.from_json)
     written, damaged_too = _read(params["receipt"], receipt.from_json)
     copied, damaged_as_well = _read(params["copy"], backlog.from_json)
+    gone, damaged_at_last = _read(params["removed"], removed.from_json)
     spark = options.spark_options(params)
     lacking = use_case.lacking_for_proof(spark) if params["verify"] == "records" else []
     if params["copy"] and not (copied and copied.is_done):
@@ -153,29 +242,32 @@ def look(module: Module) -> dict[str, t.Any]:
         params["copy"] is not None,
         written,
         OnBlocked(params["on_blocked"]),
+        OnConflict(params["on_conflict"]),
+        gone,
     )
     foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
-    problems = dict.fromkeys([*damaged, *damaged_too, *damaged_as_well, *foreign, *lacking, *found.problems])
-    return {
-        "changed": False,
+    every = [*damaged, *damaged_too, *damaged_as_well, *damaged_at_last, *foreign, *lacking, *found.problems]
+    problems = list({str(problem): problem for problem in every}.values())
+    result = {
         "cluster_ids": found.cluster_ids,
-        "problems": list(problems),
+        "problems": [{**problem.place(), "message": str(problem), "remedy": problem.remedy} for problem in problems],
         "notes": found.notes,
     }
+    if problems and params["on_problem"] == "fail":
+        module.fail_json(msg="\n".join(map(str, problems)), failure=problems[0].place(), **result)
+    return {"changed": False, **result}
 
 
-def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File | None, list[str]]:
+def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File | None, list[MigrationError]]:
     """A file, and why it cannot be used, or not be made; it is looked at again when it is."""
     if path is None:
         return None, []
     try:
+        files.check_makeable(path)
         text = files.read(path)
-        if text is None:
-            files.check_makeable(path)
-            return None, []
-        return parse(text, path), []
+        return (None if text is None else parse(text, path)), []
     except (InvalidFile, InvalidInput) as exc:
-        return None, [str(exc)]
+        return None, [exc]
 
 
 def main() -> None:
@@ -188,10 +280,13 @@ def main() -> None:
             "commits": {"type": "bool", "default": True},
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
+            "removed": {"type": "path"},
+            "on_conflict": {**options.choices(OnConflict), "default": "fail"},
             "copy": {"type": "path"},
             "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
             "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
             "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
+            "on_problem": {"type": "str", "choices": ["report", "fail"], "default": "report"},
         },
         supports_check_mode=True,
     )

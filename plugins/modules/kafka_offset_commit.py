@@ -27,6 +27,7 @@ extends_documentation_fragment:
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
   - streamshift.kafka._cluster.source
+  - streamshift.kafka._entries
 options:
   source:
     description:
@@ -162,6 +163,20 @@ options:
     type: str
     choices: [fail, skip_group, warn]
     default: fail
+  on_expiring:
+    description:
+      - What to do for a group of the plan that exists, is empty and had members once. Unless a member joins, its
+        committed offsets expire C(offsets.retention.minutes) after its last member has left. For such a group of the
+        classic protocol, a commit does not start this time anew, and no request tells when it began.
+      - V(warn) returns a note for each such group.
+      - V(renew) removes such a group and makes it again with everything that it has committed, so that the time starts
+        anew. Until this is done, the group is gone for a moment; O(receipt) has all its committed offsets. If the
+        module is killed in between, its next run completes it. The user needs the ACL GROUP DELETE, and TOPIC DESCRIBE
+        on all topics of the group, because brokers hide committed offsets of other topics, and these would be lost.
+      - Ignored with O(state=rolled_back), which completes what was killed, too.
+    type: str
+    choices: [warn, renew]
+    default: warn
   idle_wait:
     description:
       - How many seconds to wait before reading the committed offsets a second time, once for all groups together.
@@ -251,42 +266,89 @@ written:
   returned: success
   type: int
   sample: 12
+blocked:
+  description: One line for each group-partition that is blocked in the plan, and that O(on_blocked) leaves out.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 left_out:
-  description: One line for each group or group-partition that the module left alone because of an option or an earlier
-    migration.
+  description: One line for each other group or group-partition that the module left alone because of an option or an
+    earlier migration.
   returned: success
   type: list
   elements: str
   sample: []
 notes:
-  description: One line for each group that is still in use at O(source), with O(on_active_source=warn).
+  description: One line for each group that is still in use at O(source), with O(on_active_source=warn), and for each group
+    whose committed offsets may expire soon, with O(on_expiring=warn).
   returned: success
   type: list
   elements: str
   sample: []
 summary:
-  description: A human-readable table, as lines. After a rollback, the first line is the number of groups that were
-    rolled back.
+  description: A human-readable table, as lines, with the totals last. After a rollback, the first line is the number of
+    groups that were rolled back.
   returned: success
   type: list
   elements: str
   sample:
     - "group    partitions  changed"
     - "billing          12       12"
+    - "Total: 1 group, 12 group-partitions: 12 changed, 0 left out."
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: plan_blocked
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "destination cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
 """
 
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
     OnBlocked,
+    OnExpiring,
     OnRewind,
+    ReturnEntries,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
+    digests,
+    files,
+    options,
+    results,
+    summaries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 
@@ -309,6 +371,7 @@ def commit(module: Module) -> dict[str, t.Any]:
         OnActiveGroup(params["on_active_source"]),
         params["on_missing_entry"],
         params["idle_wait"],
+        OnExpiring(params["on_expiring"]),
     )
 
     def save(done: receipt.Receipt) -> None:
@@ -329,14 +392,14 @@ def commit(module: Module) -> dict[str, t.Any]:
                 cluster,
                 policies,
                 writer,
-                snapshot.from_text(taken, params["snapshot"]) if taken else None,
+                offset_formats.read_snapshot(taken, params["snapshot"]) if taken else None,
                 source,
                 _objections(params),
             )
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", "a migration"), path)
             outcome = use_case.roll_back(recorded, selection, cluster, policies, writer)
-            head = [results.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
+            head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
     for line in outcome.notes:
         module.warn(line)
     return {
@@ -350,12 +413,15 @@ def commit(module: Module) -> dict[str, t.Any]:
                 "before": found and found.offset,
                 "after": (done := outcome.after[group, partition]) and done.offset,
             }
-            for (group, partition), found in outcome.before.items()
+            for (group, partition), found in results.returned(
+                outcome.before.items(), ReturnEntries(params["return_entries"]), lambda row: row[0] in outcome.set
+            )
         ],
         "written": len(outcome.set),
+        "blocked": outcome.blocked,
         "left_out": outcome.left_out,
         "notes": outcome.notes,
-        "summary": head + results.commit_summary(outcome.before, outcome.set, outcome.left_out),
+        "summary": head + summaries.commit_summary(outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out]),
         "diff": results.diff(
             results.commit_lines(outcome.before),
             results.commit_lines(outcome.after),
@@ -378,6 +444,7 @@ def _objections(params: dict[str, t.Any]) -> dict[receipt.Key, str]:
             f"the report {path} is about {about}, and {params['plan']} has the digest {digest}",
             why="the plan has changed since it was verified, or another one was verified",
             remedy="verify this plan with kafka_offset_verify",
+            kind=FailureKind.PLAN_OUTDATED,
         )
     return found.lines
 
@@ -387,6 +454,7 @@ def main() -> None:
         argument_spec={
             **options.cluster_spec("cluster"),
             **options.selection_spec(),
+            **options.entries_spec(),
             "source": {**options.cluster_spec("source")["source"], "required": False},
             "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
             "plan": {"type": "path"},
@@ -404,6 +472,7 @@ def main() -> None:
                 "default": "fail",
             },
             "on_active_source": {**options.choices(OnActiveGroup), "default": "fail"},
+            "on_expiring": {**options.choices(OnExpiring), "default": "warn"},
             "idle_wait": {"type": "float", "default": 5},
         },
         required_if=[("state", "committed", ["plan"])],

@@ -37,6 +37,7 @@ extends_documentation_fragment:
   - streamshift.kafka._selection.topics
   - streamshift.kafka._spark
   - streamshift.kafka._progress
+  - streamshift.kafka._entries
 options:
   source:
     description:
@@ -44,6 +45,7 @@ options:
       - If the source is lost, omit this option and set O(strategy=mirror_maker). The plan then uses MirrorMaker 2's
         checkpoints as they are. Their verdict is V(safe) with the reason C(checkpoint), so consumed records are
         repeated.
+      - Omit it with O(strategy=reset), which is about O(destination) alone.
     required: false
   snapshot:
     description:
@@ -56,14 +58,49 @@ options:
       - Without O(source), names of consumer groups to select. O(exclude_group_patterns) does not apply to them.
   snapshot_group:
     description:
-      - The name of the group in a CSV snapshot of three columns, which does not contain it.
+      - The name of the group in a snapshot that does not contain it, such as CSV of three columns. The group need not exist
+        at the source.
     type: str
+  snapshot_format:
+    description:
+      - Format of the snapshot file. Offsets that another tool keeps outside of Kafka can be planned like those of a group.
+      - V(auto) tells V(json) from V(csv).
+      - V(json) and V(csv) are what M(streamshift.kafka.kafka_group_offsets) writes. V(csv) is also what
+        C(kafka-consumer-groups) exports.
+      - V(structured_streaming) is the checkpoint directory of a query of Spark Structured Streaming that reads Kafka, one of
+        the files in its C(offsets) directory, or a value of C(startingOffsets). Of a directory, the module reads the last
+        batch that the query has finished. Stop the query first.
+      - V(flink_sql) is the options C(topic) and C(scan.startup.specific-offsets) of tables of Flink SQL.
+    type: str
+    choices: [auto, json, csv, structured_streaming, flink_sql]
+    default: auto
   plan:
     description:
       - Path of the plan file. Its directory must exist.
       - The module leaves a file that already has the same content untouched.
     type: path
     required: true
+  csv:
+    description:
+      - Path of a file to write as CSV, as with O(export) and O(export_format=csv).
+    type: path
+  export:
+    description:
+      - Path of a file with the planned offsets for another tool, which starts at the destination with them. Its directory
+        must exist.
+    type: path
+  export_format:
+    description:
+      - Format of O(export).
+      - V(csv) is what C(kafka-consumer-groups --reset-offsets --from-file) reads. It lacks blocked and uncommitted
+        group-partitions, and all metadata; a warning counts both.
+      - V(structured_streaming) is a value of C(startingOffsets) for a query of Spark Structured Streaming with a new
+        checkpoint. A partition without an offset starts at the start of the log. One group only.
+      - V(flink_sql) is the options of a table of Flink SQL for each topic. One group only.
+      - With V(structured_streaming) and V(flink_sql), a blocked partition is an error, and nothing is written.
+    type: str
+    choices: [csv, structured_streaming, flink_sql]
+    default: csv
   receipt:
     description:
       - Path of the receipt file of M(streamshift.kafka.kafka_offset_commit).
@@ -81,11 +118,68 @@ options:
         O(replication_policy), and MirrorMaker 2 must have preserved the order of the records. If timestamps do not
         identify a record, as on topics with C(message.timestamp.type=LogAppendTime), it usually avoids counting both
         logs.
+      - V(reset) moves the groups inside O(destination) to the offsets that O(resets) says. It needs neither O(source) nor
+        O(snapshot). The verdict is V(requested), and C(detail) says how many offsets are skipped or repeated.
       - With V(mirror_maker), exact offsets of an earlier O(plan) are kept for groups that have not moved, provided that
         the records around them, read again, confirm them.
     type: str
-    choices: [records, identical, mirror_maker]
+    choices: [records, identical, mirror_maker, reset]
     default: records
+  resets:
+    description:
+      - Where the groups go. The first entry that fits a partition wins. A partition that none fits stays as it is. An entry
+        that fits no partition is an error.
+      - Required with O(strategy=reset), and only allowed with it.
+      - A group gets offsets on the partitions on which it has committed some, as with C(--all-topics) of
+        C(kafka-consumer-groups). If the group is in O(groups) and the topic in O(topics), it gets them on all partitions of
+        the topic, and a group that does not exist is created.
+      - Without O(topics) and O(topic_patterns), all topics are selected on which the groups have committed offsets.
+    type: list
+    elements: dict
+    suboptions:
+      topics:
+        description:
+          - Regular expressions for the topics that this entry is about. Each must match a whole name.
+          - By default, all selected topics.
+        type: list
+        elements: str
+      partitions:
+        description:
+          - The partitions that this entry is about. By default, all of them.
+        type: list
+        elements: int
+      to:
+        description:
+          - Where the groups go.
+          - V(earliest) is the start of the log. Everything that the log has is read again.
+          - V(latest) is the end of the log. All unconsumed records that are there now are skipped.
+          - V(current) keeps the committed offset, with its metadata and leader epoch.
+          - V(datetime) is the first record that is not older than O(resets[].value), or the end of the log if all records
+            are older. Records with later offsets may be older.
+          - V(duration) is V(datetime) with the time so long ago.
+          - V(shift) moves the committed offset by O(resets[].value) offsets, forward or, if it is negative, back. A second
+            run with the same O(receipt) does not move it again.
+          - V(offset) is the offset O(resets[].value).
+        type: str
+        choices: [earliest, latest, current, datetime, duration, shift, offset]
+        required: true
+      value:
+        description:
+          - With V(datetime), a date with time and zone, as V(2026-11-22T18:00:00Z) or V(2026-11-22T18:00:00+02:00). A
+            time without zone, or in the future, is an error.
+          - With V(duration), an ISO 8601 duration of days, hours, minutes and seconds, as V(P1D) or V(PT2H30M). A day has 24
+            hours. Years, months and weeks are an error.
+          - With V(shift), a number of offsets. With V(offset), an offset.
+        type: str
+  on_out_of_range:
+    description:
+      - What to do if O(resets) asks for an offset outside of the log, or for a time before the first record that the log
+        still has.
+      - V(block) blocks the group-partition with the reason C(out_of_range).
+      - V(clamp) takes the nearest offset that the log has, as C(kafka-consumer-groups) does, and C(detail) says so.
+    type: str
+    choices: [block, clamp]
+    default: block
   match_on:
     description:
       - Which parts two records must have in common to count as the same record.
@@ -117,6 +211,20 @@ options:
     type: str
     choices: [ignore, start, end]
     default: ignore
+  on_conflict:
+    description:
+      - What to do if O(group_map) makes one group of several that have committed offsets on the same topic.
+      - V(fail) fails and makes no plan.
+      - V(lowest) takes the lowest committed offset of each partition. No record is skipped; a record that one of the
+        other groups has consumed may be repeated. The verdict is V(safe) with the reason C(groups_merged), and
+        C(repeats) says how many offsets may be repeated at most.
+      - V(highest) takes the highest committed offset of each partition. The verdict is V(requested), and C(detail) says
+        how many offsets one of the groups has not consumed. These records are skipped.
+      - If one of the groups has committed an offset on a partition and another has not, V(lowest) blocks the partition,
+        unless O(on_uncommitted) says that it has consumed nothing (V(start)) or everything (V(end)) there.
+    type: str
+    choices: [fail, lowest, highest]
+    default: fail
   on_expired:
     description:
       - What to do if a group's committed offset is before the start of the source's log. Unconsumed records have then
@@ -232,6 +340,28 @@ EXAMPLES = r"""
     group_map:
       - pattern: "legacy-(.*)"
         to: "\\1"
+
+- name: Find where a query of Spark Structured Streaming starts at the destination
+  streamshift.kafka.kafka_offset_translate:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    snapshot: /srv/checkpoints/enrich-orders
+    snapshot_format: structured_streaming
+    snapshot_group: enrich-orders
+    plan: "{{ inventory_dir }}/plan.json"
+    export: "{{ inventory_dir }}/starting-offsets.json"
+    export_format: structured_streaming
+
+- name: Plan to read the orders since yesterday evening again
+  streamshift.kafka.kafka_offset_translate:
+    destination: "{{ kafka_cluster }}"
+    groups: [billing]
+    plan: "{{ inventory_dir }}/plan.json"
+    strategy: reset
+    resets:
+      - topics: [orders]
+        to: datetime
+        value: "2026-11-21T18:00:00+01:00"
 """
 
 RETURN = r"""
@@ -240,6 +370,12 @@ plan:
   returned: success
   type: str
   sample: /srv/kafka-migrations/onprem-to-cloud/plan.json
+exports:
+  description: Paths of the files for other tools that O(csv) and O(export) name.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 entries:
   description: The contents of the plan, sorted by group, topic and partition.
   returned: success
@@ -286,6 +422,20 @@ entries:
       type: str
       returned: success
       sample: ""
+    source:
+      description:
+        - What the offset was planned from, by the names at the source. Several if partitions or topics were merged into
+          this partition.
+        - Each has C(group), C(topic), C(partition) and C(offset). C(offset) is the committed offset; null if there is
+          none.
+      type: list
+      elements: dict
+      returned: success
+      sample:
+        - group: billing
+          topic: orders
+          partition: 3
+          offset: 41801
 digest:
   description: SHA-256 digest of the plan file, for O(streamshift.kafka.kafka_offset_commit#module:plan_digest).
   returned: success
@@ -319,39 +469,98 @@ counts:
     requested: 0
     safe: 0
     uncommitted: 0
+not_exact:
+  description: One line for each entry with the verdict V(safe) or V(blocked), with the reason.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 summary:
-  description: A human-readable table, as lines.
+  description: A human-readable table, as lines. After it, the first lines of RV(not_exact), and the totals. Of more than
+    20 groups, those whose offsets are all V(exact) are counted in one line.
   returned: success
   type: list
   elements: str
   sample:
     - "group    partitions        exact  at most repeated"
     - "billing          12           12                 0"
+    - "Total: 1 group, 12 group-partitions: 12 exact, 0 safe, 0 blocked; at most 0 records repeated."
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: connection_failed
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "source cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
 """
 
 import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import checkpoints
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import checkpoints, resets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnConflict,
     OnExpired,
     OnNoAnchor,
+    OnOutOfRange,
     OnUncommitted,
+    ReturnEntries,
     Strategy,
     TailCheck,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import ResetTo, reset_rules_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
+    digests,
+    exports,
+    files,
+    options,
+    results,
+    streaming_checkpoint,
+    summaries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
+
+_RESET = {
+    "topics": {"type": "list", "elements": "str"},
+    "partitions": {"type": "list", "elements": "int"},
+    "to": {**options.choices(ResetTo), "required": True},
+    "value": {"type": "str"},
+}
 
 
 def translate(module: Module) -> dict[str, t.Any]:
@@ -360,30 +569,63 @@ def translate(module: Module) -> dict[str, t.Any]:
     options.check_not_negative(params, "wait_for_replication", "search_limit", "spark_limit")
     _check_combination(params)
     files.check_writable(path)
+    asked_for = exports.asked_for(params)
     with files.locked(path):
         before = files.read(path)
         previous = file.from_json(before, path) if before is not None else None
-        made = (_from_records if params["source"] else _from_checkpoints)(module, previous)
+        made = _way(params)(module, previous)
         plan = made.plan
         text = file.to_json(plan)
+        exported = [exports.export_of(plan, path, form) for path, form in asked_for.items()]
         if text != before and not module.check_mode:
             files.write(path, text)
+        diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
+    for note in (note for each in exported for note in each.notes):
+        module.warn(note)
+    diff = results.file_diff(before, text, path, results.plan_lines, file.from_json)
     return {
-        "changed": text != before,
+        "changed": text != before or bool(diffs),
         "plan": path,
+        "exports": [each.path for each in exported],
         "digest": digests.digest(text),
         "kept": made.kept,
         "records_read": made.records_read,
         "index": made.index,
-        "entries": [results.plan_row(entry) for entry in plan.entries],
+        "entries": [
+            results.plan_row(entry) for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
+        ],
         "counts": results.plan_counts(plan),
-        "summary": results.plan_summary(plan),
-        "diff": results.file_diff(before, text, path, results.plan_lines, file.from_json),
+        "not_exact": summaries.not_exact(plan),
+        "summary": summaries.plan_summary(plan, made.ends),
+        "diff": [diff, *diffs] if exported else diff,
     }
+
+
+_Way = t.Callable[[Module, "file.Plan | None"], use_case.Translation]
+
+
+def _way(params: dict[str, t.Any]) -> _Way:
+    """What makes the plan."""
+    if params["strategy"] == Strategy.RESET:
+        return _from_resets
+    return _from_records if params["source"] else _from_checkpoints
+
+
+def _returned(plan: file.Plan, previous: file.Plan | None, return_entries: ReturnEntries) -> list[file.PlanEntry]:
+    """The entries that the module returns; those that have changed are not in the previous plan as they are."""
+    known = previous.by_key() if previous else {}
+    return results.returned(plan.entries, return_entries, lambda entry: known.get(entry.key) != entry)
 
 
 def _check_combination(params: dict[str, t.Any]) -> None:
     """What Ansible's own rules for arguments would say less plainly."""
+    if params["strategy"] == Strategy.RESET:
+        _check_reset(params)
+        return
+    if params["resets"]:
+        raise InvalidInput(
+            f"resets is for strategy reset, and strategy is {params['strategy']}", remedy="set strategy to reset"
+        )
     if params["strategy"] == "mirror_maker" and not params["replication_policy"]:
         raise InvalidInput(
             "strategy mirror_maker needs to know how MirrorMaker 2 calls its topics", remedy="set replication_policy"
@@ -408,13 +650,18 @@ def _check_combination(params: dict[str, t.Any]) -> None:
         )
 
 
+def _check_reset(params: dict[str, t.Any]) -> None:
+    for option in ("source", "snapshot", "topic_map", "group_map", "replication_policy", "repartitioned"):
+        if params[option]:
+            raise InvalidInput(
+                f"{option} has no meaning for strategy reset, which moves groups inside one cluster",
+                remedy=f"leave {option} out; destination, groups and topics say what is reset",
+            )
+
+
 def _from_records(module: Module, previous: file.Plan | None) -> use_case.Translation:
     params = module.params
-    taken = snapshot.from_text(
-        files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets"),
-        params["snapshot"],
-        params["snapshot_group"],
-    )
+    taken = _snapshot(module)
     mapping = options.mapping(params)
     for pattern in mapping.idle_patterns({entry.partition.topic for entry in taken.entries}):
         module.warn(f"repartitioned: {pattern} matches no topic of these groups")
@@ -428,6 +675,17 @@ def _from_records(module: Module, previous: file.Plan | None) -> use_case.Transl
         _receipt(params["receipt"]),
         reporter(params["progress_file"]),
     )
+
+
+def _snapshot(module: Module) -> Snapshot:
+    path, group, form = (module.params[name] for name in ("snapshot", "snapshot_group", "snapshot_format"))
+    if form != OffsetFormat.STRUCTURED_STREAMING:
+        text = files.read_required(path, "snapshot", "kafka_group_offsets")
+        return offset_formats.read_snapshot(text, path, group, form)
+    found = streaming_checkpoint.offsets_file(path)
+    for note in found.notes:
+        module.warn(note)
+    return offset_formats.read_snapshot(found.text, found.path, group, form)
 
 
 def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Translation:
@@ -444,6 +702,21 @@ def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Tr
     for note in notes:
         module.warn(note)
     return use_case.Translation(plan, index={"checkpoints": count, "syncs": 0})
+
+
+def _from_resets(module: Module, previous: file.Plan | None) -> use_case.Translation:
+    params = module.params
+    plan, notes = resets.plan_resets(
+        options.connection(params, "destination"),
+        options.selection(params),
+        reset_rules_from(params["resets"] or (), time.time_ns() // 1_000_000),
+        OnOutOfRange(params["on_out_of_range"]),
+        previous,
+        _receipt(params["receipt"]),
+    )
+    for note in notes:
+        module.warn(note)
+    return use_case.Translation(plan)
 
 
 def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
@@ -473,6 +746,7 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
         options.spark_options(params),
         params["spark_limit"],
         _mirror(params),
+        OnConflict(params["on_conflict"]),
     )
 
 
@@ -490,14 +764,22 @@ def main() -> None:
             **options.selection_spec(),
             **options.spark_spec(),
             **progress_spec(),
+            **options.entries_spec(),
             "snapshot": {"type": "path"},
             "snapshot_group": {"type": "str"},
+            "snapshot_format": {"type": "str", "choices": ["auto", "json", *OffsetFormat], "default": "auto"},
             "plan": {"type": "path", "required": True},
+            "csv": {"type": "path"},
+            "export": {"type": "path"},
+            "export_format": {**options.choices(OffsetFormat), "default": "csv"},
             "receipt": {"type": "path"},
             "strategy": {**options.choices(Strategy), "default": "records"},
+            "resets": {"type": "list", "elements": "dict", "options": _RESET},
+            "on_out_of_range": {**options.choices(OnOutOfRange), "default": "block"},
             "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
             "wait_for_replication": {"type": "float", "default": 0},
             "on_uncommitted": {**options.choices(OnUncommitted), "default": "ignore"},
+            "on_conflict": {**options.choices(OnConflict), "default": "fail"},
             "on_expired": {**options.choices(OnExpired), "default": "count_back"},
             "on_no_anchor": {**options.choices(OnNoAnchor), "default": "by_retention"},
             "tail_check": {**options.choices(TailCheck), "default": "records"},

@@ -324,6 +324,36 @@ plan_digests:
   elements: str
   sample:
     - 0f343b0931126a20f133d67c2b018a3b5d0d9d0b3a5c7b7a6c2d3f4e5a6b7c8d
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: verification_failed
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "source cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
 """
 
 import dataclasses
@@ -336,6 +366,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
@@ -376,7 +407,11 @@ def verify(module: Module) -> dict[str, t.Any]:
     params = module.params
     options.check_not_negative(params, "limit")
     if not (params["plan"] or params["groups"] or params["group_patterns"]):
-        raise InvalidInput("nothing is to be verified", remedy="set plan, or groups or group_patterns")
+        raise InvalidInput(
+            "nothing is to be verified",
+            remedy="set plan, or groups or group_patterns",
+            kind=FailureKind.NOTHING_SELECTED,
+        )
     _check_paths(params)
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     planned = _planned(params, source, destination)
@@ -388,7 +423,8 @@ def verify(module: Module) -> dict[str, t.Any]:
                 files.write(path, report.to_json(each))
     result = verify_results.verify_result(found, [each.digest for each in planned])
     if found.problems and params["on_problem"] == "fail":
-        module.fail_json(msg=verify_results.failure(found.problems, _scope(params)), **result)
+        message = verify_results.failure(found.problems, _scope(params))
+        module.fail_json(msg=message, failure=verify_results.failure_place(found.problems[0], destination), **result)
     return {"changed": False, **result}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import functools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
@@ -19,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Span,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from tests.attack.case import Case, Copy, Edges, Original
+from tests.attack.case import Case, Copy, Edges, Options, Original
 
 MOST_ROUNDS = 300
 
@@ -69,6 +70,12 @@ def _record(record: Original | Copy, edges: Edges) -> Record:
     return Record(record.offset, record.time, record.text.encode(), bare.encode(), stamped)
 
 
+@functools.lru_cache(64)
+def policy(options: Options) -> Policy:
+    """The user's options as the rule takes them."""
+    return Policy(**dataclasses.asdict(options))
+
+
 class Logs:
     """Both clusters of a case, and what was read of them."""
 
@@ -78,9 +85,12 @@ class Logs:
         self.destination = _broker(case.destination, case.destination_edges)
 
     def question(self, shifts: tuple[int, ...] = ()) -> Question:
-        policy = Policy(**dataclasses.asdict(self.case.options))
         return Question(
-            self.case.committed, Log(self.source.facts, with_open=True), Log(self.destination.facts), policy, shifts
+            self.case.committed,
+            Log(self.source.facts, with_open=True),
+            Log(self.destination.facts),
+            policy(self.case.options),
+            shifts,
         )
 
     def serve(self, need: Need, question: Question) -> int:

@@ -27,8 +27,7 @@ HOUR = 3_600_000
 NO_TIME = -1
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Original:
+class Original(t.NamedTuple):
     """What a producer wrote at the source. kind: data, aborted, open (in an open transaction) or marker."""
 
     offset: int
@@ -38,8 +37,7 @@ class Original:
     gone: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(t.NamedTuple):
     """A record of the destination. origin: the offset of the original, None for a destination-only record.
 
     kind: data, aborted or marker. stamped: the broker has set the time.
@@ -169,7 +167,7 @@ def parse(text: str) -> Case:
         _edges(source, settings),
         copies["T"],
         _edges(copies["T"], {name[2:]: value for name, value in settings.items() if name.startswith("T.")}),
-        tuple(dataclasses.replace(copy, offset=-1) for copy in copies["F"]),
+        tuple(copy._replace(offset=-1) for copy in copies["F"]),
         Options(**{name: _value(value) for name, value in options.items()}),
         int(settings.get("scaled", 0)),
     )

@@ -28,8 +28,8 @@ def example(name: str, seed: int, case: Case, old: Case | None, way: str, kind: 
     if way == "kept" and old is not None:
         return f"{where}\nwhen it was planned ({rule.near(old)}):\n{old}\nnow:\n{case}"
     if way.startswith("merged"):
-        answered = merged_answers(merged(name, seed))
-        text = "" if answered is None else answered[2][0].text
+        answered = [its for its in merged_answers(merged(name, seed)) if its is not None and its[0] == case]
+        text = answered[0][2][0].text
         return f"{where}: {text}\n(all partitions as one log, consumed ones first, and copies before the offsets first)\n{case}"
     small = shrunk(case, still)
     _given, found = answers(small, EVERY_WAY)

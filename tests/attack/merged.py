@@ -21,11 +21,16 @@ from tests.attack.worlds import world
 
 @dataclasses.dataclass(frozen=True)
 class Merged:
-    """sources: a position in each source partition. copies: those of each destination partition, origin (partition, offset)."""
+    """sources: a position in each source partition. copies: those of each destination partition, origin (partition, offset).
+
+    uncommitted: the source partitions of which the group has no committed offset; what counts as consumed there is a matter of
+    on_uncommitted: nothing, or everything.
+    """
 
     sources: tuple[Case, ...]
     copies: tuple[tuple[tuple[Copy, int], ...], ...]
     edges: tuple[Edges, ...]
+    uncommitted: frozenset[int] = frozenset()
 
     def cases(self) -> list[Case]:
         """One for each destination partition, with the sources as one log."""
@@ -37,7 +42,7 @@ class Merged:
             if (record.offset < case.committed) == consumed
         ]
         place = {(number, record.offset): at for at, (number, record) in enumerate(order)}
-        source = tuple(dataclasses.replace(record, offset=at) for at, (_number, record) in enumerate(order))
+        source = tuple(record._replace(offset=at) for at, (_number, record) in enumerate(order))
         committed = sum(record.offset < self.sources[number].committed for number, record in order)
         hidden = [at for at, (number, r) in enumerate(order) if r.offset >= self.sources[number].source_edges.stable]
         edges = Edges(
@@ -52,11 +57,16 @@ class Merged:
                 source,
                 edges,
                 tuple(
-                    dataclasses.replace(copy, origin=None if copy.origin is None else place[number, copy.origin])
+                    copy._replace(origin=None if copy.origin is None else place[number, copy.origin])
                     for copy, number in copies
                 ),
                 there,
-                (),
+                tuple(
+                    copy._replace(origin=place[number, copy.origin])
+                    for number, case in enumerate(self.sources)
+                    for copy in case.to_come
+                    if copy.origin is not None
+                ),
                 self.sources[0].options,
             )
             for copies, there in zip(self.copies, self.edges, strict=True)
@@ -71,19 +81,20 @@ class Merged:
             for copy in case.destination
         ]
         every.sort(key=lambda each: each[:2])
-        log = tuple(dataclasses.replace(copy, offset=at) for at, (_read, _number, copy) in enumerate(every))
+        log = tuple(copy._replace(offset=at) for at, (_read, _number, copy) in enumerate(every))
         edges = dataclasses.replace(self.edges[0], stable=len(log), end=len(log))
         before = sum(not read for read, _number, _copy in every)
         return dataclasses.replace(parts[0], destination=log, destination_edges=edges), before
 
 
-def merged(name: str, seed: int) -> Merged:
-    """Two or three partitions of this class, copied into one or two."""
+POSITIONS = 3  # groups of one merged topic
+
+
+def merged(name: str, seed: int) -> list[Merged]:
+    """Two or three partitions of this class, copied into one or two, as several groups stand on them."""
     random = rnd.Random(f"merged {name} {seed}")
-    sources = []
-    for number in range(random.choice((2, 2, 3))):
-        cases = world(name, seed * 10 + number).cases
-        sources.append(_renamed(random.choice(cases), "pqr"[number]))
+    worlds = [world(name, seed * 10 + number).cases for number in range(random.choice((2, 2, 3)))]
+    sources = [_renamed(cases[0], letter) for cases, letter in zip(worlds, "pqr", strict=False)]
     width = random.choice((1, 1, 2))
     keyed = random.random() < 0.6
     left = [list(reversed(case.destination)) for case in sources]
@@ -92,14 +103,23 @@ def merged(name: str, seed: int) -> Merged:
         number = random.choice([at for at, copies in enumerate(left) if copies])
         copy = left[number].pop()
         to = logs[sum(map(ord, copy.text)) % width if keyed else random.randrange(width)]
-        to.append((dataclasses.replace(copy, offset=len(to)), number))
+        to.append((copy._replace(offset=len(to)), number))
     append_time = any(case.destination_edges.append_time for case in sources)
     compacted = any(case.destination_edges.compacted for case in sources)
-    return Merged(
-        tuple(sources),
-        tuple(tuple(log) for log in logs),
-        tuple(Edges(0, len(log), len(log), append_time, compacted) for log in logs),
-    )
+    edges = tuple(Edges(0, len(log), len(log), append_time, compacted) for log in logs)
+    copies = tuple(tuple(log) for log in logs)
+    result = []
+    for _unused in range(POSITIONS):
+        uncommitted = frozenset(at for at in range(len(sources)) if random.random() < 0.1)
+        commits = [
+            random.choice((case.source_edges.start, case.source_edges.stable))
+            if number in uncommitted
+            else random.choice(cases).committed
+            for number, (case, cases) in enumerate(zip(sources, worlds, strict=True))
+        ]
+        positions = (dataclasses.replace(case, committed=commit) for case, commit in zip(sources, commits, strict=True))
+        result.append(Merged(tuple(positions), copies, edges, uncommitted))
+    return result
 
 
 def _renamed(case: Case, letter: str) -> Case:
@@ -107,9 +127,10 @@ def _renamed(case: Case, letter: str) -> Case:
 
     def changed(records: t.Iterable[t.Any]) -> tuple[t.Any, ...]:
         return tuple(
-            dataclasses.replace(r, text=letter + r.text[1:]) if r.text[:1] == "p" and len(r.text) > 1 else r
-            for r in records
+            r._replace(text=letter + r.text[1:]) if r.text[:1] == "p" and len(r.text) > 1 else r for r in records
         )
 
     source: tuple[Original, ...] = changed(case.source)
-    return dataclasses.replace(case, source=source, destination=changed(case.destination))
+    return dataclasses.replace(
+        case, source=source, destination=changed(case.destination), to_come=changed(case.to_come)
+    )

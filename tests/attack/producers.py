@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random as rnd
 
 from tests.attack.case import HOUR, NO_TIME, NOON, Original
@@ -36,7 +35,7 @@ def written(random: rnd.Random, traits: Traits) -> tuple[Original, ...]:
         first = len(log) - 1 - random.randrange(min(len(log), random.choice((2, 4, 8, max(1, traits.size // 2)))))
         for at in range(first, len(log)):
             if log[at].kind != "marker" and (at == first or random.random() < 0.5):
-                log[at] = dataclasses.replace(log[at], kind="open")
+                log[at] = log[at]._replace(kind="open")
     return tuple(log)
 
 

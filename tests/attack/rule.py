@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import importlib
+import itertools
 import operator
 import pkgutil
 import typing as t
@@ -45,8 +47,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
-from tests.attack.broker import Broker, Logs
+from tests.attack.broker import Broker, Logs, policy
 from tests.attack.case import Case
 from tests.attack.merged import Merged
 
@@ -143,12 +146,8 @@ def near(case: Case, others: t.Iterable[int] = ()) -> Answer:
 
 def whole(case: Case) -> Answer:
     """What is said when both logs were read whole."""
-    logs = Logs(case)
-    question = logs.question()
-    for log, broker in ((question.source, logs.source), (question.destination, logs.destination)):
-        if broker.edges.start < log.end:
-            span = broker.edges.start, log.end
-            log.add(span, broker.read(span))
+    logs, read = _of_these_logs(_read_whole, case)
+    question = dataclasses.replace(read, committed=case.committed)
 
     def rule(question: Question) -> Decision | Need:
         reader = Reader(question)
@@ -161,7 +160,33 @@ def whole(case: Case) -> Answer:
     return _answer(*logs.drive(rule, question))
 
 
-def _counted(case: Case) -> counting.Logs:
+_Read = t.TypeVar("_Read")
+_LAST: dict[t.Any, tuple[Case, t.Any]] = {}
+
+
+def _of_these_logs(read: t.Callable[[Case], _Read], case: Case) -> _Read:
+    """What reading the logs of a case has given; once for all positions that follow one another in a world."""
+    last = _LAST.get(read)
+    if last is None or not (
+        last[0].source is case.source
+        and last[0].destination is case.destination
+        and dataclasses.replace(last[0], committed=case.committed, to_come=case.to_come) == case
+    ):
+        last = _LAST[read] = case, read(case)
+    return t.cast(_Read, last[1])
+
+
+def _read_whole(case: Case) -> tuple[Logs, Question]:
+    logs = Logs(case)
+    question = logs.question()
+    for log, broker in ((question.source, logs.source), (question.destination, logs.destination)):
+        if broker.edges.start < log.end:
+            span = broker.edges.start, log.end
+            log.add(span, broker.read(span))
+    return logs, question
+
+
+def _both_counted(case: Case) -> counting.Logs:
     """Both logs, ready to be counted; without headers where the tool adds some."""
     logs = Logs(case)
     source = logs.source.with_open
@@ -187,7 +212,7 @@ def count(case: Case) -> Answer:
     """What counting the contents of both whole logs says."""
     if case.committed == 0:
         return Answer("exact", case.destination_edges.start, 0)
-    found = _counted(case).answer(case.committed)
+    found = _of_these_logs(_both_counted, case).answer(case.committed)
     lost = case.source_edges.compacted or case.committed < case.source_edges.start
     if not found.arrived:
         return Answer("blocked", None, None, "destination_lags", found.offset, decision=found)
@@ -200,7 +225,7 @@ def count(case: Case) -> Answer:
 
 def verify(case: Case, offsets: t.Iterable[int]) -> list[tuple[int, int]]:
     """(skipped, repeated) of each of these offsets, as the verification counts them."""
-    logs = _counted(case)
+    logs = _of_these_logs(_both_counted, case)
     judged = [logs.judge(case.committed, offset) for offset in offsets]
     return [(its.skipped, its.repeated) for its in judged]
 
@@ -211,47 +236,100 @@ def by_notes(case: Case, shifts: tuple[int, ...]) -> Answer:
     return _answer(*logs.drive(decide, logs.question(shifts)))
 
 
-def merged(its: Merged) -> list[Answer]:
-    """What is said of each destination partition of a repartitioned or merged topic."""
-    here = [Broker(case.source, case.source_edges) for case in its.sources]
-    there = [
-        Broker([copy for copy, _number in copies], edges) for copies, edges in zip(its.copies, its.edges, strict=True)
+def merged(topics: t.Sequence[Merged]) -> list[list[Answer]]:
+    """What is said of each destination partition of repartitioned or merged topics; positions of one topic together."""
+    several = [
+        (_Sides.of(its[0]), its)
+        for its in (list(group) for _copies, group in itertools.groupby(topics, lambda its: id(its.copies)))
     ]
-    policy = Policy(**dataclasses.asdict(its.sources[0].options))
-    committed = tuple(case.committed for case in its.sources)
-    positions = tuple(
-        Position(TopicPartition("t", number), at, at, broker.facts)
-        for number, (at, broker) in enumerate(zip(committed, here, strict=True))
-    )
-    if (no := blocked_by_one(positions)) is not None:
-        return [_answer(no) for _unused in its.copies]
-    logs = (
-        tuple(tuple(map(_digested, broker.with_open)) for broker in here),
-        tuple(tuple(map(_digested, broker.visible)) for broker in there),
-    )
-    ends = tuple(edges.end for edges in its.edges)
-    [counts] = by_hand.count_directly(
-        [by_hand.World(*logs, ends, (committed,))],
-        policy.with_timestamp,
-        1,
-        without_headers=True,
-        stable=[broker.facts.end for broker in here],
-    )
-    sources = Sources(positions, missing_records(positions, counts))
-    answers = []
-    for number, broker in enumerate(there):
-        log = Log(broker.facts)
-        log.add((broker.facts.log_start, broker.facts.end), broker.visible)
-        young = young_from(sources, policy.now)
-        log.lookups.update({} if young is None else {young: broker.lookup(young)})
-        found = found_in(sources, counts, number, log, policy.now)
-        answers.append(_answer(decide_merged(sources, found, broker.facts, policy)))
-    return answers
+    result: list[list[Answer]] = []
+    counts: dict[int, GroupCount] = {}
+    for timestamps in (True, False):
+        asked = [
+            (sides, [position for position in its if sides.refused(position) is None])
+            for sides, its in several
+            if sides.policy.with_timestamp is timestamps
+        ]
+        worlds = [sides.world(its) for sides, its in asked if its]
+        stable = [broker.facts.end for sides, its in asked if its for broker in sides.source]
+        found = by_hand.count_directly(worlds, timestamps, 1, without_headers=True, stable=stable) if worlds else []
+        counts |= {
+            id(position): count for position, count in zip((p for _s, its in asked for p in its), found, strict=True)
+        }
+    for sides, its in several:
+        for position in its:
+            no = sides.refused(position)
+            result.append(
+                [_answer(no)] * len(position.copies)
+                if no is not None
+                else sides.answers(position, counts[id(position)])
+            )
+    return result
+
+
+class _Sides(t.NamedTuple):
+    """Both clusters of a merged topic."""
+
+    source: list[Broker]
+    destination: list[Broker]
+    policy: Policy
+
+    @classmethod
+    def of(cls, its: Merged) -> t.Self:
+        here = [Broker(case.source, case.source_edges) for case in its.sources]
+        there = [
+            Broker([copy for copy, _number in copies], edges)
+            for copies, edges in zip(its.copies, its.edges, strict=True)
+        ]
+        return cls(here, there, policy(its.sources[0].options))
+
+    def positions(self, its: Merged) -> tuple[Position, ...]:
+        """Where a group stands."""
+        return tuple(
+            Position(
+                TopicPartition("t", number),
+                None if number in its.uncommitted else case.committed,
+                case.committed,
+                broker.facts,
+            )
+            for number, (case, broker) in enumerate(zip(its.sources, self.source, strict=True))
+        )
+
+    def refused(self, its: Merged) -> Decision | None:
+        """What a single source partition decides."""
+        return blocked_by_one(self.positions(its))
+
+    def world(self, groups: t.Iterable[Merged]) -> by_hand.World:
+        """As Spark reads it."""
+        return by_hand.World(
+            tuple(tuple(map(_digested, broker.with_open)) for broker in self.source),
+            tuple(tuple(map(_digested, broker.visible)) for broker in self.destination),
+            tuple(broker.edges.end for broker in self.destination),
+            tuple(tuple(case.committed for case in its.sources) for its in groups),
+        )
+
+    def answers(self, its: Merged, counts: GroupCount) -> list[Answer]:
+        """What is decided from what was counted."""
+        positions = self.positions(its)
+        sources = Sources(positions, missing_records(positions, counts))
+        answers = []
+        for number, broker in enumerate(self.destination):
+            log = Log(broker.facts)
+            log.add((broker.facts.log_start, broker.facts.end), broker.visible)
+            young = young_from(sources, self.policy.now)
+            log.lookups.update({} if young is None else {young: broker.lookup(young)})
+            found = found_in(sources, counts, number, log, self.policy.now)
+            answers.append(_answer(decide_merged(sources, found, broker.facts, self.policy)))
+        return answers
 
 
 def _digested(record: Record) -> Record:
-    digest, bare = (hashlib.md5(text, usedforsecurity=False).digest() for text in (record.digest, record.bare))
-    return record._replace(digest=digest, bare=bare)
+    return record._replace(digest=_digest(record.digest), bare=_digest(record.bare))
+
+
+@functools.lru_cache(4096)
+def _digest(content: bytes) -> bytes:
+    return hashlib.md5(content, usedforsecurity=False).digest()
 
 
 def identical(case: Case) -> Answer:

@@ -73,7 +73,7 @@ def _without_originals(case: Case, gone: set[int]) -> Case:
     smaller = dataclasses.replace(
         case,
         committed=move(case.committed),
-        source=tuple(dataclasses.replace(r, offset=move(r.offset)) for r in case.source if r.offset not in gone),
+        source=tuple(r._replace(offset=move(r.offset)) for r in case.source if r.offset not in gone),
         source_edges=dataclasses.replace(
             edges, start=move(edges.start), stable=move(edges.stable), end=move(edges.end)
         ),
@@ -81,11 +81,9 @@ def _without_originals(case: Case, gone: set[int]) -> Case:
     smaller = _without_copies(smaller, {copy.offset for copy in case.destination if copy.origin in gone})
     return dataclasses.replace(
         smaller,
-        destination=tuple(
-            dataclasses.replace(c, origin=None if c.origin is None else move(c.origin)) for c in smaller.destination
-        ),
+        destination=tuple(c._replace(origin=None if c.origin is None else move(c.origin)) for c in smaller.destination),
         to_come=tuple(
-            dataclasses.replace(c, origin=None if c.origin is None else move(c.origin))
+            c._replace(origin=None if c.origin is None else move(c.origin))
             for c in case.to_come
             if c.origin not in gone
         ),
@@ -98,9 +96,7 @@ def _without_copies(case: Case, gone: set[int]) -> Case:
     edges = case.destination_edges
     return dataclasses.replace(
         case,
-        destination=tuple(
-            dataclasses.replace(c, offset=move(c.offset)) for c in case.destination if c.offset not in gone
-        ),
+        destination=tuple(c._replace(offset=move(c.offset)) for c in case.destination if c.offset not in gone),
         destination_edges=dataclasses.replace(
             edges, start=move(edges.start), stable=move(edges.stable), end=move(edges.end)
         ),
@@ -114,7 +110,7 @@ def _with_small_times(case: Case) -> Case:
     rank = {time: NOON + number for number, time in enumerate(times)} | {NO_TIME: NO_TIME}
 
     def changed(records: t.Any) -> t.Any:
-        return tuple(dataclasses.replace(r, time=rank.get(r.time, r.time)) for r in records)
+        return tuple(r._replace(time=rank.get(r.time, r.time)) for r in records)
 
     return dataclasses.replace(
         case,

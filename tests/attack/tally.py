@@ -9,15 +9,16 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import dataclasses
+import gc
 import itertools
 import time
 import typing as t
 
 from tests.attack.case import Case
-from tests.attack.classes import DECLARED
+from tests.attack.classes import DECLARED, UNKNOWABLE
 from tests.attack.judge import FAULTS, NEEDLESS, Finding
 from tests.attack.merged import merged
-from tests.attack.ways import EVERY_WAY, answers, kept, merged_answers
+from tests.attack.ways import EVERY_WAY, answers, by_turns, kept, merged_answers
 from tests.attack.worlds import world
 
 CERTAIN = ("count", "verify")  # ways that assume nothing of the tool
@@ -53,16 +54,26 @@ class Tally:
             self.found[shape] = (self.found[shape] + found)[:KEPT]
 
 
-def attack(name: str, seeds: range, most_records: int | None = None, ways: t.Sequence[str] = EVERY_WAY) -> Tally:
-    """All positions of these worlds, or of those among them that have at most so many source records, by these ways."""
-    tally = Tally.empty()
+def attack(
+    name: str,
+    seeds: range,
+    most_records: int | None = None,
+    ways: t.Sequence[str] = EVERY_WAY,
+    in_turns: bool = False,
+) -> Tally:
+    """All positions of these worlds, or of those among them that have at most so many source records, by these ways.
+
+    in_turns: ask the rarer ways by turns, for more positions in the same time.
+    """
+    tally, asked, number = Tally.empty(), list[int](), 0
     for seed in seeds:
         its = world(name, seed)
         if most_records is not None and len(its.cases[0].source) > most_records:
             continue
         tally.counts[name, ways[0], "worlds"] += 1
         for at, case in enumerate(its.cases):
-            given, found = answers(case, ways)
+            given, found = answers(case, by_turns(ways, number) if in_turns else ways)
+            number += 1
             for way, answer in given.items():
                 tally.counts[name, way, "positions"] += 1
                 tally.counts[name, way, answer.verdict] += 1
@@ -76,12 +87,26 @@ def attack(name: str, seeds: range, most_records: int | None = None, ways: t.Seq
                     found += more
                     tally.counts[name, "kept", "positions"] += stays is not None
             tally.note(name, seed, case, old, found)
-        if "merged" in ways and (said := merged_answers(merged(name, seed))) is not None:
-            case, joined, found = said
-            tally.counts[name, "merged", "positions"] += 1
-            tally.counts[name, "merged", joined.verdict] += 1
-            tally.note(name, seed, case, None, found)
+        asked.append(seed)
+    if "merged" in ways:
+        topics = [(seed, its) for seed in asked for its in merged(name, seed)]
+        for (seed, _its), said in zip(topics, merged_answers([its for _seed, its in topics]), strict=True):
+            if said is not None:
+                case, joined, found = said
+                tally.counts[name, "merged", "positions"] += 1
+                tally.counts[name, "merged", joined.verdict] += 1
+                tally.note(name, seed, case, None, found)
     return tally
+
+
+def _chunk(name: str, seeds: range, ways: t.Sequence[str]) -> Tally:
+    """attack() in a process of its own, in which looking for cycles takes a tenth of the time and finds few."""
+    gc.disable()
+    try:
+        return attack(name, seeds, None, ways, in_turns=True)
+    finally:
+        gc.enable()
+        gc.collect()
 
 
 def _chunks(names: t.Sequence[str], seed: int) -> t.Iterator[tuple[str, range]]:
@@ -96,13 +121,13 @@ def run(names: t.Sequence[str], seed: int, seconds: float, workers: int, ways: t
     tally, end = Tally.empty(), time.monotonic() + seconds
     chunks = _chunks(names, seed)
     with concurrent.futures.ProcessPoolExecutor(workers) as pool:
-        waiting = {pool.submit(attack, *next(chunks), None, ways) for _unused in range(workers * 2)}
+        waiting = {pool.submit(_chunk, *next(chunks), ways) for _unused in range(workers * 2)}
         while waiting:
             done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in done:
                 tally.add(future.result())
                 if time.monotonic() < end:
-                    waiting.add(pool.submit(attack, *next(chunks), None, ways))
+                    waiting.add(pool.submit(_chunk, *next(chunks), ways))
     return tally
 
 
@@ -159,5 +184,5 @@ def undeclared(tally: Tally) -> list[Shape]:
     return [
         (name, way, kind)
         for name, way, kind in tally.found
-        if kind in FAULTS and (way in CERTAIN or not name.startswith(DECLARED))
+        if kind in FAULTS and (not name.startswith(DECLARED) or (way in CERTAIN and name not in UNKNOWABLE))
     ]

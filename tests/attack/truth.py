@@ -18,6 +18,7 @@ can be taken for equal ones. What the tool is still to write for the first time 
 
 from __future__ import annotations
 
+import bisect
 import collections
 import dataclasses
 import functools
@@ -25,7 +26,7 @@ import typing as t
 
 from tests.attack.case import Case, Copy, Original
 
-LONG = 200  # copies of a log of which the best offset is not looked for: that takes the square of it
+LONG = 60  # copies of a log of which the best offset is not looked for: that takes the square of it
 _OTHER = None  # the time of copies whose times nobody can compare
 
 
@@ -68,6 +69,10 @@ class Truth:
         return [self._seen(copy) for copy in self.case.destination if copy.kind == "data"]
 
     @functools.cached_property
+    def _offsets(self) -> list[int]:
+        return [copy.offset for copy, _text, _time in self._visible]
+
+    @functools.cached_property
     def _times(self) -> dict[str, set[int]]:
         times: dict[str, set[int]] = collections.defaultdict(set)
         for record in self.case.source:
@@ -97,11 +102,37 @@ class Truth:
 
     def skipped(self, offset: int) -> int:
         """How many unconsumed records that are at the destination a consumer misses that starts here."""
-        read = [seen for seen in self._visible if seen[0].offset >= offset]
-        by_origin = len(self._owed) - self._matched(self._owed, [(text, time) for _copy, text, time in read])
-        if not by_origin:
-            return 0
-        return min(by_origin, self._to_find - self._matched(self._owed, [self._shown(*seen) for seen in read]))
+        if offset not in self._skipped:
+            self._skipped[offset] = self._count_skipped(offset)
+        return self._skipped[offset]
+
+    @functools.cached_property
+    def _skipped(self) -> dict[int, int]:
+        """What was counted already."""
+        return {}
+
+    def _count_skipped(self, offset: int) -> int:
+        read = self._visible[bisect.bisect_left(self._offsets, offset) :]
+        copies = collections.Counter((text, time) for _copy, text, time in read)
+        lacking = {
+            text
+            for text, times in self._owed_times.items()
+            if sum(max(0, number - copies[text, time]) for time, number in times.items()) > copies[text, _OTHER]
+        }
+        skipped = 0
+        for text in lacking:
+            there = [(copy, time) for copy, its, time in read if its == text]
+            records = [record for record in self._owed if self._text_of(record.text) == text]
+            skipped += len(records) - largest_matching([self._equal(record, there) for record in records])
+        return skipped
+
+    @functools.cached_property
+    def _owed_times(self) -> dict[str, collections.Counter[int]]:
+        """How many unconsumed records that are at the destination have which content and time."""
+        times: dict[str, collections.Counter[int]] = collections.defaultdict(collections.Counter)
+        for record in self._owed:
+            times[self._text_of(record.text)][record.time] += 1
+        return times
 
     @functools.cached_property
     def _owed(self) -> list[Original]:
@@ -109,20 +140,24 @@ class Truth:
         there = {copy.origin for copy, _text, _time in self._visible}
         return [record for record in self.unconsumed.values() if record.offset in there]
 
-    @functools.cached_property
-    def _to_find(self) -> int:
-        return self._matched(self._owed, [self._shown(*seen) for seen in self._visible])
+    def _equal(self, record: Original, copies: t.Iterable[tuple[Copy, int | None]]) -> list[int]:
+        """The offsets of those copies of its content that can be taken for one of the record: any that looks like one."""
+        times = self._times_there[record.offset]
+        return [copy.offset for copy, time in copies if time in (_OTHER, record.time) or copy.time in times]
 
-    def _shown(self, copy: Copy, text: str, time: int | None) -> tuple[str, int | None]:
-        """As anybody sees it: a rewritten time may be that of an equal record, whose copy it is then taken for."""
-        kept = not copy.stamped and self.case.options.with_timestamp and copy.time in self._times[text]
-        return text, copy.time if kept else time
+    @functools.cached_property
+    def _times_there(self) -> dict[int | None, set[int]]:
+        """With which times the copies of a source record can be seen."""
+        times: dict[int | None, set[int]] = collections.defaultdict(set)
+        for copy, _text, _time in self._visible:
+            times[copy.origin].add(copy.time)
+        return times
 
     def repeats(self, offset: int, to_come: bool = False) -> int:
         """How many consumed records a consumer reads again that starts here. to_come: when the tool has caught up."""
-        read = [seen for seen in self._visible if seen[0].offset >= offset]
+        read = self._visible[bisect.bisect_left(self._offsets, offset) :]
         if to_come:
-            read += self._to_come
+            read = [*read, *self._to_come]
         again = collections.Counter(text for copy, text, _time in read if copy.origin in self.consumed)
         if not again:
             return 0
@@ -183,3 +218,19 @@ class Truth:
         others = {text for copy, text, _time in self._visible if copy.origin not in self.consumed}
         arrived = max(self.consumed) in {copy.origin for copy in case.destination if copy.kind == "data"}
         return arrived and before.isdisjoint(after | others) and self.best[1] == 0
+
+
+def largest_matching(wishes: t.Sequence[t.Sequence[int]]) -> int:
+    """How many can get one of what they wish for, each another one: by augmenting paths."""
+    owner: dict[int, int] = {}
+
+    def find(number: int, seen: set[int]) -> bool:
+        for wish in wishes[number]:
+            if wish not in seen:
+                seen.add(wish)
+                if wish not in owner or find(owner[wish], seen):
+                    owner[wish] = number
+                    return True
+        return False
+
+    return sum(find(number, set()) for number in range(len(wishes)))

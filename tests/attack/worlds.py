@@ -20,6 +20,7 @@ from tests.attack.producers import written
 from tests.attack.tools import Destination, doubled, interleaved, overtaken, reordered
 
 Span = tuple[int, int]
+LARGE = 60  # records: of so large a world more positions are asked
 
 
 @dataclasses.dataclass
@@ -176,7 +177,9 @@ class _History:
             self.there.put(text, record.time + self.random.randrange(3), None)
 
     def _snapshot(self, start: int, taken: set[int], size: int, passes: t.Sequence[Span]) -> _Snapshot:
-        written = tuple(dataclasses.replace(r, gone=r.offset < start or r.offset in taken) for r in self.written[:size])
+        written = tuple(
+            r._replace(gone=True) if r.offset < start or r.offset in taken else r for r in self.written[:size]
+        )
         stable = min(self._stable, size)
         copied_to = passes[-1][1]
         late = []
@@ -200,8 +203,9 @@ class _History:
         random, edges = self.random, self.last.source_edges
         odd = [*self.places, edges.start, edges.stable, edges.end, edges.start - 1, edges.stable - 1]
         odd += [r.offset + random.randrange(2) for r in self.written if r.kind in ("marker", "open")][:4]
-        picked = {random.choice(odd) + random.choice((-1, 0, 0, 1)) for _unused in range(2)}
-        picked |= {random.randrange(edges.stable + 1) for _unused in range(2)}
+        number = 2 if self.size < LARGE else 5  # whose building takes longer than an answer
+        picked = {random.choice(odd) + random.choice((-1, 0, 0, 1)) for _unused in range(number)}
+        picked |= {random.randrange(edges.stable + 1) for _unused in range(number)}
         if self.traits.expiry and edges.start and self.chance(0.5):
             picked.add(random.randrange(edges.start + 1))
         return sorted(at for at in picked if 0 <= at <= edges.stable) or [edges.stable]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from tests.benchmark import backlog, group_sync, spark
+from tests.benchmark import backlog, group_sync, many_groups, spark
 from tests.benchmark.bed import ONE_WAY, Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
@@ -155,6 +155,7 @@ def distance(bed: Bed) -> None:
 QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "plan": (plan, ("many",)),
     "groups": (groups, ("shared",)),
+    "many": (many_groups.many, ("crowd",)),
     "commit": (commit, ("many",)),
     "length": (length, ("long", "longer")),
     "distance": (distance, ("many",)),

@@ -2,55 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What reading is compared with: Spark's own Kafka connector, Kafka's ConsumerPerformance, a plain consumer."""
+"""What reading is compared with, besides Spark's own Kafka connector: Kafka's ConsumerPerformance, a plain consumer."""
 
 from __future__ import annotations
 
 import subprocess
-import tempfile
 import time
-from pathlib import Path
 
 from confluent_kafka import Consumer, TopicPartition
 
-from sandbox_java import COPY_DEPENDENCIES, cache_folder, jars, java, locked
-
-# The newest that Maven's mirrors commonly have; it runs on Spark 4.3.
-CONNECTOR = "4.0.0"
-PROJECT = f"""\
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>streamshift</groupId><artifactId>benchmark</artifactId><version>1</version><packaging>pom</packaging>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.spark</groupId><artifactId>spark-sql-kafka-0-10_2.13</artifactId><version>{CONNECTOR}</version>
-    </dependency>
-  </dependencies>
-</project>
-"""
-WANTED = (
-    "spark-sql-kafka-*",
-    "spark-token-provider-kafka-*",
-    "kafka-clients-*",
-    "commons-pool2-*",
-)  # the rest Spark has
-
-
-def connector_jars() -> list[Path]:
-    """Spark's connector and what it needs, fetched by Maven for the first time."""
-    folder = cache_folder() / f"spark-connector-{CONNECTOR}"
-    with locked(folder.name):
-        if not folder.is_dir():
-            with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
-                project, target = Path(scratch) / "pom.xml", Path(scratch) / "jars"
-                project.write_text(PROJECT)
-                subprocess.run(
-                    ["mvn", "-q", "-B", "-f", project, COPY_DEPENDENCIES, f"-DoutputDirectory={target}"],
-                    check=True,
-                    timeout=900,
-                )
-                target.rename(folder)
-    return [jar for pattern in WANTED for jar in folder.glob(f"{pattern}.jar")]
+from sandbox_java import jars, java
 
 
 def consumer_performance(address: str, topic: str, records: int) -> float:

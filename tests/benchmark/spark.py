@@ -15,9 +15,11 @@ import typing as t
 from tests.benchmark.bed import Bed
 from tests.benchmark.loads import LOADS, Load, create, fill
 from tests.benchmark.programs import Program, started
-from tests.benchmark.rivals import connector_jars, consumer_performance, plain_consumer
+from tests.benchmark.rivals import consumer_performance, plain_consumer
+from tests.support.spark_connector import connector_jars
 
 REPEATS = 3
+CONNECTOR = "4.0.0"  # which docs/speed.md has numbers of
 
 Seconds = dict[str, list[float]]
 
@@ -25,7 +27,7 @@ Seconds = dict[str, list[float]]
 def scan(bed: Bed) -> None:
     """How fast are whole topics read and fingerprinted, beside Spark's own connector and Kafka's own tool?"""
     address = bed.source.near
-    with started("scan") as ours, started("connector", *map(str, connector_jars())) as theirs:
+    with started("scan") as ours, started("connector", *map(str, connector_jars(CONNECTOR))) as theirs:
         for name in ("bytes", "kilobytes"):
             load = LOADS[name]
             _fill(address, load)

@@ -25,7 +25,7 @@ from tests.support.modules import Result
 from tests.support.spark import java_processes
 
 # What a module may call that which a fault does to it. Anything else is a wrong diagnosis.
-EXPECTED = ("BrokerError", "ConnectionFailed", "SparkFailed", "Locked")
+EXPECTED = ("broker_refused", "connection_failed", "spark_failed", "locked")
 _TRIES = 4  # to be there before a quick step ends
 _STRIKES_WITHIN = 120.0
 _LONGEST = 1000  # characters of a message

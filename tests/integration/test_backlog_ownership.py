@@ -53,7 +53,7 @@ def quick():
 class TestTwoRuns:
     @pytest.mark.parametrize("begins", ["at once", "after the plan"])
     def test_from_two_directories(self, copy_in, begins):
-        situations.two_runs(copy_in, begins)
+        situations.two_runs(copy_in, begins=begins)
 
     def test_who_takes_over_is_named_and_readers_wait_for_nobody(self, copy_in):
         one = copy_in("one")

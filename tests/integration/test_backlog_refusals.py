@@ -278,9 +278,9 @@ class TestFiles:
     def name_of(self, known, orders, source, destination):
         """As if it had been begun: a copy without anything to copy has the same name as one with something."""
         from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import planning
-        from ansible_collections.streamshift.kafka.plugins.module_utils._model import mapping, snapshot
+        from ansible_collections.streamshift.kafka.plugins.module_utils._model import mapping, offset_formats
 
-        taken = snapshot.from_text(known.snapshot_file.read_text(), "")
+        taken = offset_formats.read_snapshot(known.snapshot_file.read_text(), "")
         here, there = (connection_from(each.connection, "") for each in (source, destination))
         wanted = planning.entries_of(taken, mapping.Mapping(), here)
         backlog, _bounds = planning.plan(taken, wanted, here, there, planning.CopyOptions(idle_wait=0))

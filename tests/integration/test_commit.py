@@ -106,7 +106,7 @@ def test_blocked_entries_are_left_out_as_asked(source, destination, orders, migr
     migration.plan(orders, f"{orders}-blocked")
     migration.directory.joinpath("receipt.json").unlink(missing_ok=True)
     done = migration.commit(on_blocked=policy)
-    assert f"{orders}-blocked {orders}-0: blocked, beyond_end" in done["left_out"][0]
+    assert f"{orders}-blocked {orders}-0: blocked, beyond_end" in done["blocked"][0]
     assert (orders, 0) in committed(destination, orders)
     assert len(committed(destination, f"{orders}-blocked")) == written - 1
 

@@ -145,13 +145,13 @@ class TestAroundTheCommit:
     def test_a_consumer_that_starts_during_the_commit_fails_the_run_and_undoes_nothing(
         self, source, destination, orders, migration, monkeypatch
     ):
-        write = use_case._write
+        write = use_case.writing.write_commits
 
         def write_while_a_consumer_goes_on(*arguments):
             write(*arguments)
             commit(source, orders, {(orders, 0): 8, (orders, 1): 4})
 
-        monkeypatch.setattr(use_case, "_write", write_while_a_consumer_goes_on)
+        monkeypatch.setattr(use_case.writing, "write_commits", write_while_a_consumer_goes_on)
         message = migration.commit(via=refuses, source=migration.source)
         assert f"group {orders}: the group was in use at the source while its offsets were committed" in message
         assert f"{orders}-0 from 5 to 8, {orders}-1 from 10 to 4" in message
@@ -243,7 +243,8 @@ class TestPreflight:
         with share_member(source, share, orders):
             assert f"group {share}: this is a share group" in migration.snapshot(orders, share, via=refuses)
             assert (
-                f"group {share}: this is a share group" in succeeds("kafka_migration_info", **clusters)["problems"][0]
+                f"group {share}: this is a share group"
+                in succeeds("kafka_migration_info", **clusters)["problems"][0]["message"]
             )
             # Alone it leaves nothing to migrate, and that is never a success.
             assert "this is a share group" in migration.snapshot(share, via=refuses, on_blocked="skip_group")

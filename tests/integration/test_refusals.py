@@ -197,7 +197,9 @@ class TestRights:
         migration = Migration(tmp_path / "migration", source, secured)
         migration.destination = migrator
         problems = problems_of(topic, topic, migration.source, migration.destination)
-        assert problems == [f"destination cluster {migrator['bootstrap_servers'][0]}: missing ACL {missing}"]
+        assert problems == [
+            f"destination cluster {migrator['bootstrap_servers'][0]}: missing ACL {missing}. Grant it to the user."
+        ]
         migration.snapshot(topic)
         if right == "GROUP READ":
             migration.translate()
@@ -497,7 +499,7 @@ class TestConcurrency:
 
 def problems_of(group, topic, source, destination):
     """What the preflight says stands in the way."""
-    return looked_at(group, topic, source, destination)["problems"]
+    return [each["message"] for each in looked_at(group, topic, source, destination)["problems"]]
 
 
 def looked_at(group, topic, source, destination, **options):

@@ -9,14 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
 
 import pytest
 
 from demo.clients import Message, commit, consume, create_topic, produce
-from demo.sandbox import java_command
 from tests.support.consumers import assigned, member
 from tests.support.modules import Migration, succeeds
+from tests.support.stock_tool import consumer_groups
 
 
 @pytest.fixture
@@ -142,10 +141,3 @@ def test_metadata_is_kept_byte_for_byte(source, destination, orders, tmp_path):
     migration = Migration(tmp_path / "m", source, destination)
     migration.snapshot(orders)
     assert json.loads(migration.snapshot_file.read_text())["entries"][0]["metadata"] == metadata
-
-
-def consumer_groups(cluster, *words):
-    """Run Kafka's own kafka-consumer-groups."""
-    command = java_command("4.3.0", "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", *words, memory="128m")
-    command += ["--bootstrap-server", ",".join(cluster.bootstrap_servers)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout

@@ -196,7 +196,10 @@ def test_what_cannot_be_synced_is_left_out_and_named(mirrored, orders, controlle
         standing = committed(destination, used)
         output = done(controller.sync_mirror_maker_groups(**groups)).output
         assert committed(destination, used) == standing
-    says(output, f"{orders} {mirrored.copy_of(elsewhere)}-0: 0 -> not set, blocked (topic_missing)")
+    says(
+        output,
+        f"{orders} {elsewhere}-0: 0 -> {orders} {mirrored.copy_of(elsewhere)}-0: not set, blocked (topic_missing)",
+    )
     says(output, f"{used}: has members (its state is Stable): left out (on_active_group: skip_group)")
     assert committed(destination, orders).keys() == {(copy, 1)}
     assert mirrored.is_exact(orders, orders) and mirrored.is_exact(living, orders)

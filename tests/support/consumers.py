@@ -106,6 +106,7 @@ def open_transaction(cluster: Servers, topic: str, messages: t.Sequence[Message]
         {
             "bootstrap.servers": ",".join(cluster.bootstrap_servers),
             "transactional.id": f"writer-{uuid.uuid4()}",
+            "transaction.timeout.ms": 600_000,
             "log_level": 0,
         }
     )

@@ -22,6 +22,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from ansible.module_utils import _internal
 from ansible.module_utils.common import warnings
 from ansible.module_utils.testing import patch_module_args
 
@@ -48,6 +49,8 @@ def run(module: str, *, check: bool = False, diff: bool = False, **options: t.An
         # Ansible collects warnings per process, and a module is meant to have one for itself.
         mock.patch.object(warnings, "_global_warnings", {}),
         mock.patch.object(warnings, "_global_deprecations", {}),
+        # Where a test before has loaded Ansible's own part, warnings would go to its display.
+        mock.patch.object(_internal, "is_controller", False),
         patch_module_args(arguments),
         contextlib.redirect_stdout(said),
         pytest.raises(SystemExit) as stop,

@@ -24,11 +24,15 @@ PROGRAMS = Path(sys.executable).parent
 
 
 class Played(t.NamedTuple):
-    """code: the exit code. changed: how many tasks have changed something. output: all that was printed."""
+    """code: the exit code. changed: how many tasks have changed something. output: all that was printed.
+
+    ran: how many tasks have run, on all hosts; those that were skipped do not count.
+    """
 
     code: int
     changed: int
     output: str
+    ran: int
 
 
 class Controller:
@@ -54,6 +58,16 @@ class Controller:
         """Play rollback; variables are those of group_migration, without its prefix."""
         return self.play("rollback", *words, **variables)
 
+    def reset_groups(self, *words: str, **variables: t.Any) -> Played:
+        """Play reset_groups on the cluster onprem; variables are the role's, without its prefix."""
+        its = {"cluster": "onprem", "idle_wait": 0, **variables}
+        return self._play("reset_groups", "group_reset", its, words, clusters=())
+
+    def clone_groups(self, *words: str, **variables: t.Any) -> Played:
+        """Play clone_groups on the cluster onprem; variables are the role's, without its prefix."""
+        its = {"cluster": "onprem", "idle_wait": 0, **variables}
+        return self._play("clone_groups", "group_clone", its, words, clusters=())
+
     def migrate_backlog(self, *words: str, **variables: t.Any) -> Played:
         """Play migrate_backlog; variables are the role's, without its prefix. Spark has one core, and so one worker."""
         its = {"spark": {"master": "local[1,4]"}, "verify": "records", **variables}
@@ -74,14 +88,24 @@ class Controller:
         """
         return self._play(playbook, prefix, {"idle_wait": 0, "verify": "anchors", **variables}, words)
 
-    def _play(self, playbook: str, prefix: str, variables: dict[str, t.Any], words: t.Sequence[str]) -> Played:
-        its = {"source": "onprem", "destination": "cloud", **variables}
+    def _play(
+        self,
+        playbook: str,
+        prefix: str,
+        variables: dict[str, t.Any],
+        words: t.Sequence[str],
+        clusters: t.Iterable[tuple[str, str]] = (("source", "onprem"), ("destination", "cloud")),
+    ) -> Played:
+        its = {**dict(clusters), **variables}
         extra = json.dumps({f"{prefix}_{name}": value for name, value in its.items()})
+        return self.run(f"streamshift.kafka.{playbook}", "-e", extra, *words)
+
+    def run(self, playbook: str, *words: str) -> Played:
+        """Play any playbook with this inventory."""
         environment = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
-        its_words = [f"streamshift.kafka.{playbook}", "-i", str(self.inventory), "-e", extra, *words]
-        code, output = self._run(its_words, environment)
-        changed = sum(map(int, re.findall(r"changed=(\d+)", output)))
-        return Played(code, changed, output)
+        code, output = self._run([playbook, "-i", str(self.inventory), *words], environment)
+        changed, ran = (sum(map(int, re.findall(rf"\b{word}=(\d+)", output))) for word in ("changed", "ok"))
+        return Played(code, changed, output, ran)
 
     def _run(self, words: list[str], environment: dict[str, str]) -> tuple[int, str]:
         return run_ansible_playbook(words, environment)

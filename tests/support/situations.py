@@ -52,7 +52,6 @@ class Copy(copies.Copy):
 
 
 CopyIn = t.Callable[[str], Copy]  # the same copy, by the name of its directory
-Chance: t.TypeAlias = "random.Random | None"
 
 
 def owned_topic(source: Servers, topic: str) -> str:
@@ -63,12 +62,12 @@ def owned_topic(source: Servers, topic: str) -> str:
     return topic
 
 
-def moment(chance: Chance, usual: int = _SOME) -> int:
+def moment(chance: random.Random | None, usual: int = _SOME) -> int:
     """How many records have been copied when it happens."""
     return chance.randint(1, _MANY) if chance else usual
 
 
-def half_done(copy: Copy, chance: Chance = None) -> Copy:
+def half_done(copy: Copy, chance: random.Random | None = None) -> Copy:
     """The copy, killed in the middle; nothing of it runs any more."""
     running = copy.begun(seconds=_LONG)
     copy.comes_to(moment(chance), running)
@@ -83,7 +82,7 @@ def elsewhere(copy: Copy, name: str) -> Copy:
     return Copy(other, *copy.clusters, copy.topic, copy.to, copy.commits)
 
 
-def two_runs(copy_in: CopyIn, chance: Chance = None, *, begins: str) -> None:
+def two_runs(copy_in: CopyIn, chance: random.Random | None = None, *, begins: str) -> None:
     """Of one copy, from two directories. begins: when the second one does, "at once" or "after the plan" of the first."""
     one, other = copy_in("one"), copy_in("other")
     seconds = chance.uniform(2, 8) if chance else 4
@@ -104,7 +103,7 @@ def two_runs(copy_in: CopyIn, chance: Chance = None, *, begins: str) -> None:
     winner.check(said[winner]["entries"])
 
 
-def wakes_up(copy_in: CopyIn, chance: Chance = None) -> None:
+def wakes_up(copy_in: CopyIn, chance: random.Random | None = None) -> None:
     """A suspended run, when another one has copied everything."""
     one = copy_in("one")
     suspended = one.begun(seconds=_LONG)
@@ -118,7 +117,7 @@ def wakes_up(copy_in: CopyIn, chance: Chance = None) -> None:
     other.check(entries)
 
 
-def wakes_up_without_progress(copy_in: CopyIn, chance: Chance = None) -> None:
+def wakes_up_without_progress(copy_in: CopyIn, chance: random.Random | None = None) -> None:
     """A suspended run, when another one has copied everything and the progress was removed."""
     one = copy_in("one")
     suspended = one.begun(seconds=_LONG)
@@ -133,7 +132,7 @@ def wakes_up_without_progress(copy_in: CopyIn, chance: Chance = None) -> None:
     other.check(entries)
 
 
-def progress_is_removed(copy_in: CopyIn, chance: Chance = None) -> None:
+def progress_is_removed(copy_in: CopyIn, chance: random.Random | None = None) -> None:
     """While a run copies, which ends then; a later one rebuilds it."""
     copy = copy_in("migration")
     running = copy.begun(seconds=_LONG)
@@ -145,7 +144,7 @@ def progress_is_removed(copy_in: CopyIn, chance: Chance = None) -> None:
     copy.check(copy.backlog(on_lost_progress="rebuild")["entries"])
 
 
-def progress_is_lost(copy_in: CopyIn, chance: Chance = None) -> None:
+def progress_is_lost(copy_in: CopyIn, chance: random.Random | None = None) -> None:
     """Between two runs: refused, until it is rebuilt."""
     copy = half_done(copy_in("migration"), chance)
     (progress,) = all_groups(copy.known())
@@ -164,7 +163,7 @@ def progress_is_lost(copy_in: CopyIn, chance: Chance = None) -> None:
     copy.check(result["entries"])
 
 
-def made_anew_while_copied(copy_in: CopyIn, chance: Chance = None) -> None:
+def made_anew_while_copied(copy_in: CopyIn, chance: random.Random | None = None) -> None:
     """The destination's topic, while records are copied to it."""
     copy = copy_in("migration")
     running = copy.begun(seconds=_LONG)
@@ -179,7 +178,7 @@ def made_anew_while_copied(copy_in: CopyIn, chance: Chance = None) -> None:
     copy.check(copy.backlog()["entries"])
 
 
-def made_anew_when_copied(copy_in: CopyIn, _chance: Chance = None) -> None:
+def made_anew_when_copied(copy_in: CopyIn, _chance: random.Random | None = None) -> None:
     """The destination's topic, when all is copied."""
     copy = copy_in("migration")
     copy.backlog()
@@ -191,7 +190,7 @@ def made_anew_when_copied(copy_in: CopyIn, _chance: Chance = None) -> None:
     copy.check(copy.backlog()["entries"])
 
 
-def copied_records_are_deleted(copy_in: CopyIn, chance: Chance = None) -> None:
+def copied_records_are_deleted(copy_in: CopyIn, chance: random.Random | None = None) -> None:
     """The first ones, before any group has consumed them."""
     copy = copy_in("migration")
     copy.backlog()
@@ -203,7 +202,7 @@ def copied_records_are_deleted(copy_in: CopyIn, chance: Chance = None) -> None:
     copy.check(copy.backlog()["entries"])
 
 
-def records_are_deleted_while_copied(copy_in: CopyIn, chance: Chance = None) -> None:
+def records_are_deleted_while_copied(copy_in: CopyIn, chance: random.Random | None = None) -> None:
     """The first ones of a partition, while records are copied to it: no run may succeed over that."""
     copy = copy_in("migration")
     running = copy.begun(seconds=10 if chance else 5)
@@ -241,7 +240,7 @@ def begin_anew(copy: Copy) -> None:
 
 
 # By what the fault suite calls them.
-SITUATIONS: dict[str, t.Callable[[CopyIn, Chance], None]] = {
+SITUATIONS: dict[str, t.Callable[[CopyIn, random.Random | None], None]] = {
     "C1: two runs at once": functools.partial(two_runs, begins="at once"),
     "C1: two runs, one after the plan": functools.partial(two_runs, begins="after the plan"),
     "C2: suspended, and another run has copied all": wakes_up,

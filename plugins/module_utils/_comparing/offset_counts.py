@@ -26,7 +26,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums 
     ToolProgress,
     total,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Time, tallies
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import doubted, tallies
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Time
 
 
 class CountedRecord(t.NamedTuple):
@@ -322,4 +323,5 @@ def _separable(
     for side, records in enumerate((source, copies)):
         for record in records:
             parts[record.time][side].append(record)
-    return list(parts.values())
+    numbers, their_numbers = ({time: len(part[side]) for time, part in parts.items()} for side in (0, 1))
+    return None if doubted(numbers, their_numbers) else list(parts.values())

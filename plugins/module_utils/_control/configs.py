@@ -58,11 +58,13 @@ _REMEDIES = {
 class TopicConfigs:
     """effective: whatever the broker tells, the defaults included. own: only what is set on the topic itself.
 
-    Settings without a value, such as those that are secret, are left out.
+    Settings without a value, such as those that are secret, are left out; hidden are the names of those set on
+    the topic itself.
     """
 
     effective: dict[str, str]
     own: dict[str, str]
+    hidden: frozenset[str] = frozenset()
 
 
 class NewTopic(t.NamedTuple):
@@ -78,7 +80,7 @@ def topic_configs(connection: Connection, topics: t.Collection[str]) -> dict[str
     names = sorted(set(topics))
 
     def read(client: KafkaAdminClient) -> dict[str, TopicConfigs]:
-        return {name: _configs(rows) for name, rows in describe_configs(client, connection, names).items()}
+        return {name: configs_of(rows) for name, rows in describe_configs(client, connection, names).items()}
 
     return attempt(connection, read) if names else {}
 
@@ -120,7 +122,7 @@ def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mappin
     def alter(client: KafkaAdminClient) -> None:
         asked = [
             IncrementalAlterConfigsRequest(
-                resources=[_alteration(name, wanted[name]) for name in names[start : start + TOPICS_PER_CHANGE]],
+                resources=[alteration(name, wanted[name]) for name in names[start : start + TOPICS_PER_CHANGE]],
                 validate_only=False,
             )
             for start in range(0, len(names), TOPICS_PER_CHANGE)
@@ -132,7 +134,7 @@ def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mappin
     def shown(client: KafkaAdminClient) -> bool:
         settings = sorted({setting for each in wanted.values() for setting in each})
         found = [describe_configs(client, connection, names, settings, node) for node in broker_ids(client)]
-        return all(_follows(_configs(each[name]).own, wanted[name]) for each in found for name in names)
+        return all(_follows(configs_of(each[name]).own, wanted[name]) for each in found for name in names)
 
     if names:
         attempt(connection, alter)
@@ -154,22 +156,22 @@ def create_topics(
     def create(client: KafkaAdminClient) -> dict[str, TopicConfigs]:
         controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
         rows: dict[str, t.Any] = {}
-        for batch in _batches(topics):
-            answer = exchange(client, [(_creation(connection, batch, validate_only), controller)])[0]
+        for batch in batches(topics):
+            answer = exchange(client, [(creation(connection, batch, validate_only), controller)])[0]
             rows |= {row.name: row for row in answer.topics}
         there = errors.TopicAlreadyExistsError.errno
         rows = {name: row for name, row in rows.items() if row.error_code != there}
         _raise_for(connection, rows, "CREATE", "the topic cannot be created")
-        return {name: _configs(row.configs) for name, row in rows.items() if row.configs}
+        return {name: configs_of(row.configs) for name, row in rows.items() if row.configs}
 
     made = attempt(connection, create) if topics else {}
     if topics and not validate_only:
-        _await_leaders(connection, list(topics))
+        await_leaders(connection, list(topics))
     return made
 
 
-def _await_leaders(connection: Connection, topics: t.Sequence[str]) -> None:
-    """Until every broker that is up knows a leader of each partition: they hear of it one after the other."""
+def await_leaders(connection: Connection, topics: t.Sequence[str]) -> None:
+    """Wait until every broker that is up knows a leader of each partition: they hear of it one after the other."""
 
     def missing(client: KafkaAdminClient) -> tuple[str, int | None] | None:
         for node in broker_ids(client):
@@ -197,24 +199,27 @@ def _await_leaders(connection: Connection, topics: t.Sequence[str]) -> None:
         time.sleep(0.1)
 
 
-def _configs(rows: t.Iterable[t.Any]) -> TopicConfigs:
+def configs_of(rows: t.Collection[t.Any]) -> TopicConfigs:
+    """The settings in the rows of an answer."""
     told = [each for each in rows if each.value is not None]
     return TopicConfigs(
         effective={each.name: each.value for each in told},
         own={each.name: each.value for each in told if each.config_source == OWN},
+        hidden=frozenset(each.name for each in rows if each.value is None and each.config_source == OWN),
     )
 
 
 def _follows(own: t.Mapping[str, str], change: t.Mapping[str, str | None]) -> bool:
-    return all(_plain(own.get(name)) == _plain(value) for name, value in change.items())
+    return all(plain_value(own.get(name)) == plain_value(value) for name, value in change.items())
 
 
-def _plain(value: str | None) -> str | None:
+def plain_value(value: str | None) -> str | None:
     """Brokers tell a list without the blanks that it was given with, and "true" for "TRUE"."""
     return None if value is None else value.replace(" ", "").lower()
 
 
-def _alteration(topic: str, change: t.Mapping[str, str | None]) -> t.Any:
+def alteration(topic: str, change: t.Mapping[str, str | None]) -> t.Any:
+    """The part of an IncrementalAlterConfigs request that is about one topic."""
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     return resource(
         resource_type=TOPIC_RESOURCE,
@@ -226,14 +231,16 @@ def _alteration(topic: str, change: t.Mapping[str, str | None]) -> t.Any:
     )
 
 
-def _batches(topics: t.Mapping[str, NewTopic]) -> t.Iterator[dict[str, NewTopic]]:
+def batches(topics: t.Mapping[str, NewTopic]) -> t.Iterator[dict[str, NewTopic]]:
+    """The topics in parts that a controller takes in one request."""
     ends = itertools.accumulate(each.partitions + len(each.configs) + 1 for each in topics.values())
     turns = [(end // PARTITIONS_PER_CREATION, name) for end, name in zip(ends, topics, strict=True)]
     for _turn, names in itertools.groupby(turns, key=lambda pair: pair[0]):
         yield {name: topics[name] for _number, name in names}
 
 
-def _creation(connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool) -> CreateTopicsRequest:
+def creation(connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool) -> CreateTopicsRequest:
+    """The request that makes these topics, or asks whether they could be made."""
     topic_of = CreateTopicsRequest.CreatableTopic
     return CreateTopicsRequest(
         topics=[

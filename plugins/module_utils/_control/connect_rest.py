@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotAuthorized,
     NotFound,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 
 SECONDS = 30.0  # for an answer
 LARGEST_ANSWER = 1 << 26  # bytes; a hundred for each partition
@@ -85,6 +86,7 @@ def wait_until_stopped(rest: ConnectRest, connector: str) -> None:
             f"connector {connector} is {its}, and its offsets can be changed only while it is STOPPED",
             cluster=str(rest),
             remedy=f"stop it (PUT /connectors/{connector}/stop), or create it with initial_state STOPPED",
+            kind=FailureKind.CONNECTOR_UNFIT,
         )
 
 
@@ -102,6 +104,7 @@ def read_offsets(rest: ConnectRest, connector: str) -> list[tuple[dict[str, t.An
             "this Connect worker does not return the offsets of connectors",
             cluster=str(rest),
             remedy="use Kafka Connect 3.6 or newer",
+            kind=FailureKind.CONNECTOR_UNFIT,
         )
     rows = [_members(rest, each) for each in found["offsets"]]
     if not all(

@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     InvalidInput,
     MigrationError,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 
 EARLY_SECONDS = 30.0  # a token is renewed that long before it expires
 SECONDS = 10.0  # for an answer
@@ -61,6 +62,7 @@ def _signed(connection: Connection) -> tuple[str, float]:
             "aws_region needs the Python package aws-msk-iam-sasl-signer-python",
             cluster=connection.name,
             remedy="install it where this module runs",
+            kind=FailureKind.REQUIREMENT_MISSING,
         ) from exc
     from botocore.exceptions import BotoCoreError  # type: ignore[import-not-found,import-untyped,unused-ignore]
 

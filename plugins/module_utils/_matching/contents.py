@@ -11,7 +11,8 @@ import collections
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Content, Name, Time
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import Content
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Name, Time
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
 _ANOTHER = -2  # no record's time

@@ -22,15 +22,9 @@ import bisect
 import itertools
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import Content, separable
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.contents import contents_of, copies_of_aborted
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import (
-    Content,
-    Count,
-    Name,
-    Tally,
-    last_before,
-    separable,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Count, Name, Tally, last_before
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
 

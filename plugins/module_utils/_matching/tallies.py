@@ -8,9 +8,6 @@
 from __future__ import annotations
 
 import bisect
-import collections
-import dataclasses
-import operator
 import typing as t
 
 Name = t.Hashable
@@ -205,6 +202,62 @@ class Mixed:
         return any(its and its[0] < offset for its in (*self._own.values(), self._stamped))
 
 
+class Doubted(Mixed):
+    """A content of which some copies may have been given the time of an equal record.
+
+    So it looks where a time has more copies than records, and another one fewer: the replication tool has copied some again and
+    left out others, or it rounds times. Whatever holds of either is answered: the first copy that has to follow if times are
+    believed or if they are not, and the most that may be repeated.
+    """
+
+    def __init__(
+        self,
+        consumed: t.Mapping[int, int],
+        unconsumed: t.Mapping[int, int],
+        copies: t.Sequence[tuple[int, Time]],
+        hidden: int = 0,
+    ) -> None:
+        super().__init__(consumed, unconsumed, copies, hidden)
+        self._timeless = Tally(self._offsets, self.wanted, self.consumed, hidden)
+
+    @property
+    def first_wanted(self) -> int | None:
+        """As Tally.first_wanted."""
+        firsts = super().first_wanted, self._timeless.first_wanted
+        return min((first for first in firsts if first is not None), default=None)
+
+    def last_consumed(self, limit: int) -> int | None:
+        """As Tally.last_consumed."""
+        return self._timeless.last_consumed(limit)
+
+    @property
+    def surely_unconsumed(self) -> bool:
+        """As Tally.surely_unconsumed."""
+        return super().surely_unconsumed and self._timeless.surely_unconsumed
+
+    @property
+    def firmly_unconsumed(self) -> bool:
+        """As Tally.firmly_unconsumed."""
+        return False
+
+    def skipped(self, offset: int) -> int:
+        """As Tally.skipped."""
+        return max(super().skipped(offset), self._timeless.skipped(offset))
+
+    def repeated(self, offset: int) -> int:
+        """As Tally.repeated."""
+        return max(super().repeated(offset), self._timeless.repeated(offset))
+
+    def surely_repeated(self, offset: int) -> int:
+        """As Tally.surely_repeated."""
+        return min(super().surely_repeated(offset), self._timeless.surely_repeated(offset))
+
+    @property
+    def absent(self) -> int:
+        """As Tally.absent."""
+        return self._timeless.absent
+
+
 Count: t.TypeAlias = "Tally | Mixed"  # both answer the same questions
 
 
@@ -217,100 +270,3 @@ def last_before(offsets: t.Sequence[int], limit: int) -> int | None:
     """The last of these ascending offsets before the limit."""
     at = bisect.bisect_left(offsets, limit)
     return offsets[at - 1] if at else None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Content:
-    """All records of one content: (offset, time) at the source, (offset, time) of the copies; both by offset.
-
-    The time of a copy is None where the broker has stamped it, and where times are not compared.
-    """
-
-    source: t.Sequence[tuple[int, int]]
-    copies: t.Sequence[tuple[int, Time]]
-
-    def tallies(self, committed: int) -> list[Count]:
-        """What is counted together, for a group that has consumed what lies before the committed offset."""
-        at = bisect.bisect_left(self.source, committed, key=_offset)
-        return tallies(
-            collections.Counter(time for _offset, time in self.source[:at]),
-            collections.Counter(time for _offset, time in self.source[at:]),
-            self.copies,
-        )
-
-    def has_arrived(self, committed: int) -> bool:
-        """Are there as many copies as the source has records of this content up to its last consumed one?"""
-        at = bisect.bisect_left(self.source, committed, key=_offset)
-        consumed = collections.Counter(time for _offset, time in self.source[:at])
-        times = collections.Counter(time for _offset, time in self.copies)
-        last = self.source[at - 1][1]
-        known = {time for _offset, time in self.source}
-        missing = sum(max(0, number - times[time]) for time, number in consumed.items())
-        rest = sum(number for time, number in times.items() if time not in known)
-        if times[None] and at == len(self.source):
-            rest -= times[None]
-            there = times.total() - rest >= at
-        else:
-            there = times[last] >= consumed[last]
-        return there or 0 < missing <= rest
-
-    def has_firmly_arrived(self, committed: int) -> bool:
-        """The same even if copies are those of equal records: has its last consumed one its own time, and a copy?"""
-        last = self.source[bisect.bisect_left(self.source, committed, key=_offset) - 1][1]
-        alone = sum(time == last for _offset, time in self.source) == 1
-        return alone and any(time == last for _offset, time in self.copies)
-
-
-def tallies(
-    consumed: t.Mapping[int, int],
-    unconsumed: t.Mapping[int, int],
-    copies: t.Sequence[tuple[int, Time]],
-    hidden: int = 0,
-) -> list[Count]:
-    """The tallies of one content, from how many consumed and unconsumed source records have which time, and from its copies.
-
-    copies: (offset, time) by offset; a time is None where the broker has stamped it. hidden: see Tally.
-    """
-    if not copies:
-        return [Tally([], sum(unconsumed.values()), sum(consumed.values()), hidden)]
-    known = {*consumed, *unconsumed}
-    kinds = {_kind(time, known) for _offset, time in copies}
-    if len(kinds) > 1:
-        return [Mixed(consumed, unconsumed, copies, hidden)]
-    if kinds != {_OWN}:
-        return [Tally([offset for offset, _time in copies], sum(unconsumed.values()), sum(consumed.values()), hidden)]
-    own: dict[int, list[int]] = {time: [] for time in known}
-    for offset, copied in copies:
-        own[t.cast(int, copied)].append(offset)
-    return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True) for time, places in own.items()]
-
-
-def separable(content: Content) -> list[tuple[list[int], list[int], bool]] | None:
-    """The offsets of records and copies that are counted together, and whether by time; None where the commit decides.
-
-    That is so where all copies have the time of a source record, where all have another one, and where all are stamped.
-    """
-    known = {time for _offset, time in content.source}
-    kinds = {_kind(time, known) for _offset, time in content.copies}
-    if len(kinds) > 1:
-        return None
-    if kinds == {_OWN} and len(known) > 1:
-        originals: dict[int, list[int]] = collections.defaultdict(list)
-        copies: dict[Time, list[int]] = collections.defaultdict(list)
-        for offset, time in content.source:
-            originals[time].append(offset)
-        for offset, copied in content.copies:
-            copies[copied].append(offset)
-        return [(offsets, copies[time], True) for time, offsets in originals.items()]
-    by_time = kinds == {_OWN}
-    return [([offset for offset, _time in content.source], [offset for offset, _time in content.copies], by_time)]
-
-
-_STAMPED, _OWN, _OTHER = range(3)
-
-
-def _kind(time: Time, known: t.Collection[int]) -> int:
-    return _STAMPED if time is None else _OWN if time in known else _OTHER
-
-
-_offset = operator.itemgetter(0)

@@ -51,6 +51,15 @@ class ClusterLogs:
             # What was not there may have come since.
             log.lookups = {time: offset for time, offset in log.lookups.items() if offset is not None}
 
+    def learn_starts(self, partitions: t.Collection[TopicPartition]) -> None:
+        """Read again where these logs start: what has expired since they were learned may be missing in what was read."""
+        if not partitions:
+            return
+        for partition, bounds in positions.partition_bounds(self.connection, sorted(partitions)).items():
+            log = self.logs[partition]
+            start = max(log.facts.log_start, min(bounds.log_start, log.facts.end))
+            log.facts = dataclasses.replace(log.facts, log_start=start)
+
     def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
         """Ask for the first offset at or after each timestamp."""
         wanted = [(partition, time) for partition, each in times.items() for time in each]

@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, deletion, positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import (
@@ -29,7 +30,13 @@ def check_policy(connection: Connection, topic: str, why: str, remedy: str) -> N
     policy = configs.topic_configs(connection, [topic])[topic].effective.get("cleanup.policy")
     if policy != "compact":
         what = f"cleanup.policy is {policy}, and {why}"
-        raise Refused(what, cluster=str(connection), topic=topic, remedy=f"set it to compact, {remedy}")
+        raise Refused(
+            what,
+            cluster=str(connection),
+            topic=topic,
+            remedy=f"set it to compact, {remedy}",
+            kind=FailureKind.TOPIC_UNSUITABLE,
+        )
 
 
 def all_records(connection: Connection, topic: str, committed: bool) -> list[StoredRecord]:

@@ -19,20 +19,24 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     PlanEntry,
     SourcePosition,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnConflict, OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 
 class Draft(t.NamedTuple):
-    """A commit of the source and the destination's group and partition that it belongs to. committed is None without."""
+    """A commit of the source and the destination's group and partition that it belongs to. committed is None without.
+
+    others: the other groups that become this one, and what they have committed on the same partition.
+    """
 
     group: str
     partition: TopicPartition
     source_group: str
     source_partition: TopicPartition
     committed: CommittedOffset | None
+    others: tuple[SourcePosition, ...] = ()
 
     @property
     def key(self) -> tuple[str, TopicPartition]:
@@ -55,7 +59,8 @@ class Draft(t.NamedTuple):
     def entry(self, verdict: Verdict, offset: int | None = None, **more: t.Any) -> PlanEntry:
         """The plan's entry for this draft; metadata is carried unchanged."""
         metadata = self.committed.metadata if self.committed and offset is not None else ""
-        return PlanEntry(self.group, self.partition, offset, verdict, (self.position,), metadata=metadata, **more)
+        source = (self.position, *self.others)
+        return PlanEntry(self.group, self.partition, offset, verdict, source, metadata=metadata, **more)
 
     def uncommitted(self, on_uncommitted: OnUncommitted, log_start: int, end: int, why: str) -> PlanEntry:
         """The entry for a draft without a commit: left alone, or the destination's start or end, as the option says."""
@@ -66,37 +71,50 @@ class Draft(t.NamedTuple):
         return self.entry(Verdict.REQUESTED, offset, detail=detail)
 
 
-def from_snapshot(snapshot: Snapshot, mapping: Mapping) -> list[Draft]:
-    """One draft for each commit. Raises InvalidInput when two sources map to one destination group and topic.
+def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict = OnConflict.FAIL) -> list[Draft]:
+    """A draft for each commit and new name. Raises InvalidInput when two sources map to one destination group and topic.
 
-    Several topics that are repartitioned may become one, each from one group.
+    Several topics that are repartitioned may become one, each from one group. Unless on_conflict is fail, several groups may
+    become one on any other topic: _migration/merged_groups.py makes one draft of theirs.
     """
-    drafts: list[Draft] = []
+    names: dict[tuple[str, str], tuple[str, ...]] = {}
     sources: dict[tuple[str, str], dict[str, str]] = {}
-    for group, partition, committed in snapshot.entries:
-        draft = Draft(
-            mapping.group(group, partition.topic),
-            TopicPartition(mapping.topic(partition.topic), partition.partition),
-            group,
-            partition,
-            committed,
-        )
-        known = sources.setdefault((draft.group, draft.partition.topic), {})
-        known.setdefault(partition.topic, group)
-        for topic, its_group in known.items():
-            if (its_group, topic) == (group, partition.topic):
-                continue
-            if topic == partition.topic or not (
-                mapping.is_repartitioned(topic) and mapping.is_repartitioned(partition.topic)
-            ):
-                raise InvalidInput(
-                    f"two sources map to one destination: {its_group} {topic} and {group} {partition.topic} "
-                    f"both become {draft.group} {draft.partition.topic}",
-                    remedy="correct topic_map or group_map"
-                    + (", or name both topics in repartitioned to merge them" if topic != partition.topic else ""),
-                )
-        drafts.append(draft)
-    return drafts
+    for group, topic in dict.fromkeys((entry.group, entry.partition.topic) for entry in snapshot.entries):
+        names[group, topic] = mapping.groups(group, topic)
+        for name in names[group, topic]:
+            become = name, mapping.topic(topic)
+            known = sources.setdefault(become, {})
+            known.setdefault(topic, group)
+            for other, its_group in known.items():
+                if not _may_share(mapping, on_conflict, (its_group, other), (group, topic)):
+                    raise _two_sources((its_group, other), (group, topic), become)
+    topics = {topic: mapping.topic(topic) for _group, topic in names}
+    return [
+        Draft(name, TopicPartition(topics[source.topic], source.partition), group, source, committed)
+        for group, source, committed in snapshot.entries
+        for name in names[group, source.topic]
+    ]
+
+
+def _may_share(mapping: Mapping, on_conflict: OnConflict, one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """May two sources, each a group and a topic, become one destination?"""
+    if one == other:
+        return True
+    repartitioned = [mapping.is_repartitioned(topic) for _group, topic in (one, other)]
+    if one[1] == other[1]:
+        return on_conflict != OnConflict.FAIL and not any(repartitioned)
+    return all(repartitioned)
+
+
+def _two_sources(one: tuple[str, str], other: tuple[str, str], become: tuple[str, str]) -> InvalidInput:
+    if one[1] == other[1]:
+        remedy = ", or set on_conflict to lowest or highest to merge the groups"
+    else:
+        remedy = ", or name both topics in repartitioned to merge them"
+    return InvalidInput(
+        f"two sources map to one destination: {' '.join(one)} and {' '.join(other)} both become {' '.join(become)}",
+        remedy=f"correct topic_map or group_map{remedy}",
+    )
 
 
 def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> list[Draft]:

@@ -11,6 +11,8 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 
 _NAMED = 3  # groups and topics that the message names
@@ -36,4 +38,24 @@ def check_nothing_stays(
             f"{first_of(sorted(same), _NAMED)}",
             remedy="correct bootstrap_servers of one of the clusters, or give every group another name by group_map, or "
             "its topics by topic_map",
+            kind=FailureKind.ONE_CLUSTER,
+        )
+
+
+def check_rules_fit(
+    drafts: t.Iterable[Draft], mapping: Mapping, source_id: str, destination_id: str, cluster: Connection
+) -> None:
+    """Raise Refused when both clusters are one, and a rule of group_map gives no group its new name.
+
+    Groups that are moved to another cluster keep their names without a rule; inside one, a rule that fits nothing is a mistake.
+    """
+    if source_id != destination_id:
+        return
+    idle = mapping.idle_group_rules(sorted({(draft.source_group, draft.source_partition.topic) for draft in drafts}))
+    if idle:
+        raise Refused(
+            first_of(idle, _NAMED, "more rules"),
+            cluster=str(cluster),
+            remedy="correct group_map, or select the groups and topics that the rule is about",
+            kind=FailureKind.INVALID_OPTION,
         )

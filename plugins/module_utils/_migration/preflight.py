@@ -13,39 +13,51 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import (
+    check_nothing_stays,
+    check_rules_fit,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     ConnectionFailed,
     GroupBusy,
     InvalidInput,
+    MigrationError,
     NotAuthorized,
     NotFound,
     Refused,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnBlocked,
+    OnConflict,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 
+_GRANT = "grant it to the user"
 _OTHERWISE = (
-    "Or choose verify: anchors (group_migration_verify: anchors), which compares only the two records "
+    "or choose verify: anchors (group_migration_verify: anchors), which compares only the two records "
     "next to each offset"
 )
 
 
 class Preflight(t.NamedTuple):
-    """cluster_ids: of the clusters that answered, by source and destination. problems, notes: one line for each.
+    """cluster_ids: of the clusters that answered, by source and destination. problems: in the order in which to solve them.
 
-    notes: what does not stand in the migration's way, and had better be known before, such as what the plan will block.
+    notes: one line for each thing that does not stand in the migration's way, and had better be known before, such as what
+    the plan will block.
     """
 
     cluster_ids: dict[str, str]
-    problems: list[str]
+    problems: list[MigrationError]
     notes: list[str]
 
 
@@ -59,6 +71,8 @@ def look(
     copies: bool = False,
     receipt: Receipt | None = None,
     on_blocked: OnBlocked = OnBlocked.FAIL,
+    on_conflict: OnConflict = OnConflict.FAIL,
+    removed: Removed | None = None,
 ) -> Preflight:
     """Connect to both clusters, and ask for every right that the migration needs.
 
@@ -67,10 +81,12 @@ def look(
     :param copies: whether the destination's topics will be written, too, and made where they are missing.
     :param receipt: what was written to the destination before.
     :param on_blocked: as for a snapshot; other than fail, named groups that hold no committed offsets are left out.
+    :param on_conflict: as for a plan; other than fail, several groups may become one.
+    :param removed: as for a snapshot.
     """
     selection.check()
     ids: dict[str, str] = {}
-    problems: list[str] = []
+    problems: list[MigrationError] = []
     sides = {"source": source, "destination": destination}
     with concurrent.futures.ThreadPoolExecutor(len(sides)) as pool:
         answers = {side: pool.submit(cluster_id, connection) for side, connection in sides.items()}
@@ -78,14 +94,15 @@ def look(
         try:
             ids[side] = answer.result()
         except ConnectionFailed as exc:
-            problems.append(str(exc))
+            problems.append(exc)
     if problems:
         return Preflight(ids, problems, [])
-    wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked)
+    wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked, on_conflict, removed)
     try:
         check_nothing_stays(wanted, ids["source"], ids["destination"], source, destination)
+        check_rules_fit(wanted, mapping, ids["source"], ids["destination"], destination)
     except Refused as exc:
-        problems.append(str(exc))
+        problems.append(exc)
     # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
     topics = {draft.source_partition.topic for draft in wanted} | set(selection.topics)
     problems += _missing(source, reads_groups={draft.source_group for draft in wanted}, reads_topics=topics)
@@ -113,39 +130,57 @@ def _topics_that_block(source: Connection, destination: Connection, wanted: list
     return list(dict.fromkeys(f"{entry.detail}." for entry in entries))
 
 
-def lacking_for_proof(options: SparkOptions) -> list[str]:
+def lacking_for_proof(options: SparkOptions) -> list[MigrationError]:
     """Why records could not be compared on Spark where this runs; nothing is started."""
-    return [f"{why} {_OTHERWISE}." for why in lacking_for_copy(options)]
+    return _lacking(options, _OTHERWISE)
 
 
-def lacking_for_copy(options: SparkOptions) -> list[str]:
+def lacking_for_copy(options: SparkOptions) -> list[MigrationError]:
     """The same for copying them, which nothing else can."""
+    return _lacking(options, None)
+
+
+def _lacking(options: SparkOptions, otherwise: str | None) -> list[MigrationError]:
     why = obstacle(options)
-    return [] if why is None else [why]
+    kind = FailureKind.REQUIREMENT_MISSING
+    return [] if why is None else [InvalidInput(why.removesuffix("."), remedy=otherwise, kind=kind)]
 
 
-def foreign_receipt(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str]) -> list[str]:
+def foreign_receipt(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str]) -> list[MigrationError]:
     """Why a receipt that is there cannot be added to; cluster_ids are those of look()."""
     here = cluster_ids.get("destination")
     if here in (None, receipt.cluster_id):
         return []
-    foreign = f"the receipt {path} is of cluster {receipt.cluster_id}, and the destination is cluster {here}"
-    return [f"{foreign}. Use another directory, because the rollback of the earlier run needs this receipt."]
+    return [
+        Refused(
+            f"the receipt {path} is of cluster {receipt.cluster_id}, and the destination is cluster {here}",
+            remedy="use another directory, because the rollback of the earlier run needs this receipt",
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+    ]
 
 
 def _wanted(
-    source: Connection, selection: Selection, mapping: Mapping, on_active_group: OnActiveGroup, on_blocked: OnBlocked
-) -> tuple[list[Draft], list[str]]:
+    source: Connection,
+    selection: Selection,
+    mapping: Mapping,
+    on_active_group: OnActiveGroup,
+    on_blocked: OnBlocked,
+    on_conflict: OnConflict,
+    removed: Removed | None,
+) -> tuple[list[Draft], list[MigrationError]]:
     """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
     try:
         # The snapshot that follows looks twice.
-        taken = take_snapshot.take(source, selection, on_active_group, surely=False, on_blocked=on_blocked)
-        return drafts.from_snapshot(taken.snapshot, mapping), []
+        taken = take_snapshot.take(
+            source, selection, on_active_group, surely=False, on_blocked=on_blocked, removed=removed
+        )
+        return drafts.from_snapshot(taken.snapshot, mapping, on_conflict), []
     except GroupBusy as exc:
-        found, problems = _wanted(source, selection, mapping, OnActiveGroup.WARN, on_blocked)
-        return found, [str(exc), *problems]
-    except (InvalidInput, NotAuthorized, NotFound) as exc:
-        return [], [str(exc)]
+        found, problems = _wanted(source, selection, mapping, OnActiveGroup.WARN, on_blocked, on_conflict, removed)
+        return found, [exc, *problems]
+    except (InvalidInput, NotAuthorized, NotFound, Refused) as exc:
+        return [], [exc]
 
 
 def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt: Receipt | None) -> list[str]:
@@ -169,10 +204,12 @@ def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt:
     entries = receipt.entries if receipt is not None else ()
     removes |= {entry.group for entry in entries if entry.written is not None and entry.before is None} & topics.keys()
     return [
-        f"{line}: a rollback needs it to delete offsets that this migration adds. Grant it before you migrate"
-        for line in _missing(destination, deletes_groups=removes)
+        f"{error.cluster}: {error.what}: a rollback needs it to delete offsets that this migration adds. "
+        "Grant it before you migrate"
+        for error in _missing(destination, deletes_groups=removes)
     ]
 
 
-def _missing(connection: Connection, **needs: t.Collection[str]) -> list[str]:
-    return [f"{connection}: missing ACL {each}" for each in permissions.missing_acls(connection, **needs)]
+def _missing(connection: Connection, **needs: t.Collection[str]) -> list[MigrationError]:
+    missing = permissions.missing_acls(connection, **needs)
+    return [NotAuthorized(f"missing ACL {each}", cluster=str(connection), remedy=_GRANT) for each in missing]

@@ -10,7 +10,7 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     GroupBusy,
@@ -18,18 +18,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotFound,
     Refused,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
     SnapshotEntry,
     SnapshotGroup,
 )
-
-_IDLE_STATES = ("", "Empty", "Dead")
 
 
 class TakenSnapshot(t.NamedTuple):
@@ -93,6 +93,7 @@ def take(
     surely: bool = True,
     on_blocked: OnBlocked = OnBlocked.FAIL,
     idle_wait: float = 0,
+    removed: Removed | None = None,
 ) -> TakenSnapshot:
     """Read the selected groups' commits.
 
@@ -101,21 +102,24 @@ def take(
     :param on_blocked: fail, or skip_group or skip_partition, which leave out named groups that hold no committed offsets.
     :param idle_wait: seconds between two readings, once for all groups together; the second one is the snapshot. Consumers
         that use assign() never show as members, only their commits move. 0 reads once.
+    :param removed: groups that an earlier run has removed are taken as they were then.
     Raises NotFound for a group or topic that was asked for by name and is not there or has no commits, InvalidInput
     for patterns that match nothing, GroupBusy where on_active_group says so.
     """
     selection.check()
+    gone = _gone(removed, connection)
     listed = [each.group for each in groups.list_groups(connection, surely)] if selection.group_patterns else []
-    selected = selection.select_groups(listed)
+    selected = selection.select_groups({*listed, *gone})
     if not selected.names:
         raise InvalidInput(
             f"no group is matched by group_patterns {list(selection.group_patterns)}",
             cluster=str(connection),
             why=_excluded(selected.left_out),
             remedy="correct the patterns, or name the groups in groups",
+            kind=FailureKind.NOTHING_SELECTED,
         )
-    readings = groups.read_groups(connection, selected.names)
-    foreign = tuple(name for name in selected.names if not _has_offsets(readings[name]))
+    readings = _read(connection, selected.names, gone)
+    foreign = tuple(name for name in selected.names if not readings[name].keeps_offsets)
     nothing_else = len(foreign) == len(selected.names)
     for name in selected.names:
         if name in selection.groups and (name not in foreign or on_blocked == OnBlocked.FAIL or nothing_else):
@@ -124,7 +128,7 @@ def take(
     moving: dict[str, list[Move]] = {}
     if idle_wait and readings and not (on_active_group == OnActiveGroup.FAIL and _with_members(readings)):
         time.sleep(idle_wait)
-        first, readings = readings, groups.read_groups(connection, sorted(readings))
+        first, readings = readings, _read(connection, sorted(readings), gone)
         moving = _moving(first, readings, selection)
     active = _with_members(readings)
     moving = {name: moved for name, moved in moving.items() if name not in active}
@@ -149,6 +153,7 @@ def take(
             cluster=str(connection),
             why=_excluded(selected_topics.left_out),
             remedy="correct the patterns, or name the topics in topics",
+            kind=FailureKind.NOTHING_SELECTED,
         )
     snapshot = Snapshot(
         cluster_id(connection),
@@ -163,6 +168,38 @@ def take(
     return TakenSnapshot(snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped)
 
 
+def with_every_partition(
+    connection: Connection, positions: t.Mapping[TopicPartition, int | None]
+) -> dict[TopicPartition, int | None]:
+    """The offsets of a group, and None for every partition of their topics on which it has committed none."""
+    counts = partition_counts(connection, {partition.topic for partition in positions})
+    every = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
+    return {**dict.fromkeys(every), **positions}
+
+
+def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupReading]:
+    """The groups that an earlier run has removed, as they were. Raises Refused for a file of another cluster."""
+    if removed is None:
+        return {}
+    here = cluster_id(connection)
+    if removed.cluster_id != here:
+        raise Refused(
+            f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {here}",
+            cluster=str(connection),
+            remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+    return removed.readings()
+
+
+def _read(
+    connection: Connection, names: t.Sequence[str], gone: t.Mapping[str, GroupReading]
+) -> dict[str, GroupReading]:
+    """The groups as they are, and where they are gone as they were."""
+    found = groups.read_groups(connection, names)
+    return {name: gone.get(name, each) if not each.exists else each for name, each in found.items()}
+
+
 def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
     """Raise Refused for a snapshot of another cluster; one in CSV does not tell."""
     if snapshot.cluster_id not in (None, source_id):
@@ -170,12 +207,19 @@ def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connectio
             f"the snapshot was taken of cluster {snapshot.cluster_id}, and this is cluster {source_id}",
             cluster=str(source),
             remedy="take the snapshot again, or connect to the cluster that it was taken of",
+            kind=FailureKind.OTHER_CLUSTER,
         )
 
 
-def _has_offsets(reading: GroupReading) -> bool:
-    """Share groups keep their state elsewhere, and Connect's hold no consumer's offsets."""
-    return reading.type != "share" and reading.protocol_type in ("", "consumer")
+def check_keeps_offsets(reading: GroupReading, connection: Connection) -> None:
+    """Raise InvalidInput for a named group that has no offsets to move: share groups keep their state elsewhere."""
+    if not reading.keeps_offsets:
+        raise InvalidInput(
+            f"this is a {reading.kind} group, and what it has consumed is not kept as committed offsets",
+            cluster=str(connection),
+            group=reading.group,
+            remedy="take it out of groups",
+        )
 
 
 def _check_named(reading: GroupReading, connection: Connection) -> None:
@@ -186,14 +230,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             group=reading.group,
             remedy="correct groups, or grant the ACL",
         )
-    if not _has_offsets(reading):
-        kind = "share" if reading.type == "share" else reading.protocol_type
-        raise InvalidInput(
-            f"this is a {kind} group, and what it has consumed is not kept as committed offsets",
-            cluster=str(connection),
-            group=reading.group,
-            remedy="take it out of groups",
-        )
+    check_keeps_offsets(reading, connection)
     if not reading.offsets:
         raise NotFound(
             "the group has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",
@@ -205,7 +242,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
 
 def _with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
     """The state of each group that has members."""
-    return {name: each.state for name, each in sorted(readings.items()) if each.state not in _IDLE_STATES}
+    return {name: each.state for name, each in sorted(readings.items()) if each.state not in IDLE_STATES}
 
 
 def _moving(

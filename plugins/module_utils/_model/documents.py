@@ -19,6 +19,7 @@ import json
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 
 Json = dict[str, t.Any]
 VERSION = 1
@@ -30,9 +31,13 @@ _AGAIN = {
     "plan": "remove it, and let the plan be made again",
     "copy": "restore it from a backup: without it nobody knows how far the copy is",
     "receipt": "restore it from a backup: without it nothing can be rolled back",
+    "removed": "restore it from a backup: without it the removed groups cannot be made again",
     "report": "remove it, and verify the plan again",
     "connect-receipt": "restore it from a backup: without it nothing can be rolled back",
+    "topics": "remove it, and plan the promotion again",
+    "topics-receipt": "restore it from a backup: without it nothing can be rolled back",
 }
+KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
 _T = t.TypeVar("_T")
 
 
@@ -50,7 +55,7 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
     Raises InvalidFile when the text is not JSON, of another kind, or of a version that this release cannot read.
     """
     try:
-        document = json.loads(text, object_pairs_hook=_members)
+        document = json.loads(text, object_pairs_hook=members_once)
     except RecursionError:
         raise damaged(kind, path, "it is nested too deeply") from None
     except ValueError as exc:
@@ -61,16 +66,36 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
             f"{path} is not a {kind} file",
             why=f"its format is {_shown(found)}, not {_shown(_PREFIX + kind)}",
             remedy="correct the path, or move that file away",
+            kind=FailureKind.FILE_DAMAGED,
         )
     if document.get("version") != VERSION:
         raise InvalidFile(
             f"the {kind} file {path} has version {_shown(document.get('version'))}, and this release reads version {VERSION}",
-            remedy="use the release that wrote it" + (f", or {_AGAIN[kind]}" if kind != "receipt" else ""),
+            remedy="use the release that wrote it"
+            + (f", or {_AGAIN[kind]}" if kind not in ("receipt", "removed") else ""),
+            kind=FailureKind.FILE_DAMAGED,
         )
     entries = document.get("entries")
     if not isinstance(entries, list):
         raise damaged(kind, path, "it has no list of entries")
     return document, entries
+
+
+def loads_any(text: str, path: str) -> Json:
+    """Read a document of any kind of a migration, as a whole. Raises InvalidFile as loads() does."""
+    try:
+        document = json.loads(text, object_pairs_hook=members_once)
+    except (ValueError, RecursionError) as exc:
+        why = "it is nested too deeply" if isinstance(exc, RecursionError) else f"it is not JSON ({exc})"
+        raise InvalidFile(f"{path} is no file of a migration", why=why, remedy="correct the path") from exc
+    found = document.get("format") if isinstance(document, dict) else None
+    if found not in [_PREFIX + kind for kind in KINDS]:
+        raise InvalidFile(
+            f"{path} is no file of a migration",
+            why=f"its format is {_shown(found)}, and those of a migration are {_PREFIX}{', '.join(KINDS)}",
+            remedy="correct the path",
+        )
+    return loads(found.removeprefix(_PREFIX), text, path)[0]
 
 
 def parse_entries(kind: str, path: str, rows: t.Iterable[t.Any], build: t.Callable[[t.Any], _T]) -> tuple[_T, ...]:
@@ -96,7 +121,9 @@ def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T], plac
 
 def damaged(kind: str, path: str, why: str) -> InvalidFile:
     """The error for a file that has the right format name, but not its members."""
-    return InvalidFile(f"the {kind} file {path} is damaged", why=why, remedy=_AGAIN[kind])
+    return InvalidFile(
+        f"the {kind} file {path} is damaged", why=why, remedy=_AGAIN[kind], kind=FailureKind.FILE_DAMAGED
+    )
 
 
 def text_of(value: t.Any) -> str:
@@ -161,8 +188,8 @@ def _shown(value: t.Any) -> str:
     return text[:200].encode(errors="backslashreplace").decode()
 
 
-def _members(pairs: list[tuple[str, t.Any]]) -> Json:
-    """An object whose members are there once: of two, one reader takes the one and another the other."""
+def members_once(pairs: list[tuple[str, t.Any]]) -> Json:
+    """For json.loads(): an object whose members are there once, or ValueError: of two, readers take the one or the other."""
     members = dict(pairs)
     if len(members) < len(pairs):
         first = next(name for number, (name, _value) in enumerate(pairs) if name in dict(pairs[:number]))

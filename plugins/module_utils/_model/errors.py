@@ -7,6 +7,10 @@
 
 from __future__ import annotations
 
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+
 
 class MigrationError(Exception):
     """Said to the user as it is, in one line.
@@ -15,9 +19,12 @@ class MigrationError(Exception):
     :param cluster: which cluster, as its connection names itself.
     :param why: the true reason, as told by the broker or the operating system.
     :param remedy: what the user can do, as a clause without a full stop.
+    :param kind: what the user has to do about it, where it is not what the class says.
 
     The text never holds a secret: callers pass names, never configurations.
     """
+
+    kind = FailureKind.INVALID_OPTION
 
     def __init__(
         self,
@@ -29,8 +36,10 @@ class MigrationError(Exception):
         partition: int | None = None,
         why: str | None = None,
         remedy: str | None = None,
+        kind: FailureKind | None = None,
     ) -> None:
         self.what = what
+        self.kind = kind or self.kind
         self.cluster = cluster
         self.group = group
         self.topic = topic
@@ -38,6 +47,16 @@ class MigrationError(Exception):
         self.why = why
         self.remedy = remedy
         super().__init__(self._text())
+
+    def place(self) -> dict[str, t.Any]:
+        """Its kind, and the cluster, group, topic and partition that it is about, None where it is about more or none."""
+        return {
+            "kind": self.kind.value,
+            "cluster": self.cluster,
+            "group": self.group,
+            "topic": self.topic,
+            "partition": self.partition,
+        }
 
     def _text(self) -> str:
         where = [
@@ -63,33 +82,49 @@ class InvalidInput(MigrationError):
 class InvalidFile(MigrationError):
     """A snapshot, plan or receipt that is missing, damaged, of another version or for other clusters."""
 
+    kind = FailureKind.FILE_UNUSABLE
+
 
 class ConnectionFailed(MigrationError):
     """No connection to a cluster, with the true reason."""
+
+    kind = FailureKind.CONNECTION_FAILED
 
 
 class NotAuthorized(MigrationError):
     """An ACL is missing; the text names it."""
 
+    kind = FailureKind.ACL_MISSING
+
 
 class NotFound(MigrationError):
     """A group, topic or partition that was asked for by name does not exist."""
+
+    kind = FailureKind.NOT_FOUND
 
 
 class GroupBusy(MigrationError):
     """A group has members, is of a type whose offsets cannot be set, or its commits move."""
 
+    kind = FailureKind.GROUP_IN_USE
+
 
 class BrokerError(MigrationError):
     """A broker refused or did not answer in time."""
+
+    kind = FailureKind.BROKER_REFUSED
 
 
 class Refused(MigrationError):
     """The collection will not write: a verdict, a conflict or a changed cluster stands against it."""
 
+    kind = FailureKind.PLAN_OUTDATED
+
 
 class Locked(MigrationError):
     """Another run works in the same migration directory, or has taken the same copy over."""
+
+    kind = FailureKind.LOCKED
 
 
 class Fenced(Locked):
@@ -99,6 +134,10 @@ class Fenced(Locked):
 class SparkFailed(MigrationError):
     """Spark did not start, or could not do its work; errors of Kafka come out of it as what they are."""
 
+    kind = FailureKind.SPARK_FAILED
+
 
 class DamagedRecord(MigrationError):
     """A record of an internal topic that is not what its topic holds, or of a version that this release cannot read."""
+
+    kind = FailureKind.RECORD_UNREADABLE

@@ -10,7 +10,11 @@ import csv
 import io
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupMember, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    IDLE_STATES,
+    GroupMember,
+    GroupReading,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 _COLUMNS = ("group", "type", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
@@ -52,16 +56,16 @@ class GroupOverview(t.NamedTuple):
     def why_not(self) -> str | None:
         """In the order in which an operator would meet the reasons."""
         reading = self.reading
-        if reading.type == "share":
+        if reading.kind == "share":
             return "a share group has no committed offsets"
-        if reading.protocol_type not in ("", "consumer"):
-            return f"a group of type {reading.protocol_type} has no committed offsets of consumers"
+        if not reading.keeps_offsets:
+            return f"a group of type {reading.kind} has no committed offsets of consumers"
         if not reading.offsets:
             return "it has no committed offsets"
         gone = sorted({partition.topic for partition in reading.offsets if partition not in self.ends})
         if len(gone) == len(self.topics):
             return "all topics that it has committed are deleted"
-        if reading.state not in ("", "Empty", "Dead"):
+        if reading.state not in IDLE_STATES:
             return "it is in use: stop its consumers first"
         return None
 

@@ -25,6 +25,9 @@ class CommittedOffset(t.NamedTuple):
 
 Commits = dict[TopicPartition, CommittedOffset]
 
+# Of groups without members. Brokers before 2.6 list no states.
+IDLE_STATES = ("", "Empty", "Dead")
+
 
 class GroupListing(t.NamedTuple):
     """A group as the brokers list it. type: classic, consumer, share, streams; unknown where brokers do not tell."""
@@ -52,6 +55,16 @@ class GroupReading:
     type: str
     protocol_type: str
     offsets: Commits
+
+    @property
+    def keeps_offsets(self) -> bool:
+        """Whether what it has consumed is kept as committed offsets; share groups and Connect's keep theirs elsewhere."""
+        return self.type != "share" and self.protocol_type in ("", "consumer")
+
+    @property
+    def kind(self) -> str:
+        """What a group that keeps none is called, such as share or connect."""
+        return "share" if self.type == "share" else self.protocol_type
 
 
 def commits_of(readings: t.Mapping[str, GroupReading]) -> dict[tuple[str, TopicPartition], CommittedOffset]:

@@ -18,22 +18,30 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection
 class Rule:
     r"""Rename what is called `name`, or what `pattern` matches as a whole, to `to`, in which \1 is the first group.
 
-    topics limits a rule for groups to the source topics that one of these patterns matches; empty means all.
+    topics limits a rule for groups to the source topics that one of these patterns matches; empty means all. more: the
+    other names of a rule that makes several groups of one.
     """
 
     to: str
     name: str | None = None
     pattern: str | None = None
     topics: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
 
-    def apply(self, name: str, topic: str | None = None) -> str | None:
-        """The new name, or None when the rule is not about this one."""
+    def apply(self, name: str, topic: str | None = None) -> tuple[str, ...]:
+        """The new names; none when the rule is not about this one."""
         if self.topics and (topic is None or not matches(topic, self.topics)):
-            return None
+            return ()
+        names = (self.to, *self.more)
         if self.name is not None:
-            return self.to if name == self.name else None
+            return names if name == self.name else ()
         found = re.fullmatch(self.pattern or "", name)
-        return found.expand(self.to) if found else None
+        return tuple(found.expand(each) for each in names) if found else ()
+
+    def __str__(self) -> str:
+        """What the rule is about, as the user has written it."""
+        about = f"name {self.name}" if self.name is not None else f"pattern {self.pattern}"
+        return about + (f", topics {', '.join(self.topics)}" if self.topics else "")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ class Mapping:
 
     def topic(self, topic: str) -> str:
         """The destination's name of a source topic."""
-        return self.topic_prefix + _first(self.topic_rules, topic)
+        return self.topic_prefix + _first(self.topic_rules, topic)[0]
 
     def is_repartitioned(self, topic: str) -> bool:
         """Whether records of a source topic may stand in any partition there."""
@@ -61,9 +69,29 @@ class Mapping:
         """The patterns of repartitioned that match none of these source topics."""
         return [pattern for pattern in self.repartitioned if not any(matches(topic, [pattern]) for topic in topics)]
 
-    def group(self, group: str, topic: str) -> str:
-        """The destination's name of a source group, for what it has committed on a source topic."""
+    def groups(self, group: str, topic: str) -> tuple[str, ...]:
+        """The destination's names of a source group, for what it has committed on a source topic; one or several."""
         return _first(self.group_rules, group, topic)
+
+    def idle_group_rules(self, committed: t.Collection[tuple[str, str]]) -> list[str]:
+        """A clause for each rule of group_map that gives none of these groups, on none of these topics, its name."""
+        used: set[int] = set()
+        shadowed: dict[int, tuple[int, str, str]] = {}
+        for group, topic in committed:
+            fitting = [number for number, rule in enumerate(self.group_rules, 1) if rule.apply(group, topic)]
+            used.update(fitting[:1])
+            for number in fitting[1:]:
+                shadowed.setdefault(number, (fitting[0], group, topic))
+        lines = []
+        for number, rule in enumerate(self.group_rules, 1):
+            if number in used:
+                continue
+            why = "no selected group has a committed offset that it fits"
+            if number in shadowed:
+                first, group, topic = shadowed[number]
+                why = f"entry {first} comes first for group {group} on topic {topic}"
+            lines.append(f"group_map, entry {number} ({rule}) is used for nothing: {why}")
+        return lines
 
 
 def rules_from(option: str, rows: t.Iterable[dict[str, t.Any]]) -> tuple[Rule, ...]:
@@ -71,17 +99,17 @@ def rules_from(option: str, rows: t.Iterable[dict[str, t.Any]]) -> tuple[Rule, .
     rules = []
     for number, row in enumerate(rows, 1):
         where = f"{option}, entry {number}"
-        name, pattern, to = row.get("name"), row.get("pattern"), row.get("to")
+        name, pattern = row.get("name"), row.get("pattern")
         if (name is None) == (pattern is None):
             raise InvalidInput(f"{where} has {'both' if name else 'neither'} of name and pattern", remedy="give one")
-        if not to:
-            raise InvalidInput(f"{where} has no new name", remedy="set to")
+        names = _names(row.get("to"), where)
         topics = tuple(row.get("topics") or ())
         for each in topics:
             compiled(each, f"{where}, topics")
         if pattern is not None:
-            _check_references(compiled(pattern, where), to, where)
-        rules.append(Rule(to=to, name=name, pattern=pattern, topics=topics))
+            for to in names:
+                _check_references(compiled(pattern, where), to, where)
+        rules.append(Rule(to=names[0], name=name, pattern=pattern, topics=topics, more=names[1:]))
     return tuple(rules)
 
 
@@ -102,6 +130,20 @@ def topic_prefix_from(policy: dict[str, t.Any] | None) -> str:
     return f"{policy['source_alias']}{policy.get('separator') or '.'}"
 
 
+def _names(to: t.Any, where: str) -> tuple[str, ...]:
+    """The new names of a rule: one, or several in a list. A comma is a part of a name."""
+    names = to if isinstance(to, list | tuple) else [to]
+    if any(isinstance(name, bool) or not isinstance(name, str | int | None) for name in names):
+        raise InvalidInput(f"{where}: to is {to!r}", remedy="set to to a name, or to a list of names")
+    names = ["" if name is None else str(name) for name in names]
+    if not names or "" in names:
+        raise InvalidInput(f"{where} has no new name", remedy="set to")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"{where} has the new name {twice} twice", remedy="remove one of them from to")
+    return tuple(names)
+
+
 def _check_references(pattern: re.Pattern[str], to: str, where: str) -> None:
     try:
         pattern.sub(to, "")  # reads the template even where nothing matches
@@ -109,13 +151,15 @@ def _check_references(pattern: re.Pattern[str], to: str, where: str) -> None:
         raise InvalidInput(f"{where}: {to!r} does not fit the pattern {pattern.pattern!r}", why=str(exc)) from exc
 
 
-def _first(rules: tuple[Rule, ...], name: str, topic: str | None = None) -> str:
+def _first(rules: tuple[Rule, ...], name: str, topic: str | None = None) -> tuple[str, ...]:
     for rule in rules:
         new = rule.apply(name, topic)
-        if new == "":
+        if "" in new:
             raise InvalidInput(
                 f"{name} would get an empty name by {rule.to!r}", remedy="correct topic_map or group_map"
             )
-        if new is not None:
+        if len(set(new)) < len(new):  # two templates may give one name
+            raise InvalidInput(f"{name} would get the name {new[0]} twice", remedy="correct group_map")
+        if new:
             return new
-    return name
+    return (name,)

@@ -19,6 +19,7 @@ class Strategy(enum.StrEnum):
     RECORDS = "records"
     IDENTICAL = "identical"
     MIRROR_MAKER = "mirror_maker"
+    RESET = "reset"  # asks for offsets inside one cluster, and translates none
 
 
 class OnExpired(enum.StrEnum):
@@ -85,3 +86,33 @@ class OnActiveGroup(enum.StrEnum):
     WARN = "warn"
     SKIP_GROUP = "skip_group"
     FAIL = "fail"
+
+
+class OnOutOfRange(enum.StrEnum):
+    """A reset asks for an offset outside of the log."""
+
+    BLOCK = "block"
+    CLAMP = "clamp"
+
+
+class OnConflict(enum.StrEnum):
+    """Several groups become one, and have committed offsets on the same topic."""
+
+    FAIL = "fail"
+    LOWEST = "lowest"
+    HIGHEST = "highest"
+
+
+class OnExpiring(enum.StrEnum):
+    """The committed offsets of a group expire by a clock that a commit does not start anew."""
+
+    WARN = "warn"
+    RENEW = "renew"
+
+
+class ReturnEntries(enum.StrEnum):
+    """Which entries a module returns."""
+
+    ALL = "all"
+    CHANGED = "changed"
+    NONE = "none"

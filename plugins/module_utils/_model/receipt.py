@@ -14,6 +14,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import do
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import committed_from, committed_row
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    SnapshotEntry,
+    entry_from,
+    entry_row,
+    first_twice,
+)
 
 KIND = "receipt"
 Key = tuple[str, TopicPartition]
@@ -69,10 +75,14 @@ class ReceiptEntry(t.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Receipt:
-    """cluster_id is the destination's."""
+    """cluster_id is the destination's.
+
+    renewing: all that groups had committed that are removed and made again, from before that until it is done.
+    """
 
     cluster_id: str
     entries: tuple[ReceiptEntry, ...] = ()
+    renewing: tuple[SnapshotEntry, ...] = ()
 
     def by_key(self) -> dict[Key, ReceiptEntry]:
         """The entries by group and partition."""
@@ -87,7 +97,10 @@ def to_json(receipt: Receipt) -> str:
     """The text of a receipt file."""
     return documents.dumps(
         KIND,
-        {"destination": {"cluster_id": receipt.cluster_id}},
+        {
+            "destination": {"cluster_id": receipt.cluster_id},
+            **({"renewing": [entry_row(each) for each in sorted(receipt.renewing)]} if receipt.renewing else {}),
+        },
         (_row(entry) for entry in sorted(receipt.entries, key=lambda entry: entry.key)),
     )
 
@@ -101,7 +114,10 @@ def from_json(text: str, path: str) -> Receipt:
     if twice:
         group, partition = twice[0]
         raise documents.damaged(KIND, path, f"group {group} has two entries for {partition}")
-    return Receipt(cluster_id, entries)
+    renewing = documents.parse(KIND, path, head.get("renewing", []), lambda rows: tuple(map(entry_from, rows)))
+    if (again := first_twice(renewing)) is not None:
+        raise documents.damaged(KIND, path, f"renewing has two entries for group {again.group} and {again.partition}")
+    return Receipt(cluster_id, entries, renewing)
 
 
 def _row(entry: ReceiptEntry) -> documents.Json:

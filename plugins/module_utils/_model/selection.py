@@ -11,6 +11,7 @@ import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 
 # Internal ones, the stock tools' own, Kafka Connect's, this collection's and MirrorMaker 2's.
 DEFAULT_EXCLUDED_GROUPS = ("__.*", "console-consumer-.*", "connect-.*", "streamshift-.*", ".*-mm2")
@@ -38,7 +39,9 @@ class Selection:
     def check(self) -> None:
         """Raise InvalidInput for a selection of nothing, an empty name or a pattern that is no regular expression."""
         if not self.groups and not self.group_patterns:
-            raise InvalidInput("no group is selected", remedy="set groups or group_patterns")
+            raise InvalidInput(
+                "no group is selected", remedy="set groups or group_patterns", kind=FailureKind.NOTHING_SELECTED
+            )
         self.check_words()
 
     def check_words(self) -> None:

@@ -6,15 +6,12 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import hashlib
-import io
 import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -57,17 +54,7 @@ def to_json(snapshot: Snapshot) -> str:
     return documents.dumps(
         KIND,
         {"cluster_id": snapshot.cluster_id, "groups": groups},
-        (
-            {
-                "group": entry.group,
-                "topic": entry.partition.topic,
-                "partition": entry.partition.partition,
-                "offset": entry.committed.offset,
-                "leader_epoch": entry.committed.leader_epoch,
-                "metadata": entry.committed.metadata,
-            }
-            for entry in sorted(snapshot.entries, key=lambda entry: entry[:2])
-        ),
+        (entry_row(entry) for entry in sorted(snapshot.entries, key=lambda entry: entry[:2])),
     )
 
 
@@ -75,86 +62,22 @@ def from_json(text: str, path: str) -> Snapshot:
     """Read a snapshot file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     groups = documents.parse(KIND, path, head.get("groups"), _groups)
-    entries = documents.parse_entries(KIND, path, rows, _entry)
+    entries = documents.parse_entries(KIND, path, rows, entry_from)
     cluster_id = head.get("cluster_id")
     if cluster_id is not None:
         cluster_id = documents.parse(KIND, path, cluster_id, documents.text_of)
-    twice = _twice(entries)
+    twice = first_twice(entries)
     if twice:
         raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
     return Snapshot(cluster_id, groups, entries)
 
 
-def to_csv(snapshot: Snapshot) -> str:
-    """What `kafka-consumer-groups --reset-offsets --from-file` reads: no header, 3 columns for one group, else 4.
-
-    Metadata, leader epochs and groups without commits are not in it. InvalidInput for a group whose name has a line
-    break: the tool reads line by line.
-    """
-    for name in sorted({entry.group for entry in snapshot.entries}):
-        if "\n" in name or "\r" in name:
-            raise InvalidInput(f"the name of group {name!r} has a line break", remedy="use format: json")
-    one_group = len(snapshot.groups) == 1
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for group, partition, committed in sorted(snapshot.entries, key=lambda entry: entry[:2]):
-        writer.writerow([*([] if one_group else [group]), *partition, committed.offset])
-    return out.getvalue()
+def is_json(text: str) -> bool:
+    """Does a file begin as a snapshot file does? CSV begins otherwise."""
+    return _JSON.match(text) is not None
 
 
-def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
-    """Read the stock tool's format; a file of three columns needs the name of its group. InvalidFile otherwise."""
-    entries: list[SnapshotEntry] = []
-    try:
-        rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text)), 1) if row]
-    except csv.Error as exc:
-        raise InvalidFile(f"{path} is not CSV", why=str(exc), remedy="correct the file") from exc
-    for number, row in rows:
-        if len(row) == 3 and group is None:
-            raise InvalidFile(
-                f"{path} has three columns (topic, partition, offset), which do not say whose offsets they are",
-                remedy="use a JSON snapshot, or a file with four columns (group, topic, partition, offset)",
-            )
-        try:
-            # As the tool does it: the first line tells how many columns there are.
-            if len(row) != len(rows[0][1]):
-                raise ValueError(f"it has {len(row)} columns, and the first line has {len(rows[0][1])}")
-            name, topic, partition, offset = [group or "", *row] if len(row) == 3 else row
-            entry = SnapshotEntry(
-                documents.name_of(name),
-                TopicPartition(documents.name_of(topic), documents.partition_of(_number(partition))),
-                CommittedOffset(documents.offset_of(_number(offset))),
-            )
-            if not name or not topic:
-                raise ValueError("a name is empty")
-        except ValueError as exc:
-            raise InvalidFile(
-                f"line {number} of {path} is not topic, partition, offset with or without a group before them",
-                why=str(exc),
-                remedy="correct the line",
-            ) from exc
-        entries.append(entry)
-    twice = _twice(entries)
-    if twice:
-        raise InvalidFile(
-            f"{path} has two lines for group {twice.group} and {twice.partition}", remedy="remove one of them"
-        )
-    names = sorted({entry.group for entry in entries})
-    return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(sorted(entries)))
-
-
-def from_text(text: str, path: str, group: str | None = None) -> Snapshot:
-    """Read a snapshot in either format: JSON begins with a brace. group: whose a CSV file of three columns is."""
-    return from_json(text, path) if _JSON.match(text) else from_csv(text, path, group)
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{text!r} is no number from 0 on")
-    return int(text)
-
-
-def _twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:
+def first_twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:
     """An entry whose group and partition an earlier one has already."""
     seen = set()
     for entry in entries:
@@ -168,7 +91,20 @@ def _groups(rows: t.Any) -> tuple[SnapshotGroup, ...]:
     return tuple(SnapshotGroup(documents.name_of(row["name"]), documents.text_of(row["type"])) for row in rows)
 
 
-def _entry(row: t.Any) -> SnapshotEntry:
+def entry_row(entry: SnapshotEntry) -> documents.Json:
+    """What a group has committed for one partition, as files hold it."""
+    return {
+        "group": entry.group,
+        "topic": entry.partition.topic,
+        "partition": entry.partition.partition,
+        "offset": entry.committed.offset,
+        "leader_epoch": entry.committed.leader_epoch,
+        "metadata": entry.committed.metadata,
+    }
+
+
+def entry_from(row: t.Any) -> SnapshotEntry:
+    """The reverse of entry_row(); raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
     return SnapshotEntry(
         documents.name_of(row["group"]),
         TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"])),

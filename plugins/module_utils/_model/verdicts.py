@@ -33,6 +33,7 @@ class Reason(enum.StrEnum):
     SOURCE_LOST_RECORDS = "source_lost_records"
     REPARTITIONED = "repartitioned"
     CHECKPOINT = "checkpoint"
+    GROUPS_MERGED = "groups_merged"  # blocked, too, where one of the groups has committed nothing
     # blocked
     OPEN_TRANSACTION = "open_transaction"
     BEYOND_END = "beyond_end"
@@ -42,6 +43,7 @@ class Reason(enum.StrEnum):
     SEARCH_BUDGET_SPENT = "search_budget_spent"
     POLICY_FAIL = "policy_fail"
     OFFSETS_DIFFER = "offsets_differ"
+    OUT_OF_RANGE = "out_of_range"
     # blocked by a commit alone: a plan keeps what the rule decided
     VERIFICATION_FAILED = "verification_failed"
 

@@ -14,16 +14,23 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.removal import Removal
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import results
 
 _GROUPS = 3  # that a line names
 
 
-def backlog_result(outcome: CopyOutcome) -> dict[str, t.Any]:
-    """The members of a module's result, the same of a run and of its prediction but for what only the copy can tell."""
+def backlog_result(outcome: CopyOutcome, previous: Plan | None, return_entries: ReturnEntries) -> dict[str, t.Any]:
+    """The members of a module's result, the same of a run and of its prediction but for what only the copy can tell.
+
+    previous: the plan of an earlier run, which tells the entries that have changed.
+    """
     backlog = outcome.backlog
-    rows = [results.plan_row(entry) for entry in outcome.entries]
+    known = previous.by_key() if previous else {}
+    entries = results.returned(outcome.entries, return_entries, lambda entry: known.get(entry.key) != entry)
+    rows = [results.plan_row(entry) for entry in entries]
     if outcome.plan is None:
         rows = [{**row, "offset": None} for row in rows]
     return {

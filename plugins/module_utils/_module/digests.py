@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 
 
 def digest(text: str) -> str:
@@ -24,4 +25,5 @@ def check_digest(text: str, wanted: str, path: str) -> None:
             f"the plan file {path} is not the one that was reviewed",
             why=f"its SHA-256 digest is {found}, and plan_digest is {wanted!r}",
             remedy="review the plan again, and set plan_digest to its digest",
+            kind=FailureKind.PLAN_NOT_REVIEWED,
         )

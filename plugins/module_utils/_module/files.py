@@ -15,6 +15,7 @@ import tempfile
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import holder
 
@@ -78,7 +79,12 @@ def file_digest(path: str) -> str:
     """The SHA-256 digest of a file's bytes, as sha256sum prints it. Raises InvalidFile when it cannot be read."""
     text = read(path)
     if text is None:
-        raise InvalidFile(f"{path} cannot be read", why="there is no such file", remedy="correct the path")
+        raise InvalidFile(
+            f"{path} cannot be read",
+            why="there is no such file",
+            remedy="correct the path",
+            kind=FailureKind.FILE_MISSING,
+        )
     return digests.digest(text)
 
 
@@ -89,26 +95,41 @@ def check_there(path: str, kind: str, made_by: str) -> None:
 
 
 def _missing(path: str, kind: str, made_by: str) -> InvalidFile:
-    return InvalidFile(f"there is no {kind} file {path}", remedy=f"make it with {made_by}, or correct the path")
+    return InvalidFile(
+        f"there is no {kind} file {path}",
+        remedy=f"make it with {made_by}, or correct the path",
+        kind=FailureKind.FILE_MISSING,
+    )
 
 
 def check_writable(path: str) -> None:
     """Raise InvalidInput, also in check mode, when write() could not write this file."""
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
-        raise InvalidInput(f"{path} cannot be written", why=f"{folder} is no directory", remedy="create it")
+        raise InvalidInput(
+            f"{path} cannot be written",
+            why=f"{folder} is no directory",
+            remedy="create it",
+            kind=FailureKind.FILE_UNUSABLE,
+        )
     if os.path.isdir(path):
-        raise InvalidInput(f"{path} cannot be written", why="it is a directory", remedy="give the path of a file")
+        raise InvalidInput(
+            f"{path} cannot be written",
+            why="it is a directory",
+            remedy="give the path of a file",
+            kind=FailureKind.FILE_UNUSABLE,
+        )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InvalidInput(
             f"{path} cannot be written",
             why=f"the directory {folder} is not writable for this user",
             remedy="change its permissions, or use another directory",
+            kind=FailureKind.FILE_UNUSABLE,
         )
 
 
 def check_makeable(path: str) -> None:
-    """Raise InvalidInput when the directory of this file is missing and cannot be made, as far as a look can tell."""
+    """Raise InvalidInput when the directory of this file cannot be used or made, as far as a look can tell."""
     missing = folder = os.path.dirname(os.path.abspath(path))
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
@@ -118,7 +139,12 @@ def check_makeable(path: str) -> None:
         why = f"the directory {folder} is not writable for this user"
     else:
         return
-    raise InvalidInput(f"the directory {missing} cannot be made", why=why, remedy="name another one")
+    raise InvalidInput(
+        f"the directory {missing} cannot be used",
+        why=why,
+        remedy="name another one (<role>_directory of the roles), or let this user write there",
+        kind=FailureKind.FILE_UNUSABLE,
+    )
 
 
 def write(path: str, text: str) -> None:
@@ -138,7 +164,10 @@ def write(path: str, text: str) -> None:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
         raise InvalidFile(
-            f"{path} cannot be written", why=str(exc), remedy="free space, or use another directory"
+            f"{path} cannot be written",
+            why=str(exc),
+            remedy="free space, or use another directory",
+            kind=FailureKind.FILE_UNUSABLE,
         ) from exc
 
 
@@ -171,7 +200,12 @@ def locked(path: str) -> t.Iterator[None]:
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as exc:
-        raise InvalidInput(f"{path} cannot be used", why=str(exc), remedy=f"create the directory {folder}") from exc
+        raise InvalidInput(
+            f"{path} cannot be used",
+            why=str(exc),
+            remedy=f"create the directory {folder}",
+            kind=FailureKind.FILE_UNUSABLE,
+        ) from exc
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -181,7 +215,10 @@ def locked(path: str) -> t.Iterator[None]:
             ) from exc
         except OSError as exc:  # some network file systems lock no directories
             raise InvalidInput(
-                f"{folder} cannot be locked", why=str(exc), remedy="use a directory on another file system"
+                f"{folder} cannot be locked",
+                why=str(exc),
+                remedy="use a directory on another file system",
+                kind=FailureKind.FILE_UNUSABLE,
             ) from exc
         yield
     finally:

@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import kafka_library as _control
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import confluent_library as _records
 
@@ -31,14 +32,14 @@ def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoRet
     if problems:
         module.fail_json(
             msg=f"{', '.join(problems)} for {sys.executable}. Install the collection's requirements there "
-            "(pip install -r requirements.txt), or set ansible_python_interpreter to a Python that has them."
+            "(pip install -r requirements.txt), or set ansible_python_interpreter to a Python that has them.",
+            failure=MigrationError("", kind=FailureKind.REQUIREMENT_MISSING).place(),
         )
     gc.set_threshold(_COLLECTED_AT)
     try:
         result = main(module)
     except MigrationError as exc:
-        where = {key: getattr(exc, key) for key in ("cluster", "group", "topic", "partition")}
-        module.fail_json(msg=str(exc), failure={"kind": type(exc).__name__, **where})
+        module.fail_json(msg=str(exc), failure=exc.place())
     module.exit_json(**result)
 
 

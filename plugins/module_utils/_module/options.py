@@ -11,12 +11,14 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import (
     Mapping,
     repartitioned_from,
     rules_from,
     topic_prefix_from,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions, spark_options_from
@@ -74,6 +76,11 @@ def selection_spec() -> Spec:
     return {**group_selection_spec(), **topic_selection_spec()}
 
 
+def entries_spec() -> Spec:
+    """The spec of return_entries."""
+    return {"return_entries": {**choices(ReturnEntries), "default": "all"}}
+
+
 def group_selection_spec() -> Spec:
     """The specs of groups and their patterns."""
     return {
@@ -96,8 +103,14 @@ def renaming_spec() -> Spec:
     """The specs of topic_map and group_map."""
     return {
         "topic_map": {**_rules(), "default": []},
-        "group_map": {**_rules(topics=_STRINGS), "default": []},
+        # A name, or a list of names; type list would cut a name at its commas.
+        "group_map": {**_rules(to={"type": "raw", "required": True}, topics=_STRINGS), "default": []},
     }
+
+
+def rules_spec() -> Spec:
+    """The spec of an option that renames what a name or a pattern says."""
+    return {**_rules(), "default": []}
 
 
 def mapping_spec() -> Spec:
@@ -171,12 +184,12 @@ def choices(*values: type[enum.StrEnum] | enum.StrEnum) -> dict[str, t.Any]:
 
 def rollback_selection(params: Spec) -> Selection | None:
     """What is to be rolled back, None for everything, or InvalidInput for a selection that cannot be meant."""
-    given = [name for name in selection_spec() if params[name]]
-    if params["state"] == "committed":
+    given = [name for name in selection_spec() if params.get(name)]
+    if params["state"] in ("committed", "removed"):
         if given or params["everything"]:
             raise InvalidInput(
-                f"{(given or ['everything'])[0]} selects what is rolled back, and state is committed",
-                why="a commit sets every group of the plan",
+                f"{(given or ['everything'])[0]} selects what is rolled back, and state is {params['state']}",
+                why="every group of the plan is meant",
                 remedy="leave it out, or select groups when the snapshot is taken",
             )
         return None
@@ -192,6 +205,7 @@ def rollback_selection(params: Spec) -> Selection | None:
             "no group is selected for the rollback",
             why="the receipt may contain groups of other runs, which have consumed since",
             remedy="set groups or group_patterns as for the migration, or everything (rollback_all of the roles) to true",
+            kind=FailureKind.NOTHING_SELECTED,
         )
     its = selection(params)
     its.check()

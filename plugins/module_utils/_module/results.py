@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What modules show: diffs with one line an entry, summaries with one line a group."""
+"""What modules show: rows and diffs with one line an entry."""
 
 from __future__ import annotations
 
@@ -13,22 +13,50 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, commit_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
 Diff = dict[str, str]
+LONGEST_DIFF = 1000  # lines of both sides together
 _T = t.TypeVar("_T")
 
 
 def diff(before: t.Iterable[str], after: t.Iterable[str], before_header: str, after_header: str) -> Diff:
-    """A diff in Ansible's form, of lines without line ends."""
+    """A diff in Ansible's form, of lines without line ends.
+
+    Of more than LONGEST_DIFF lines only those that differ are shown, the first LONGEST_DIFF of them, and the rest is counted:
+    Ansible compares the sides on the controller, line by line, and prints what differs.
+    """
+    old, new = list(before), list(after)
+    if len(old) + len(new) > LONGEST_DIFF:
+        same = set(old) & set(new)
+        old, new = [line for line in old if line not in same], [line for line in new if line not in same]
+        more = len(old) + len(new) - LONGEST_DIFF
+        if more > 0:
+            old, new = _cut(old, new)
+            new.append(f"... and {counted(more, 'more line')}")
     return {
         "before_header": before_header,
         "after_header": after_header,
-        "before": "".join(f"{line}\n" for line in before),
-        "after": "".join(f"{line}\n" for line in after),
+        "before": "".join(f"{line}\n" for line in old),
+        "after": "".join(f"{line}\n" for line in new),
     }
+
+
+def _cut(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """The first lines of each side, LONGEST_DIFF together: as many of both, unless one side has fewer."""
+    half = LONGEST_DIFF // 2
+    most = max(half, LONGEST_DIFF - len(new)), max(half, LONGEST_DIFF - len(old))
+    return old[: most[0]], new[: most[1]]
+
+
+def returned(entries: t.Iterable[_T], return_entries: ReturnEntries, changed: t.Callable[[_T], bool]) -> list[_T]:
+    """The entries that a module returns: all of them, those that this run changes, or none."""
+    if return_entries == ReturnEntries.NONE:
+        return []
+    return [entry for entry in entries if return_entries == ReturnEntries.ALL or changed(entry)]
 
 
 def file_diff(
@@ -61,11 +89,17 @@ def plan_lines(plan: Plan) -> list[str]:
 
 
 def entry_line(entry: PlanEntry) -> str:
-    """One entry of a plan for people."""
+    """One entry of a plan for people, with both names of a group-partition that gets another one."""
     (first, *others) = entry.source
-    source = f"{len(entry.source)} positions" if others else "none" if first.offset is None else str(first.offset)
+    if any(at.partition != first.partition for at in others):
+        source = f"{len(entry.source)} positions"
+    else:
+        source = ", ".join("none" if at.offset is None else str(at.offset) for at in entry.source)
     offset = "not set" if entry.offset is None else str(entry.offset)
-    return f"{entry.group} {entry.partition}: {source} -> {offset}, {_verdict(entry)}"
+    name = f"{entry.group} {entry.partition}"
+    if others or (first.group, first.partition) == entry.key:
+        return f"{name}: {source} -> {offset}, {_verdict(entry)}"
+    return f"{first.group} {first.partition}: {source} -> {name}: {offset}, {_verdict(entry)}"
 
 
 def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
@@ -79,6 +113,15 @@ def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
         "reason": entry.reason and entry.reason.value,
         "repeats": entry.repeats,
         "detail": entry.detail,
+        "source": [
+            {
+                "group": position.group,
+                "topic": position.partition.topic,
+                "partition": position.partition.partition,
+                "offset": position.offset,
+            }
+            for position in entry.source
+        ],
     }
 
 
@@ -86,52 +129,6 @@ def plan_counts(plan: Plan) -> dict[str, int]:
     """How many entries have each verdict; verdicts without entries are counted as 0."""
     counts = collections.Counter(entry.verdict.value for entry in plan.entries)
     return {verdict.value: counts[verdict.value] for verdict in Verdict}
-
-
-def plan_summary(plan: Plan) -> list[str]:
-    """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry."""
-    groups: dict[str, list[PlanEntry]] = {}
-    entries_by_key = sorted(plan.entries, key=lambda entry: entry.key)
-    for entry in entries_by_key:
-        groups.setdefault(entry.group, []).append(entry)
-    width = max([len("group"), *(len(name) for name in groups)])
-    verdicts = [verdict.value for verdict in Verdict if any(entry.verdict is verdict for entry in plan.entries)]
-    head = f"{'group':<{width}}  {'partitions':>10}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts)
-    lines = [head + "  at most repeated"]
-    for name, entries in groups.items():
-        counts = collections.Counter(entry.verdict.value for entry in entries)
-        cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
-        lines.append(f"{name:<{width}}  {len(entries):>10}  {cells}  {_repeats(entries):>16}")
-    lines += [f"  {entry_line(entry)}" for entry in entries_by_key if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED)]
-    return lines
-
-
-def commit_summary(
-    before: t.Mapping[tuple[str, t.Any], CommittedOffset | None],
-    written: t.Collection[tuple[str, t.Any]],
-    left_out: list[str],
-) -> list[str]:
-    """A table as lines: a line a group, then a line for everything that is left alone on purpose.
-
-    True of a run and of its prediction in check mode alike, as Ansible's own word "changed".
-    """
-    partitions = collections.Counter(group for group, _partition in before)
-    writes = collections.Counter(group for group, _partition in written)
-    width = max([len("group"), *(len(name) for name in partitions)])
-    lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"]
-    lines += [f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in sorted(partitions)]
-    return lines + [f"  {line}" for line in left_out]
-
-
-def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection[str]) -> str:
-    """How many of the groups that a receipt holds go back, true of a run and of its prediction alike."""
-    back = len({group for group, _partition in written})
-    return f"{back} of {counted(len(recorded), 'group')} in the receipt {'goes' if 1 in (back, len(recorded)) else 'go'} back"
-
-
-def _repeats(entries: t.Iterable[PlanEntry]) -> str:
-    repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
-    return "not counted" if None in repeats else str(sum(each for each in repeats if each is not None))
 
 
 def _verdict(entry: PlanEntry) -> str:

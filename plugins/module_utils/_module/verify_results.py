@@ -9,6 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.verify import Verified
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
     Problem,
     counts_by_kind,
@@ -29,6 +32,19 @@ def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
         "notes": found.notes,
         "plan_digests": plan_digests,
     }
+
+
+def failure_place(gravest: Problem, destination: Connection) -> dict[str, t.Any]:
+    """The `failure` of a verification that fails, as of any other error."""
+    where = gravest.destination[0][0] if len(gravest.destination) == 1 else None
+    return MigrationError(
+        gravest.detail,
+        cluster=str(destination),
+        group=gravest.group or None,
+        topic=gravest.destination[0][0].topic if gravest.destination else None,
+        partition=where and where.partition,
+        kind=FailureKind.VERIFICATION_FAILED,
+    ).place()
 
 
 def failure(problems: list[Problem], scope: str | None) -> str:
@@ -57,7 +73,7 @@ def _row(problem: Problem) -> dict[str, t.Any]:
     return {
         "kind": problem.kind.value,
         "group": problem.group,
-        "topic": problem.destination[0][0].topic,
+        "topic": problem.destination[0][0].topic if problem.destination else None,
         "partition": single and single[0].partition,
         "count": problem.records,
         "source": [_position(each) for each in problem.source],

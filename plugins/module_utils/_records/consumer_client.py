@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     InvalidInput,
     MigrationError,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
     Consumer,
     KafkaError,
@@ -163,6 +164,7 @@ def _msk_signer(connection: Connection) -> t.Callable[[str], tuple[str, float]]:
             "aws_region needs the Python package aws-msk-iam-sasl-signer-python",
             cluster=connection.name,
             remedy="install it where this runs",
+            kind=FailureKind.REQUIREMENT_MISSING,
         ) from exc
 
     def sign(_config: str) -> tuple[str, float]:

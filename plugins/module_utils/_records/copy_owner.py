@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     MigrationError,
     Refused,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
 
@@ -42,6 +43,7 @@ def check_owned(
                 why="a run that was suspended for long, and begins again, would copy everything a second time",
                 remedy="run again: what is there is compared with what is known of the copy before anything is written",
                 **where._asdict(),
+                kind=FailureKind.PROGRESS_LOST,
             )
         if progress.run is None or progress.run.id != run.id:
             raise _locked(destination, progress.run)

@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotFound,
     Refused,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import KafkaError
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import connection_failed
@@ -144,6 +145,7 @@ def another_log(connection: Connection, each: BacklogRange, progress: Progress, 
         why="the topic was recreated or truncated while it was copied to",
         remedy=ANEW,
         **each.destination._asdict(),
+        kind=FailureKind.TOPIC_NOT_EMPTY,
     )
 
 

@@ -12,8 +12,9 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import errors
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, SparkFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 
-_FIELDS = ("what", "cluster", "group", "topic", "partition", "why", "remedy")
+_FIELDS = ("what", "cluster", "group", "topic", "partition", "why", "remedy", "kind")
 _MARK = "streamshift-failure "
 
 
@@ -26,7 +27,7 @@ class WorkerFailed(RuntimeError):
 
 def packed_error(exc: MigrationError) -> str:
     """A MigrationError as text."""
-    return json.dumps({"kind": type(exc).__name__, **{field: getattr(exc, field) for field in _FIELDS}})
+    return json.dumps({"class": type(exc).__name__, **{field: getattr(exc, field) for field in _FIELDS}})
 
 
 def cause_of(exc: BaseException, spark: str, log: str = "") -> MigrationError:
@@ -48,8 +49,9 @@ def cause_of(exc: BaseException, spark: str, log: str = "") -> MigrationError:
 def unpacked(text: str) -> MigrationError:
     """The error that packed_error() made such a text of; what follows the text is ignored."""
     told, _end = json.JSONDecoder().raw_decode(text)
-    kind: type[MigrationError] = getattr(errors, told["kind"], MigrationError)
-    return kind(told["what"], **{field: told[field] for field in _FIELDS[1:]})
+    raised: type[MigrationError] = getattr(errors, told["class"], MigrationError)
+    fields = {field: told[field] for field in _FIELDS[1:]}
+    return raised(told["what"], **fields | {"kind": FailureKind(told["kind"])})
 
 
 _PACKAGES = "install confluent-kafka, xxhash, pyarrow and numpy there, or send an environment with archives"

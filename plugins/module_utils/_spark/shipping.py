@@ -16,6 +16,7 @@ from pathlib import Path
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, refuse_store
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 _T = t.TypeVar("_T")
@@ -56,6 +57,7 @@ def check_archives(archives: t.Iterable[str]) -> None:
             raise InvalidInput(
                 f"there is no archive {masked(path)} on this machine",
                 remedy="correct archives (spark.archives of the roles)",
+                kind=FailureKind.REQUIREMENT_MISSING,
             )
 
 

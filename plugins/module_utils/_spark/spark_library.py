@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import Requirement, stand_ins, unmet
 
 try:
@@ -42,6 +43,7 @@ def check_packages() -> None:
         raise InvalidInput(
             f"Spark cannot be used: {', '.join(found)} for {sys.executable}",
             remedy="install the collection's requirements there (pip install -r requirements-spark.txt)",
+            kind=FailureKind.REQUIREMENT_MISSING,
         )
 
 

@@ -21,6 +21,7 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 
 _PREFIX = "streamshift-spark-"
@@ -64,6 +65,7 @@ def _unfit(directory: str, why: str | None) -> InvalidInput:
         f"no folder can be made in {directory}",
         why=why,
         remedy="set work_directory (spark.work_directory of the roles) to one that exists and can be written",
+        kind=FailureKind.REQUIREMENT_MISSING,
     )
 
 

@@ -15,13 +15,8 @@ import collections
 import json
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import (
-    Content,
-    Count,
-    Mixed,
-    Tally,
-    tallies,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import Content, doubted, tallies
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Count, Mixed, Tally
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import Slots, cuts
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Records, grouped, unpack
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_units import Unit, units
@@ -506,7 +501,14 @@ def _separate(
     for place, time in copies:
         (rest if time is None else own.get(time, rest)).append(place)
     lacking = sum(max(0, number - len(own[time])) for time, number in unconsumed.items())
+    everything: list[Count] = []
+    records = collections.Counter(consumed) + collections.Counter(unconsumed)
+    if doubted(records, {time: len(places) for time, places in own.items()}):
+        everything = [
+            Tally([place for place, _time in copies], sum(unconsumed.values()), sum(consumed.values()), hidden)
+        ]
     return [
+        *everything,
         *(
             Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True)
             for time, places in own.items()

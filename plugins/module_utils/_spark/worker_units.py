@@ -37,7 +37,7 @@ class Units(t.NamedTuple):
     repeated: for each copy of one source record that has several, the rows of both, and whether it is the one that has to
     follow where the record is unconsumed: the last one. several: the others. changed: the rows of all copies that have not
     the time of a source record of their content. lacking: the rows of source records without a copy; of equal ones, the last.
-    surplus: the rows of copies in units that have more copies than source records.
+    surplus: the rows of copies in units that have more copies than source records, or may have.
     """
 
     singles: tuple[Column, Column]
@@ -67,7 +67,7 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
         return Units(singles, by_time, (none, none, none.astype(bool)), [], changed, lacking, none)
     rows, contents = _rows_of(groups, others)
     copies = rows >= records.sources
-    times, own, mixed = _told_by_time(records, rows, contents, copies, layout)
+    times, own, mixed, doubted = _told_by_time(records, rows, contents, copies, layout)
     changed = np.append(changed, rows[copies & ~own])
     # Each unit together, the source's records first, then the copies by place; in several partitions, by time.
     wide = np.bincount(np.array(layout.destination_pairs, np.int64), minlength=1 + records.pairs.max()) > 1
@@ -81,7 +81,7 @@ def units(records: Records, groups: Grouped, layout: Layout) -> Units:
     sources = np.add.reduceat((~copies).astype(np.int64), starts)
     number = ends - starts - sources
     at = np.arange(len(rows)) - np.repeat(starts, ends - starts)
-    surplus = rows[copies & np.repeat(number > sources, ends - starts)]
+    surplus = rows[copies & (np.repeat(number > sources, ends - starts) | doubted[contents])]
     lacking = np.append(lacking, rows[~copies & (at >= np.repeat(number, ends - starts))])
     simple = (sources == 1) & ~mixed[contents[starts]]
     alone = simple & (number == 1)
@@ -126,10 +126,11 @@ def _rows_of(groups: Grouped, wanted: Flags) -> tuple[Column, Column]:
 
 def _told_by_time(
     records: Records, rows: Column, contents: Column, copies: Flags, layout: Layout
-) -> tuple[Column, Flags, Flags]:
+) -> tuple[Column, Flags, Flags, Flags]:
     """The times that tell units of one content apart, 0 where they do not.
 
-    And which copies have the time of a source record of their content; and for each content, whether it is mixed.
+    And which copies have the time of a source record of their content; and for each content, whether it is mixed, and whether
+    copies may have the time of an equal record.
     """
     import numpy as np
 
@@ -139,10 +140,11 @@ def _told_by_time(
     begins = np.ones(len(rows), bool)
     begins[1:] = (contents[order][1:] != contents[order][:-1]) | (times[order][1:] != times[order][:-1])
     starts = np.flatnonzero(begins)
-    known = np.add.reduceat((~copies[order]).astype(np.int64), starts) > 0
+    of_time = np.add.reduceat((~copies[order]).astype(np.int64), starts)
     own = np.empty(len(rows), bool)
-    own[order] = np.repeat(known, np.diff(starts, append=len(rows)))
+    own[order] = np.repeat(of_time > 0, np.diff(starts, append=len(rows)))
     own &= copies & ~stamped
+    more = np.add.reduceat(own[order].astype(np.int64), starts) - of_time
 
     def how_many(which: Flags) -> Column:
         return np.bincount(contents[which], minlength=contents[-1] + 1)
@@ -150,6 +152,9 @@ def _told_by_time(
     owns, stamps, all_copies, sources = how_many(own), how_many(stamped), how_many(copies), how_many(~copies)
     rests = all_copies - owns - stamps
     kinds = (owns > 0).astype(int) + (stamps > 0) + (rests > 0)
-    by_time = owns == all_copies
-    mixed: Flags = (kinds > 1) & ((sources > 1) | (rests > 0))
-    return np.where(by_time[contents], times, 0), own, mixed
+    doubted = np.zeros(len(owns), bool)  # see _matching.content.doubted
+    having_more, having_less = (contents[order][starts[which]] for which in (more > 0, more < 0))
+    doubted[np.intersect1d(having_more, having_less)] = True
+    by_time = (owns == all_copies) & ~doubted
+    mixed: Flags = doubted | (kinds > 1) & ((sources > 1) | (rests > 0))
+    return np.where(by_time[contents], times, 0), own, mixed, doubted

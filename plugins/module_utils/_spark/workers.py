@@ -10,6 +10,7 @@ import sys
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import SparkFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import confluent_library as records
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import (
@@ -47,6 +48,7 @@ def cores(spark: SparkSession, name: str) -> int:
             f"Spark workers lack required packages: {', '.join(found)}",
             cluster=name,
             remedy="install it there, or send an environment with archives",
+            kind=FailureKind.REQUIREMENT_MISSING,
         )
     return parallel
 

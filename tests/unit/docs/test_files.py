@@ -16,7 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
+    backlog,
+    plan,
+    receipt,
+    removed,
+    snapshot,
+    topic_plan,
+    topic_receipt,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
     BacklogRange,
@@ -27,6 +36,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import (
+    OffsetFormat,
+    positions_of,
+    to_text,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
     Evidence,
@@ -36,6 +50,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed, RemovedGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
     SnapshotEntry,
@@ -45,8 +60,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 DOCS = Path(__file__).parents[3] / "docs"
 ALL_EXAMPLES = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)
-EXAMPLES = ALL_EXAMPLES[:3] + ALL_EXAMPLES[4:]  # no task reads the report, which stands between them
+# No task reads the report, which stands between them.
+EXAMPLES = ALL_EXAMPLES[:3] + ALL_EXAMPLES[4:]
 FILES: dict[str, t.Any] = {"snapshot": snapshot, "plan": plan, "receipt": receipt, "copy": backlog}
+FILES |= {"removed": removed, "topics": topic_plan, "topics-receipt": topic_receipt}
 SCHEMAS = {kind: json.loads((DOCS / f"schemas/{kind}.schema.json").read_text()) for kind in FILES}
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
@@ -105,6 +122,14 @@ ranges = st.builds(
     done,
 )
 
+
+def removed_groups(
+    groups: list[str], cluster_id: str, restored: bool, partition: TopicPartition, committed: CommittedOffset
+) -> Removed:
+    its = tuple(RemovedGroup(name, "classic", restored) for name in groups)
+    return Removed(cluster_id, its, tuple(SnapshotEntry(name, partition, committed) for name in groups))
+
+
 documents = {
     "snapshot": st.builds(
         Snapshot,
@@ -132,6 +157,10 @@ documents = {
             ),
             max_size=2,
         ).map(tuple),
+        st.lists(st.builds(SnapshotEntry, names, partitions, commits), max_size=2).map(tuple),
+    ),
+    "removed": st.builds(
+        removed_groups, st.lists(names, max_size=2, unique=True), texts, st.booleans(), partitions, commits
     ),
     "copy": st.builds(
         Backlog,
@@ -141,6 +170,63 @@ documents = {
         st.just(Snapshot(None, (), ()).digest()),
         st.lists(topics, max_size=2).map(tuple),
         st.lists(ranges, max_size=2).map(tuple),
+    ),
+}
+
+acls = st.builds(
+    Acl,
+    st.sampled_from(["TOPIC", "GROUP", "TRANSACTIONAL_ID"]),
+    names,
+    st.sampled_from(["LITERAL", "PREFIXED"]),
+    *[texts] * 3,
+    st.sampled_from(["ALLOW", "DENY"]),
+)
+counts = st.none() | st.integers(1, 2**31 - 1)
+values = st.none() | texts
+documents |= {
+    "topics": st.builds(
+        topic_plan.TopicPlan,
+        texts,
+        texts,
+        st.lists(
+            st.builds(
+                topic_plan.TopicChange,
+                names,
+                names,
+                counts,
+                counts,
+                st.none() | st.just(-1) | st.integers(1, 2**15 - 1),
+                st.dictionaries(
+                    texts,
+                    st.builds(
+                        topic_plan.SettingChange, values, values, st.sampled_from(["source", "override", "default"])
+                    ),
+                    max_size=2,
+                ),
+                values,
+            ),
+            max_size=3,
+        ).map(tuple),
+        st.lists(st.builds(topic_plan.AclChange, acls, st.sampled_from(["add", "remove", "extra"])), max_size=3).map(
+            tuple
+        ),
+    ),
+    "topics-receipt": st.builds(
+        topic_receipt.PromotionReceipt,
+        texts,
+        st.lists(
+            st.builds(
+                topic_receipt.TopicReceipt,
+                names,
+                st.booleans(),
+                values,
+                counts,
+                counts,
+                st.dictionaries(texts, st.builds(topic_receipt.Setting, values, values), max_size=2),
+            ),
+            max_size=3,
+        ).map(lambda each: {one.topic: one for one in each}),
+        st.dictionaries(acls, st.booleans(), max_size=3),
     ),
 }
 
@@ -174,7 +260,7 @@ def test_the_documented_examples_are_files_as_they_are_written(kind, text):
 def test_the_documented_snapshot_and_plan_belong_together_and_so_does_the_csv():
     taken, planned = snapshot.from_json(EXAMPLES[0], ""), plan.from_json(EXAMPLES[1], "")
     assert planned.snapshot == taken.digest()
-    assert f"```csv\n{snapshot.to_csv(taken)}```" in (DOCS / "files.md").read_text()
+    assert f"```csv\n{to_text(OffsetFormat.CSV, positions_of(taken))}```" in (DOCS / "files.md").read_text()
 
 
 def test_the_schema_knows_every_verdict_and_reason():

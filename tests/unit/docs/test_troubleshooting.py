@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""docs/troubleshooting.md has one entry, with cause and remedy, for each reason of a verdict and each kind of problem."""
+"""docs/troubleshooting.md has an entry, with cause and remedy, for each reason, kind of problem and kind of failure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 
+PLUGINS = Path(__file__).parents[3] / "plugins"
 PAGE = (Path(__file__).parents[3] / "docs/troubleshooting.md").read_text(encoding="utf-8")
 
 
@@ -23,14 +25,19 @@ def entries(heading: str) -> list[tuple[str, str]]:
     return re.findall(r"^### `(\w+)`\n(.*?)(?=^### |\Z)", section, re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    ("heading", "names"), [("Reasons of a verdict", Reason), ("Problems of a verification", ProblemKind)]
-)
+SECTIONS = {
+    "Reasons of a verdict": Reason,
+    "Problems of a verification": ProblemKind,
+    "Kinds of failures": FailureKind,
+}
+
+
+@pytest.mark.parametrize(("heading", "names"), SECTIONS.items())
 def test_the_page_has_one_entry_for_each_name_and_no_other(heading, names):
     assert sorted(name for name, _text in entries(heading)) == sorted(names)
 
 
-@pytest.mark.parametrize("heading", ["Reasons of a verdict", "Problems of a verification"])
+@pytest.mark.parametrize("heading", SECTIONS)
 def test_each_entry_has_a_cause_and_a_remedy(heading):
     parts = r"\n\*\*Cause:\*\* \S.*\n\n\*\*Remedy:\*\* \S.*"
     assert not [name for name, text in entries(heading) if not re.fullmatch(parts, text.rstrip(), re.DOTALL)]
@@ -38,3 +45,8 @@ def test_each_entry_has_a_cause_and_a_remedy(heading):
 
 def test_the_gravest_problem_comes_first():
     assert [name for name, _text in entries("Problems of a verification")] == list(ProblemKind)
+
+
+def test_every_kind_of_failure_occurs():
+    code = "".join(file.read_text(encoding="utf-8") for file in sorted(PLUGINS.rglob("*.py")))
+    assert [kind for kind in FailureKind if f"FailureKind.{kind.name}" not in code] == []

@@ -62,11 +62,11 @@ def test_where_a_group_stands(monkeypatch, stands, mixed, is_right):
 @pytest.mark.parametrize(
     ("result", "problem"),
     [
-        ({"msg": "cluster b:1: no answer.", "failure": {"kind": "ConnectionFailed", "cluster": "cluster b:1"}}, None),
+        ({"msg": "cluster b:1: no answer.", "failure": {"kind": "connection_failed", "cluster": "cluster b:1"}}, None),
         ({"msg": "KeyError: 1", "exception": "Traceback"}, "a traceback"),
-        ({"msg": "a\nb", "failure": {"kind": "BrokerError", "cluster": "a"}}, "not one line"),
-        ({"msg": "no answer.", "failure": {"kind": "ConnectionFailed", "cluster": None}}, "no cluster is named"),
-        ({"msg": "c: missing.", "failure": {"kind": "NotFound", "cluster": "c"}}, "not what has happened (NotFound)"),
+        ({"msg": "a\nb", "failure": {"kind": "broker_refused", "cluster": "a"}}, "not one line"),
+        ({"msg": "no answer.", "failure": {"kind": "connection_failed", "cluster": None}}, "no cluster is named"),
+        ({"msg": "c: missing.", "failure": {"kind": "not_found", "cluster": "c"}}, "not what has happened (not_found)"),
     ],
 )
 def test_messages(result, problem):

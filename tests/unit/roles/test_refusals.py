@@ -88,10 +88,10 @@ def test_a_place_where_no_files_can_be_is_told(controller):
     (controller.directory / "kafka-migrations").write_text("no directory")
     for check in ([], ["--check"]):
         output = failed(controller.migrate_groups(*check, groups=["billing"]))
-        assert f"{controller.directory}/kafka-migrations/onprem-to-cloud cannot be used: Not a directory" in output
-        assert "group_migration_directory" in output
+        assert f"the directory {controller.directory}/kafka-migrations/onprem-to-cloud cannot be used: " in output
+        assert f"{controller.directory}/kafka-migrations is no directory. Name another one (<role>_directory" in output
         output = failed(controller.migrate_groups(*check, groups=["billing"], directory="kafka-migrations"))
-        assert f"{controller.directory}/kafka-migrations cannot be used: it is no directory" in output
+        assert f"{controller.directory}/kafka-migrations cannot be used: " in output
 
 
 def test_damaged_files_are_named_where_they_are_though_a_dry_run_works_on_copies(controller):
@@ -135,3 +135,30 @@ def test_a_rollback_says_when_it_does_not_know_whose_it_is(controller):
     assert "-e rollback_role=backlog_migration" in output
     output = failed(controller.rollback("-e", both, "-e", "rollback_role=group_migration", on_rewnd="fail"))
     assert "group_migration_on_rewnd is no variable" in output
+
+
+def test_a_reset_is_refused_before_any_cluster_is_asked(controller):
+    asked = {"groups": ["billing"], "resets": [{"to": "earliest"}]}
+    for variables, message in [
+        ({"cluster": "onpremm"}, "onpremm is no host of this inventory with a variable kafka_cluster"),
+        ({"on_rewnd": "keep"}, "Did you mean group_reset_on_rewind?"),
+        ({"phase": "apply"}, "There is no plan file"),
+        ({"resets": []}, "there are no resets"),
+        ({"resets": [{"to": "offset", "value": "four"}]}, "resets, entry 1: 'four' is no offset"),
+    ]:
+        output = failed(controller.reset_groups(**{**asked, **variables}))
+        assert message in output.replace("\\'", "'") and "cannot connect" not in output
+    assert not [name for name in controller.files() if name.endswith(".json")]
+
+
+def test_a_clone_without_new_names_or_without_a_cluster_is_refused(controller):
+    output = failed(controller.clone_groups(groups=["billing"]))
+    assert "group_clone_group_map is empty, so every group would keep its name" in output
+    assert "{name: billing, to: billing-v2}" in output and "cannot connect" not in output
+    output = failed(controller.clone_groups(groups=["billing"], cluster=""))
+    assert "Name the cluster, as a host of the inventory: -e group_clone_cluster=onprem" in output
+    output = failed(controller.clone_groups(groups=["billing"], cluster="clod"))
+    assert "clod is no host of this inventory with a variable kafka_cluster" in output
+    output = failed(controller.clone_groups(groups=["billing"], group_maps=[]))
+    assert "Did you mean group_clone_group_map?" in output
+    assert controller.files() == {}

@@ -34,6 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     transactional_number,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
@@ -200,6 +201,7 @@ def _finished(backlog: Backlog, source: Connection, destination: Connection) -> 
                 why="somebody has removed or changed the progress group",
                 remedy="run again: what is there is compared with what is known before anything is written",
                 **each.destination._asdict(),
+                kind=FailureKind.PROGRESS_LOST,
             )
         ranges.append(dataclasses.replace(each, done=its.done()))
     done = dataclasses.replace(backlog, ranges=tuple(ranges))

@@ -11,6 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.rebuild_job import Compared, compare
@@ -25,7 +26,9 @@ def copy_differences(
     Raises Refused where not everything is copied, or a topic is another one than the copy has written to.
     """
     if not backlog.is_done:
-        raise Refused("not everything is copied", remedy="let the copy end, and verify it then")
+        raise Refused(
+            "not everything is copied", remedy="let the copy end, and verify it then", kind=FailureKind.COPY_OUTDATED
+        )
     identity.check_topics(backlog, source, destination)
     ranges = [each for each in backlog.ranges if each.copies]
     here = positions.partition_bounds(source, [each.source for each in ranges])

@@ -25,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Created, Suspended
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 
 _FOR_EVER = "9223372036854775807"
@@ -87,6 +88,7 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
                 cluster=str(destination),
                 topic=pair.destination,
                 remedy="map it to another topic by topic_map, or make one with as many partitions",
+                kind=FailureKind.TOPIC_UNSUITABLE,
             )
     configs = topic_configs(source, here)
     existing = topic_configs(destination, known)
@@ -127,6 +129,7 @@ def prepare(
                 cluster=str(destination),
                 topic=topic.name,
                 remedy="plan again in another directory",
+                kind=FailureKind.TOPIC_RECREATED,
             )
     made = create_topics(destination, _to_create([topic for topic in planned if topic.name not in known]))
     configs = topic_configs(destination, names)
@@ -138,6 +141,7 @@ def prepare(
             cluster=str(destination),
             topic=topic.name,
             remedy="delete it and run again; or give the copy up, and plan again in another directory",
+            kind=FailureKind.TOPIC_RECREATED,
         )
     limited = [_with_limits(topic, configs[topic.name]) for topic in planned]
     noted = tuple(topic if topic.name in made else _noted_again(topic, configs[topic.name]) for topic in limited)
@@ -225,6 +229,7 @@ def _existing(
             cluster=str(destination),
             topic=pair.destination,
             remedy="set its cleanup.policy to delete, or name another topic in topic_map",
+            kind=FailureKind.TOPIC_UNSUITABLE,
         )
     during = {name: _SUSPENDED[name] for name in _EVERYWHERE}
     if int(there.effective[_LARGEST]) < int(source.effective[_LARGEST]):
@@ -307,4 +312,5 @@ def _check_replicas(destination: Connection, existing: t.Mapping[str, TopicConfi
                 cluster=str(destination),
                 remedy="start the brokers that are missing, or lower min.insync.replicas of the topic",
                 **partition._asdict(),
+                kind=FailureKind.TOPIC_UNSUITABLE,
             )

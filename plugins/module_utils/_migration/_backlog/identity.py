@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import ANEW
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 
 
@@ -51,6 +52,7 @@ def check_copy_cluster(backlog: Backlog, destination: Connection) -> None:
             f"the copy was planned for destination cluster {backlog.destination_id}, and this is cluster {found}",
             cluster=str(destination),
             remedy="correct the destination, or the path of the copy file",
+            kind=FailureKind.OTHER_CLUSTER,
         )
 
 
@@ -72,6 +74,7 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
                 cluster=str(destination),
                 topic=topic.name,
                 remedy=ANEW,
+                kind=FailureKind.TOPIC_RECREATED,
             )
         _check_id(destination, topic.name, topic.topic_id, found[topic.name])
     if not backlog.is_done:
@@ -108,6 +111,7 @@ def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
             f"{plan.destination_id}, and the copy from {backlog.snapshot} for {backlog.source_id} and {backlog.destination_id}",
             cluster=str(connection),
             remedy="correct the path of the copy file (copy), or of the plan file (plan)",
+            kind=FailureKind.COPY_OUTDATED,
         )
 
 
@@ -128,6 +132,7 @@ def check_log(
             why="the topic was recreated or truncated",
             remedy=ANEW,
             **each.destination._asdict(),
+            kind=FailureKind.TOPIC_RECREATED,
         )
     if keeps and bounds.log_start > each.begin:
         raise Refused(
@@ -136,6 +141,7 @@ def check_log(
             why="copied records were deleted before every group has consumed them",
             remedy=ANEW,
             **each.destination._asdict(),
+            kind=FailureKind.TOPIC_RECREATED,
         )
 
 
@@ -168,4 +174,5 @@ def _check_id(connection: Connection, topic: str, expected: str | None, found: s
             cluster=str(connection),
             topic=topic,
             remedy=ANEW,
+            kind=FailureKind.TOPIC_RECREATED,
         )

@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotAuthorized,
     Refused,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
@@ -64,6 +65,7 @@ def check_unknown(backlog: Backlog, destination: Connection) -> None:
                 cluster=str(destination),
                 group=name,
                 remedy="restore the copy file, or remove what was copied and this group, and start again",
+                kind=FailureKind.FILE_MISSING,
             )
 
 
@@ -78,13 +80,14 @@ def check_room(
             f"about {sum(known) >> 20} MB are to be copied, and {sum(room.values()) >> 20} MB are free",
             cluster=str(destination),
             remedy="free space on the brokers' disks, or copy fewer topics",
+            kind=FailureKind.DISK_FULL,
         )
 
 
 def check_spark(backlog: Backlog, options: SparkOptions) -> None:
     """Raise InvalidInput where Spark cannot start, before anything is written for it."""
     if any(each.copies for each in backlog.ranges) and (why := obstacle(options)) is not None:
-        raise InvalidInput(why.removesuffix("."))
+        raise InvalidInput(why.removesuffix("."), kind=FailureKind.REQUIREMENT_MISSING)
 
 
 def sizes(

@@ -15,12 +15,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import PREFIX, all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount, count_records
 
-_WITHOUT_MEMBERS = ("Empty", "Dead")
 _NAMED = 5  # groups in a warning
 _KEEP = "run without remove_topics, which keeps the topics; or delete them yourself"
 
@@ -43,8 +43,9 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
                 group=name,
                 remedy=f"roll back what was committed, or delete the group's offsets; or {_KEEP}",
                 **where._asdict(),
+                kind=FailureKind.COPY_IN_USE,
             )
-    occupied = [name for name, reading in found if reading.state not in _WITHOUT_MEMBERS]
+    occupied = [name for name, reading in found if reading.state not in IDLE_STATES]
     unknown = []
     for name, subscribed in sorted(groups.subscriptions(destination, occupied).items()):
         if subscribed is None:
@@ -56,6 +57,7 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
                 group=name,
                 topic=topic,
                 remedy=f"stop the members of the group; or {_KEEP}",
+                kind=FailureKind.COPY_IN_USE,
             )
     if not unknown:
         return []
@@ -93,6 +95,7 @@ def check_waiting(backlog: Backlog, names: t.Collection[str], destination: Conne
                     why="with its settings the topic gets the retention back by which brokers may delete them",
                     remedy="let the group consume them, or roll it back, or delete its offsets of the topic",
                     **where._asdict(),
+                    kind=FailureKind.COPY_IN_USE,
                 )
 
 
@@ -173,4 +176,5 @@ def _foreign(destination: Connection, where: TopicPartition, what: str) -> Refus
         cluster=str(destination),
         remedy=_KEEP,
         **where._asdict(),
+        kind=FailureKind.PROGRESS_LOST,
     )

@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -74,6 +75,7 @@ def plan(
             "source and destination are one cluster, and topics would be copied into themselves",
             cluster=str(destination),
             remedy="give them other names by topic_map, or name another destination",
+            kind=FailureKind.ONE_CLUSTER,
         )
     wait = None if options.live else options.idle_wait
     bounds = unconsumed.quiet_bounds(source, {draft.source_partition for draft in wanted}, wait)
@@ -125,6 +127,7 @@ def check_known(
             raise Refused(
                 f"the copy was planned for {kind} cluster {expected}, and this is cluster {found}",
                 remedy="use another copy file for other clusters (another directory)",
+                kind=FailureKind.OTHER_CLUSTER,
             )
     identity.check_topics(known, source, destination)
     ranges_of = {each.source: each for each in known.ranges}
@@ -134,6 +137,7 @@ def check_known(
             why=_difference(ranges_of, wanted)
             or f"it was planned from snapshot {known.snapshot}, and this one is {snapshot.digest()}",
             remedy="select what it was planned for and stop the groups, or copy into another directory",
+            kind=FailureKind.COPY_OUTDATED,
         )
     bounds = positions.partition_bounds(source, list(ranges_of))
     for draft in wanted:
@@ -142,6 +146,7 @@ def check_known(
             raise Refused(
                 f"the copy was planned without {draft.source_partition} as {draft.partition}",
                 remedy="give the topic_map that it was planned with, or copy into another directory",
+                kind=FailureKind.COPY_OUTDATED,
             )
         begun_at = unconsumed.standing(draft, bounds[its.source].log_start, its.end, options.on_uncommitted)
         if draft.committed is None and begun_at is not None and begun_at < its.start:
@@ -150,6 +155,7 @@ def check_known(
                 f"starts at {its.start}",
                 cluster=str(source),
                 remedy="give the on_uncommitted that it was planned with, or copy into another directory",
+                kind=FailureKind.COPY_OUTDATED,
             )
     grown = {
         each.source: count for each in known.ranges if (count := bounds[each.source].high_watermark - each.end) > 0
@@ -163,6 +169,7 @@ def check_known(
             said,
             cluster=str(source),
             remedy="stop the producers, and copy into another directory, or set live to copy to the end that was fixed",
+            kind=FailureKind.RECORDS_UNREACHABLE,
         )
     return bounds, [f"{said}: what came later is not copied."]
 

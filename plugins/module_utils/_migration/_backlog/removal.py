@@ -40,6 +40,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotAuthorized,
     Refused,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -98,6 +99,7 @@ def remove_copy(
                 "topics were deleted or created while records were read",
                 cluster=str(destination),
                 remedy="run again",
+                kind=FailureKind.TOPIC_RECREATED,
             )
         _check_consumers(backlog, plan, destination, staying)
         warnings += others.check_groups(backlog, deleted, destination)
@@ -134,7 +136,7 @@ def _claimed(backlog: Backlog, deleted: t.Collection[str], destination: Connecti
 def _as_they_are(destination: Connection, group: str, kept: Kept) -> Claims:
     claims = {where: progress for where, progress in kept.items() if progress is not None}
     if len(claims) < len(kept):
-        raise Refused(
+        raise Locked(
             "somebody else removes the progress of the copy, too",
             cluster=str(destination),
             group=group,
@@ -188,6 +190,7 @@ def _made(here: t.Iterable[BacklogTopic], destination: Connection) -> list[Backl
                 cluster=str(destination),
                 topic=topic.name,
                 remedy="run without remove_topics, and delete the topic yourself",
+                kind=FailureKind.TOPIC_RECREATED,
             )
     return made
 
@@ -232,6 +235,7 @@ def _check_consumers(
             topic=name,
             why="with its settings the topic gets the retention back by which brokers may delete their records",
             remedy="run that copy again when its groups have consumed, or give it up first",
+            kind=FailureKind.COPY_IN_USE,
         )
     if plan is None or not backlog.is_done:  # the copy may have been finished from another directory
         others.check_waiting(backlog, suspended, destination)
@@ -246,6 +250,7 @@ def _check_consumers(
                 remedy="let the group consume them, or roll it back; or set restore_retention first, which "
                 "gives the settings back",
                 **entry.partition._asdict(),
+                kind=FailureKind.COPY_IN_USE,
             )
 
 

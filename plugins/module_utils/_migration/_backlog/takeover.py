@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     run_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claims, Kept, claim
@@ -126,6 +127,7 @@ def check_others(backlog: Backlog, destination: Connection) -> None:
                     group=name,
                     remedy=_OTHER_COPY,
                     **where._asdict(),
+                    kind=FailureKind.COPY_ELSEWHERE,
                 )
 
 
@@ -166,6 +168,7 @@ def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[Top
         "after the last one; or empty "
         "these topics, remove copy.json and start again; or copy to other topics (topic_map) from another directory",
         **where._asdict(),
+        kind=FailureKind.PROGRESS_LOST,
     )
 
 
@@ -209,4 +212,5 @@ def _check_end(destination: Connection, backlog: Backlog, each: BacklogRange, pr
             group=all_groups(backlog)[0],
             remedy="go on in that directory, or with its copy.json",
             **each.destination._asdict(),
+            kind=FailureKind.COPY_ELSEWHERE,
         )

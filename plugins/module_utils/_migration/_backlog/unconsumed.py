@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -46,6 +47,7 @@ def quiet_bounds(
             remedy="stop the producers (kafka-transactions.sh ends the transaction of one that has died), or set live to copy "
             "what is there now and leave the rest",
             **where._asdict(),
+            kind=FailureKind.RECORDS_UNREACHABLE,
         )
     return second
 
@@ -76,6 +78,7 @@ def open_ranges(
                 why="the topic was recreated or truncated" if beyond else "a transaction is open",
                 remedy="reset the group, or leave it or the topic out" if beyond else "wait for it, or end it",
                 **draft.source_partition._asdict(),
+                kind=FailureKind.RECORDS_UNREACHABLE,
             )
         its_stands.add(max(offset, its.log_start))
     found = []
@@ -108,5 +111,6 @@ def ends(
                 why="groups cannot distinguish copied records from existing ones",
                 remedy="name another topic in topic_map, empty this one, or set append to write after what is there",
                 **where._asdict(),
+                kind=FailureKind.TOPIC_NOT_EMPTY,
             )
     return {each.destination: bounds[each.destination].end if each.destination in bounds else 0 for each in found}

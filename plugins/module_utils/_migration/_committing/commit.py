@@ -7,32 +7,28 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, permissions, positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
     conflicts,
     coverage,
     limits,
+    renewal,
     rollback,
+    writing,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target, Writes
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
-    GroupBusy,
-    NotAuthorized,
-    Refused,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupReading,
-    commit_text,
     commits_of,
-    same_commit,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
@@ -40,11 +36,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnActiveGroup,
     OnAdvance,
     OnBlocked,
+    OnExpiring,
     OnRewind,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 
@@ -62,6 +57,7 @@ class CommitOptions:
     on_active_source: OnActiveGroup = OnActiveGroup.FAIL
     on_missing_entry: str = "fail"
     idle_wait: float = 5.0
+    on_expiring: OnExpiring = OnExpiring.WARN
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,9 +65,10 @@ class CommitOutcome:
     """What was, or in check mode would be, done.
 
     before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
-    left_out: one line for each entry or group that a policy or an earlier migration leaves alone.
+    blocked: one line for each entry that the plan blocks. left_out: one for each other entry or group that a policy or an
+    earlier migration leaves alone.
     receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
-    source groups that are still in use where a policy allows it.
+    source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
     """
 
     before: dict[Key, Target]
@@ -80,6 +77,7 @@ class CommitOutcome:
     left_out: list[str]
     receipt: Receipt | None
     notes: list[str] = dataclasses.field(default_factory=list)
+    blocked: list[str] = dataclasses.field(default_factory=list)
 
 
 def commit(
@@ -106,39 +104,82 @@ def commit(
     watch = SourceWatch(source, plan, options.on_active_source)
     watch.check_cluster()
     known = _receipt_of(receipt, _same_cluster(plan.destination_id, "plan", destination))
-    entries, left_out = conflicts.without_blocked(
+    entries, blocked, left_out = conflicts.without_blocked(
         conflicts.objected(plan.entries, objections or {}), options.on_blocked, cluster
     )
     entries = [entry for entry in entries if entry.target is not None]
-    readings = _read(destination, {entry.group for entry in entries})
+    found = writing.read_named_groups(
+        destination, {entry.group for entry in entries} | {each.group for each in known.renewing}
+    )
+    lacking = renewal.missing_commits(known, found)
+    readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     known = conflicts.confirmed(known, current)
     concerned = [entry.key for entry in entries]
-    entries, busy = _without_members(entries, readings, options)
+    entries, busy = _without_members(entries, found, options)
     writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
     _check_bounds(destination, writes.set)
-    limits.check_metadata(destination, writes.set)
-    writes, moving = _idle(destination, writes, readings, options)
-    writes, in_use, notes = watch.before(writes)
-    left_out = [*missing, *left_out, *writes.kept, *busy, *moving, *in_use]
-    outcome = dataclasses.replace(_outcome(concerned, current, writes, left_out, receipt), notes=notes)
+    expiring = renewal.expiring(found, {entry.group for entry in entries})
+    renewed = set(expiring) if options.on_expiring == OnExpiring.RENEW else set()
+    again = {key: target for key, target in commits_of(readings).items() if key[0] in renewed}
+    limits.check_metadata(destination, {**again, **writes.set})
+    if renewed:
+        writing.check_write_rights(destination, {**again, **writes.set}, "the renewal", renewed)
+    names = {group for group, _partition in {**lacking, **again, **writes.set}}
+    moving = writing.busy_groups(destination, sorted(names), found, options.on_active_group, options.idle_wait)
+    writes = _without(writes, moving)
+    allowed, in_use, notes = watch.before(writes)
+    skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
+    renewed -= skipped
+    # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
+    remade = {key: target for key, target in {**lacking, **again}.items() if key[0] not in skipped}
+    warned = expiring if options.on_expiring == OnExpiring.WARN else []
+    expiry = renewal.notes(warned, broker_number(destination, "offsets.retention.minutes")) if warned else []
+    left_out = [*missing, *left_out, *allowed.kept, *busy, *writing.left_out_lines(moving), *in_use]
+    everything = Writes({**remade, **allowed.set}, allowed.kept)
+    outcome = _outcome({*concerned, *everything.set}, commits_of(found), everything, left_out, receipt)
+    outcome = dataclasses.replace(outcome, blocked=blocked, notes=notes + expiry)
     if save is None:
         return outcome
-    if not writes.set:
-        if receipt is not None and known != receipt:
-            save(known)
-            return dataclasses.replace(outcome, receipt=known)
+    if not everything.set:
+        finished = renewal.ended(known, found.keys() - skipped)
+        if receipt is not None and finished != receipt:
+            save(finished)
+            return dataclasses.replace(outcome, receipt=finished)
         return outcome
-    prepared = known.merged(conflicts.receipt_entries(writes, entries, current, known))
-    save(prepared)
-    _write(destination, writes.set)
-    done, wrong = _read_back(destination, writes.set)
-    finished = prepared.merged(
-        entry._replace(after=done.get(entry.key)) for entry in prepared.entries if entry.key in writes.set
+    prepared = known.merged(conflicts.receipt_entries(allowed, entries, current, known))
+    finished = _carry_out(
+        destination, renewal.begun(prepared, found, renewed), everything, allowed, renewed, found.keys() - skipped, save
     )
+    return dataclasses.replace(outcome, receipt=finished, notes=(watch.after(allowed.set) or notes) + expiry)
+
+
+def _carry_out(
+    destination: Connection,
+    prepared: Receipt,
+    everything: Writes,
+    planned: Writes,
+    renewed: t.Collection[str],
+    complete: t.Collection[str],
+    save: Save,
+) -> Receipt:
+    """Write everything and read it back, between two savings of the receipt, which is the result.
+
+    planned: what of it the plan says. renewed: groups that are removed first. complete: groups of which nothing is left to do.
+    """
+    remedy = "run the same again: what is right is left alone, the rest is written"
+    save(prepared)
+    writing.remove_groups(destination, renewed, remedy)
+    writing.write_commits(destination, everything.set)
+    done, wrong = writing.read_back(destination, everything.set)
+    finished = prepared.merged(
+        entry._replace(after=done.get(entry.key)) for entry in prepared.entries if entry.key in planned.set
+    )
+    if not wrong:
+        finished = renewal.ended(finished, complete)
     save(finished)
-    _raise_if(wrong, cluster, "the commit", "run the same again: what is right is left alone, the rest is written")
-    return dataclasses.replace(outcome, receipt=finished, notes=watch.after(writes.set) or notes)
+    writing.raise_if(wrong, str(destination), "the commit", remedy)
+    return finished
 
 
 def _check_certificates(plan: Plan, cluster: str) -> None:
@@ -154,6 +195,7 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
             partition=first.partition.partition,
             why="evidence.certificate is missing or unknown; the plan was made by another version, or was edited",
             remedy="plan again",
+            kind=FailureKind.PLAN_OUTDATED,
         )
 
 
@@ -168,28 +210,34 @@ def roll_back(
     cluster = str(destination)
     _same_cluster(receipt.cluster_id, "receipt", destination)
     chosen = rollback.choose(receipt, selection, cluster)
-    readings = _read(destination, {entry.group for entry in chosen.entries})
+    found = writing.read_named_groups(destination, {entry.group for entry in chosen.entries})
+    lacking = renewal.missing_commits(receipt, found)
+    readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
-    wanted = rollback.targets(entries, readings)
+    wanted = {**lacking, **rollback.targets(entries, readings)}
     put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, put_back) if put_back else {}
     notes = [*chosen.notes, *rollback.check_bounds(wanted, bounds, cluster)]
-    _check_rights(destination, wanted)
-    writes, busy = _idle(destination, Writes(wanted, kept), readings, options)
-    concerned = [entry.key for entry in chosen.entries]
-    outcome = dataclasses.replace(_outcome(concerned, current, writes, [*writes.kept, *busy], receipt), notes=notes)
+    writing.check_write_rights(destination, wanted, "the rollback")
+    names = sorted({group for group, _partition in wanted})
+    busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
+    writes = _without(Writes(wanted, kept), busy)
+    concerned = {*(entry.key for entry in chosen.entries), *writes.set}
+    left_out = [*writes.kept, *writing.left_out_lines(busy)]
+    outcome = dataclasses.replace(_outcome(concerned, commits_of(found), writes, left_out, receipt), notes=notes)
     if save is None:
         return outcome
-    _write(destination, writes.set)
-    done, wrong = _read_back(destination, writes.set)
-    _raise_if(wrong, cluster, "the rollback", "run the same again: what is back already is left alone")
+    writing.write_commits(destination, writes.set)
+    done, wrong = writing.read_back(destination, writes.set)
+    writing.raise_if(wrong, cluster, "the rollback", "run the same again: what is back already is left alone")
     in_use = {group for group, _partition in wanted.keys() - writes.set.keys()}
     finished = receipt.merged(
         entry._replace(written=None, after=None)
         for entry in entries
         if entry.group not in in_use and (entry.key in writes.set or current.get(entry.key) == entry.before)
     )
+    finished = renewal.ended(finished, found.keys() - in_use)
     _remove_empty_groups(destination, writes.set, done)
     if finished != receipt:
         save(finished)
@@ -203,6 +251,7 @@ def _same_cluster(expected: str, file: str, destination: Connection) -> str:
             f"the {file} was made for cluster {expected}, and this is cluster {found}",
             cluster=str(destination),
             remedy=f"connect to the cluster of the {file}" + (", or plan again for this one" if file == "plan" else ""),
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return found
 
@@ -214,12 +263,9 @@ def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
         raise Refused(
             f"the receipt is of cluster {receipt.cluster_id}, and this is cluster {cluster_id}",
             remedy="use another receipt file for another cluster, because the rollback of the earlier run needs this one",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return receipt
-
-
-def _read(destination: Connection, names: t.Collection[str]) -> dict[str, GroupReading]:
-    return groups.read_groups(destination, sorted(names)) if names else {}
 
 
 def _without_members(
@@ -231,42 +277,17 @@ def _without_members(
     """
     if options.on_active_group != OnActiveGroup.SKIP_GROUP:
         return entries, []
-    problems = {name: problem for name, each in sorted(readings.items()) if (problem := idle_problem(each, each))}
-    return [entry for entry in entries if entry.group not in problems], _left_out_lines(problems)
+    problems = {
+        name: problem
+        for name in sorted({entry.group for entry in entries})
+        if (problem := idle_problem(readings[name], readings[name]))
+    }
+    return [entry for entry in entries if entry.group not in problems], writing.left_out_lines(problems)
 
 
-def _idle(
-    destination: Connection, writes: Writes, first: t.Mapping[str, GroupReading], options: CommitOptions
-) -> tuple[Writes, list[str]]:
-    """The writes of groups in which nobody is, and one line for each group that a policy leaves out.
-
-    Two readings, idle_wait apart and once for all groups together, for consumers that use assign() never show as
-    members: only their commits move.
-    """
-    names = sorted({group for group, _partition in writes.set})
-    if not names:
-        return writes, []
-    problems = {name: problem for name in names if (problem := idle_problem(first[name], first[name]))}
-    quiet = [name for name in names if name not in problems]
-    if quiet and not (problems and options.on_active_group == OnActiveGroup.FAIL):
-        time.sleep(options.idle_wait)
-        second = _read(destination, quiet)
-        problems |= {name: problem for name in quiet if (problem := idle_problem(first[name], second[name]))}
-    if problems and options.on_active_group == OnActiveGroup.FAIL:
-        name, problem = next(iter(sorted(problems.items())))
-        raise GroupBusy(
-            problem
-            + (f" ({len(problems)} groups are in use: {', '.join(sorted(problems))})" if len(problems) > 1 else ""),
-            cluster=str(destination),
-            group=name,
-            remedy="stop what uses it and wait for the session timeout, or leave it out by on_active_group: skip_group",
-        )
-    left = {key: target for key, target in writes.set.items() if key[0] not in problems}
-    return Writes(left, writes.kept), _left_out_lines(problems)
-
-
-def _left_out_lines(problems: t.Mapping[str, str]) -> list[str]:
-    return [f"{name}: {problem}: left out (on_active_group: skip_group)" for name, problem in sorted(problems.items())]
+def _without(writes: Writes, groups: t.Container[str]) -> Writes:
+    """The writes of all other groups."""
+    return Writes({key: target for key, target in writes.set.items() if key[0] not in groups}, writes.kept)
 
 
 def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
@@ -283,72 +304,8 @@ def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> N
                 topic=partition.topic,
                 partition=partition.partition,
                 remedy="translate again: records have expired or were deleted since the plan was made",
+                kind=FailureKind.PLAN_OUTDATED,
             )
-
-
-def _write(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
-    to_set: dict[str, dict[TopicPartition, CommittedOffset]] = {}
-    to_remove: dict[str, list[TopicPartition]] = {}
-    for (group, partition), target in sorted(targets.items()):
-        if target is None:
-            to_remove.setdefault(group, []).append(partition)
-        else:
-            to_set.setdefault(group, {})[partition] = target
-    errors = commits.commit_offsets(destination, to_set) if to_set else {}
-    errors |= commits.delete_offsets(destination, to_remove) if to_remove else {}
-    first = next(((group, its) for group, its in sorted(errors.items()) if its), None)
-    if first is not None:
-        group, its = first
-        partition, why = next(iter(sorted(its.items())))
-        count = sum(len(each) for each in errors.values())
-        raise BrokerError(
-            f"{count} of {len(targets)} commits were refused",
-            cluster=str(destination),
-            group=group,
-            topic=partition.topic,
-            partition=partition.partition,
-            why=why,
-            remedy="remove the cause and run the same again: what was written stays, the receipt knows it",
-        )
-
-
-def _read_back(
-    destination: Connection, targets: t.Mapping[Key, Target]
-) -> tuple[dict[Key, CommittedOffset], list[str]]:
-    done = commits_of(_read(destination, {group for group, _partition in targets}))
-    wrong = [
-        f"{group} {partition}: wanted {commit_text(target)}, read back {commit_text(done.get((group, partition)))}"
-        for (group, partition), target in sorted(targets.items())
-        if not same_commit(done.get((group, partition)), target)
-    ]
-    return done, wrong
-
-
-def _raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
-    if wrong:
-        raise BrokerError(
-            f"the read-back after {what} found {counted(len(wrong), 'different offset')}; the first is {wrong[0]}",
-            cluster=cluster,
-            why="somebody else commits to this group at the same time",
-            remedy=f"stop them and {remedy}",
-        )
-
-
-def _check_rights(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
-    """Raise NotAuthorized before anything is written: a rollback that stops half-way leaves groups split."""
-    missing = permissions.missing_acls(
-        destination,
-        commits_groups={group for (group, _partition), target in targets.items() if target is not None},
-        commits_topics={partition.topic for _group, partition in targets},
-        deletes_groups={group for (group, _partition), target in targets.items() if target is None},
-    )
-    if missing:
-        raise NotAuthorized(
-            f"needs ACL {', '.join(missing)}",
-            cluster=str(destination),
-            why="without it the rollback would stop half-way",
-            remedy="grant it to the user of this cluster",
-        )
 
 
 def _remove_empty_groups(
@@ -356,14 +313,8 @@ def _remove_empty_groups(
 ) -> None:
     """A group that holds nothing after its commits were taken back was not there before."""
     alive = {group for group, _partition in done}
-    empty = sorted({group for (group, _partition), target in targets.items() if target is None} - alive)
-    if not empty:
-        return
-    errors = commits.delete_groups(destination, empty)
-    for group, why in sorted(errors.items()):
-        raise BrokerError(
-            "the group is empty again, but cannot be removed", cluster=str(destination), group=group, why=why
-        )
+    empty = {group for (group, _partition), target in targets.items() if target is None} - alive
+    writing.remove_groups(destination, empty, "stop what uses it, and run the same again")
 
 
 def _outcome(

@@ -10,6 +10,7 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     commit_text,
@@ -50,8 +51,8 @@ def objected(entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str]) ->
 
 def without_blocked(
     entries: t.Iterable[PlanEntry], on_blocked: OnBlocked, cluster: str
-) -> tuple[list[PlanEntry], list[str]]:
-    """The entries that may be written, and one line for each that is left out.
+) -> tuple[list[PlanEntry], list[str], list[str]]:
+    """The entries that may be written, a line for each that the plan blocks, and one for each other that is left out.
 
     on_blocked: fail raises Refused for any blocked entry; skip_group leaves out its group, skip_partition itself.
     """
@@ -64,11 +65,16 @@ def without_blocked(
             f"({first.reason and first.reason.value}: {first.detail})",
             cluster=cluster,
             remedy="remove the cause and translate again, or leave them out by on_blocked: skip_group or skip_partition",
+            kind=FailureKind.PLAN_BLOCKED,
         )
     groups = {entry.group for entry in blocked} if on_blocked == OnBlocked.SKIP_GROUP else set()
-    skipped = [f"{_name(entry)}: blocked, {_reason(entry)}: left out" for entry in blocked]
-    skipped += [f"{group}: left out as a whole (on_blocked: skip_group)" for group in sorted(groups)]
-    return [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED], skipped
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    for entry in blocked:
+        by_plan = entry.reason is not Reason.VERIFICATION_FAILED
+        lines[by_plan].append(f"{_name(entry)}: blocked, {_reason(entry)}: left out")
+    whole = [f"{group}: left out as a whole (on_blocked: skip_group)" for group in sorted(groups)]
+    remaining = [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED]
+    return remaining, lines[True], lines[False] + whole
 
 
 def confirmed(receipt: Receipt, current: Commits) -> Receipt:
@@ -116,6 +122,7 @@ def commit_writes(
                 f"{commit_text(found)} since",
                 cluster,
                 remedy="set on_advance to keep to leave such entries alone, or roll back and migrate again to set it anew",
+                kind=FailureKind.DESTINATION_CHANGED,
             )
         if found != entry.expected and not (earlier is not None and same_commit(found, earlier.written)):
             raise entry_refusal(
@@ -124,6 +131,7 @@ def commit_writes(
                 f"found {commit_text(found)}",
                 cluster,
                 remedy="find out who commits there, then translate again",
+                kind=FailureKind.DESTINATION_CHANGED,
             )
         if allowed(entry.key, found, target, on_rewind, on_advance, cluster, writes.kept):
             writes.set[entry.key] = target
@@ -202,14 +210,22 @@ def allowed(
         f"the group has the committed offset {commit_text(found)}; this would move it {direction} to {commit_text(target)}",
         cluster,
         remedy=f"set {option} to {'rewind' if rewind else 'advance'} to allow it, or to keep to leave such {unit} alone",
+        kind=FailureKind.WOULD_MOVE_BACK if rewind else FailureKind.WOULD_MOVE_FORWARD,
     )
 
 
-def entry_refusal(key: Key, what: str, cluster: str, remedy: str, why: str | None = None) -> Refused:
+def entry_refusal(key: Key, what: str, cluster: str, remedy: str, kind: FailureKind, why: str | None = None) -> Refused:
     """The refusal of what would be done with an entry."""
     group, partition = key
     return Refused(
-        what, cluster=cluster, group=group, topic=partition.topic, partition=partition.partition, why=why, remedy=remedy
+        what,
+        cluster=cluster,
+        group=group,
+        topic=partition.topic,
+        partition=partition.partition,
+        why=why,
+        remedy=remedy,
+        kind=kind,
     )
 
 

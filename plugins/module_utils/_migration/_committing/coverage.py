@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
@@ -29,6 +30,7 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: str) -> list[
         raise Refused(
             f"the plan was made for source cluster {plan.source_id}, and the snapshot is of {snapshot.cluster_id}",
             remedy="plan again",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     planned = {(at.group, at.partition): at.offset for entry in plan.entries for at in entry.source}
     taken = {(entry.group, entry.partition): entry.committed.offset for entry in snapshot.entries}
@@ -37,6 +39,7 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: str) -> list[
             "the source's groups have moved since the plan was made, or other groups or topics are selected now",
             why=_difference(planned, taken),
             remedy="select what the plan was made for, or plan again",
+            kind=FailureKind.PLAN_OUTDATED,
         )
     missing = [f"{group} {partition}" for group, partition in sorted(taken.keys() - planned.keys())]
     if missing and on_missing_entry == "fail":
@@ -45,6 +48,7 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: str) -> list[
             f"{first_of(missing, _NAMED)}",
             why="somebody has removed lines of the plan; without an offset, a consumer would start by its auto.offset.reset",
             remedy="plan again, or set on_missing_entry to skip to leave out what was removed",
+            kind=FailureKind.ENTRY_MISSING,
         )
     return [f"{name}: no entry in the plan: left out (on_missing_entry: skip)" for name in missing]
 

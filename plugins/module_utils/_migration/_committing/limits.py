@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.commit_
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
 
@@ -47,6 +48,7 @@ def check_metadata(destination: Connection, targets: t.Mapping[Key, CommittedOff
                 partition=partition.partition,
                 why=why,
                 remedy=remedy,
+                kind=FailureKind.METADATA_TOO_LONG,
             )
 
 

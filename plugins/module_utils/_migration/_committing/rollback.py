@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Commits, Target
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     GroupReading,
     commit_text,
@@ -119,6 +120,7 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
                 partition=partition.partition,
                 why="the topic was recreated or has lost records since, or the receipt was changed",
                 remedy="restore the receipt from a backup, or leave the topic out by exclude_topic_patterns",
+                kind=FailureKind.TOPIC_RECREATED,
             )
         if target.offset < log.log_start:
             notes.append(
@@ -155,6 +157,7 @@ def _kept(entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: O
             why="its commit has expired, somebody else has set the group, or the receipt was changed",
             remedy=f"set on_rewind to rewind to set it to {commit_text(entry.before)} all the same, "
             "or to keep to leave such groups alone",
+            kind=FailureKind.DESTINATION_CHANGED,
         )
     lines: list[str] = []
     conflicts.allowed(entry.key, found, entry.before, on_rewind, on_advance, cluster, lines, unit="groups")
@@ -187,6 +190,7 @@ def _check_names(
             cluster=cluster,
             why=why,
             remedy=f"correct the patterns, or name the {kind}s in {kind}s",
+            kind=FailureKind.NOTHING_SELECTED,
         )
 
 

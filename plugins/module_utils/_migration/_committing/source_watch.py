@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     MigrationError,
     Refused,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import members_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
@@ -90,6 +91,7 @@ class SourceWatch:
                 f"the plan was made for source cluster {self._plan.source_id}, and this is cluster {found}",
                 cluster=str(self._source),
                 remedy="set source to the cluster that the plan was made for, or plan again",
+                kind=FailureKind.OTHER_CLUSTER,
             )
 
     def before(self, writes: Writes) -> tuple[Writes, list[str], list[str]]:
@@ -123,6 +125,7 @@ class SourceWatch:
                 cluster=exc.cluster,
                 why=": ".join(text for text in (exc.what, exc.why) if text),
                 remedy="see to it that their consumers are stopped at the source before others start at the destination",
+                kind=FailureKind.SOURCE_IN_USE,
             ) from exc
         if not uses or self._policy == OnActiveGroup.WARN:
             return [f"In use at the source while its offsets were committed: {use}." for use in uses.values()]
@@ -156,7 +159,12 @@ class SourceWatch:
             f", and so {what.split(maxsplit=1)[0]} {first_of([use.group for use in others], _NAMED)}" if others else ""
         )
         return GroupBusy(
-            f"the group {what}{more}", cluster=str(self._source), group=first.group, why=str(first), remedy=remedy
+            f"the group {what}{more}",
+            cluster=str(self._source),
+            group=first.group,
+            why=str(first),
+            remedy=remedy,
+            kind=FailureKind.SOURCE_IN_USE,
         )
 
 

@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -93,6 +94,7 @@ def receipt_of(store: Store, destination: Connection, known: ConnectReceipt | No
             f"the receipt is of {known.connector} in {known.store} of cluster {known.cluster_id}, and this is "
             f"{blank.connector} in {blank.store} of cluster {blank.cluster_id}",
             remedy="use another receipt file, because the rollback of the earlier run needs this one",
+            kind=FailureKind.OTHER_CLUSTER,
         )
     return known
 
@@ -121,6 +123,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
             **where._asdict(),
             why="Connect may take either of two values of one key, and its task fails on a value that is not an offset",
             remedy="set on_misplaced to remove",
+            kind=FailureKind.POSITIONS_UNCLEAR,
         )
     before = {where: found.offsets.get(where) for where in offsets}
     after = _after(task.on_rewind, offsets, found.offsets, receipt)
@@ -154,6 +157,7 @@ def take_back(store: Store, receipt: ConnectReceipt, save: Save | None) -> Hando
             f"{moved[0]} has {before[moved[0]]}, and {concerned[moved[0]].written} was written: it was copied since",
             why="what was copied since then would be copied again",
             remedy="keep it; to begin anew, empty the destination's topics first",
+            kind=FailureKind.POSITIONS_MOVED,
         )
     after = {where: entry.before for where, entry in concerned.items()}
     changes = {where: offset for where, offset in after.items() if before[where] != offset}
@@ -211,6 +215,7 @@ def _after(on_rewind: str, offsets: Offsets, found: Offsets, receipt: ConnectRec
             + (f" ({len(doubtful)} partitions are ahead)" if doubtful[1:] else ""),
             why="whatever MirrorMaker 2 has copied after Replicator's position would be copied again",
             remedy="set on_rewind to keep what is stored, or to rewind where it is wrong",
+            kind=FailureKind.POSITIONS_MOVED,
         )
     return offsets | (gone_on if on_rewind == "rewind" else ahead)
 
@@ -223,6 +228,7 @@ def _check(task: Handover, changes: Offsets) -> None:
             f"{len(problems)} positions cannot be continued: {'; '.join(problems[:10])}"
             + (" and more" if problems[10:] else ""),
             remedy="mend what is named, or leave topics out with exclude_topic_patterns",
+            kind=FailureKind.POSITIONS_UNCLEAR,
         )
 
 

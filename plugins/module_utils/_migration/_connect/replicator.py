@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import co
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_offsets import ConnectorKey
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import StoredRecord
 
@@ -87,6 +88,7 @@ def stopped_at(source: Connection, its: Replicator, notes: list[str]) -> Offsets
             cluster=str(source),
             why="Replicator was not stopped cleanly, or the group is another's",
             remedy="start and stop it once more, or say which one is right (position: stored or group)",
+            kind=FailureKind.POSITIONS_UNCLEAR,
         )
     return stored.offsets
 
@@ -121,6 +123,7 @@ def stored_by(connection: Connection, topic: str, connector: str) -> Stored:
                 topic=topic,
                 why="which of them is the newest cannot be known",
                 remedy="write a tombstone for the wrong key, or take the position of its group (position: group)",
+                kind=FailureKind.POSITIONS_UNCLEAR,
             )
     if not found:
         there = f"it holds those of {', '.join(sorted(others))}" if others else "it holds those of no connector"
@@ -157,4 +160,5 @@ def _refused(connection: Connection, record: StoredRecord, exc: DamagedRecord) -
         why=exc.why or f"its key is {(record.key or b'')[:200]!r}",
         remedy="correct or remove it with a tombstone, or take the position of the group (position: group)",
         **record.partition._asdict(),
+        kind=FailureKind.RECORD_UNREADABLE,
     )

@@ -11,9 +11,9 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, GroupBusy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-
-_IDLE = ("Empty", "Dead", "")
 
 Changes: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"
 
@@ -54,7 +54,7 @@ class Store(t.Protocol):
 def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> None:
     """Raise GroupBusy where a worker of Connect, or a replication tool, is a member of one of these groups."""
     for name, its in sorted(groups.read_groups(connection, sorted(worker_groups)).items()):
-        if its.state not in _IDLE:
+        if its.state not in IDLE_STATES:
             raise GroupBusy(
                 f"it has members (its state is {its.state})",
                 cluster=str(connection),
@@ -67,7 +67,7 @@ def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> N
 def running_workers(connection: Connection) -> list[str]:
     """The groups of Connect's workers that have members, by name."""
     listed = groups.list_groups(connection, surely=False)
-    return [each.group for each in listed if each.protocol_type == "connect" and each.state not in _IDLE]
+    return [each.group for each in listed if each.protocol_type == "connect" and each.state not in IDLE_STATES]
 
 
 def check_read_back(store: Store, changes: Changes, cluster: str) -> dict[TopicPartition, int]:
@@ -80,6 +80,7 @@ def check_read_back(store: Store, changes: Changes, cluster: str) -> dict[TopicP
                 cluster=cluster,
                 why="somebody else writes to it at the same time",
                 remedy="stop them, and run the same again",
+                kind=FailureKind.COMMIT_DIFFERS,
             )
     if found.misplaced:
         where, key = found.misplaced[0]

@@ -25,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compa
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import NewRecord, write_records
 
@@ -66,6 +67,7 @@ class TopicStore:
                 cluster=str(self.connection),
                 topic=self.topic,
                 remedy="start and stop MirrorMaker 2 once, or write the positions again without a transaction",
+                kind=FailureKind.POSITIONS_UNCLEAR,
             )
         return found
 

@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Changes, StoredOffsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 
@@ -86,6 +87,7 @@ class RestStore:
                 f"connector {self.connector} is a {its['connector.class']}",
                 cluster=str(self.rest),
                 remedy="name the MirrorSourceConnector that goes on",
+                kind=FailureKind.CONNECTOR_UNFIT,
             )
         wanted = {"source.cluster.alias": self.source_alias}
         if its["replication.policy.class"] in _POLICIES.values():  # of others nothing is known
@@ -98,4 +100,5 @@ class RestStore:
                     f"connector {self.connector} has {name} {its[name]}, and replication_policy says {value}",
                     cluster=str(self.rest),
                     remedy="correct replication_policy, or the connector",
+                    kind=FailureKind.CONNECTOR_UNFIT,
                 )

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, CheckpointKey
@@ -125,6 +126,7 @@ def _selected(
             remedy="correct the patterns, or name the groups in groups",
             cluster=cluster,
             topic=topic,
+            kind=FailureKind.NOTHING_SELECTED,
         )
     topics_chosen = selection.select_topics({source.topic for source, _checkpoint in of_flow.values()})
     absent = sorted(set(selection.topics) - {source.topic for source, _checkpoint in of_flow.values()})

@@ -94,11 +94,19 @@ def _pair(its: Merged, here: ClusterLogs, there: ClusterLogs) -> LogPair:
 
 
 def missing_records(positions: t.Sequence[Position], found: GroupCount) -> Missing | None:
-    """What is still to come; of partitions without a commit nothing is, because it was never consumed."""
+    """What is still to come of partitions with a commit; for the others, see assumed_to_come()."""
     lags = [lag for lag in found.not_arrived if positions[lag.source].committed is not None]
     if not lags:
         return None
     return Missing(sum(lag.records for lag in lags), positions[lags[0].source].partition, lags[0].source_offset)
+
+
+def assumed_to_come(positions: t.Sequence[Position], found: GroupCount) -> int:
+    """How many records are still to come that count as consumed, although the group has not committed their partition.
+
+    Nobody waits for them: they are consumed by on_uncommitted alone, and the group reads them when they come.
+    """
+    return sum(lag.records for lag in found.not_arrived if positions[lag.source].committed is None)
 
 
 def read_around(its: Merged, there: ClusterLogs, counts: t.Iterable[tuple[Sources, GroupCount]], now: int) -> None:
@@ -128,6 +136,7 @@ def _between(read: t.Sequence[Record], timestamp: bool) -> Between:
 def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, now: int) -> PartitionCount:
     """What is known of a destination partition, given by its number; see read_around()."""
     answer = counts.answers[number]
+    answer = answer._replace(to_come=answer.to_come + assumed_to_come(sources.positions, counts))
     span, between = gap(sources, answer), Between(False, False)
     if span is not None and span[1] - span[0] > _MOST_READ:
         between = Between(True, True)

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compa
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import mirror_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import (
     Checkpoint,
     CheckpointKey,
@@ -121,6 +122,7 @@ def _read(
                 why=exc.why,
                 remedy="see whether this is MirrorMaker 2's own topic, of a version that this release knows",
                 **record.partition._asdict(),
+                kind=FailureKind.RECORD_UNREADABLE,
             ) from exc
     return found
 

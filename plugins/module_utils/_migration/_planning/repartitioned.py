@@ -133,6 +133,8 @@ def _by_records(
         while True:
             positions = [its.positions(drafts, here, wanted.on_uncommitted) for drafts in its.groups.values()]
             counts = count([tuple(at.consumed_below for at in each) for each in positions])
+            here.learn_starts(its.sources)
+            positions = [its.positions(drafts, here, wanted.on_uncommitted) for drafts in its.groups.values()]
             sources = [
                 Sources(each, missing_records(each, found)) for each, found in zip(positions, counts, strict=True)
             ]

@@ -14,7 +14,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.clust
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, Strategy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnConflict,
+    OnUncommitted,
+    Strategy,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -41,6 +45,7 @@ class TranslateOptions:
     spark: SparkOptions = dataclasses.field(default_factory=SparkOptions)
     spark_limit: int = 1_000_000_000
     mirror: ReplicationPolicy | None = None
+    on_conflict: OnConflict = OnConflict.FAIL
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import merged_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_mirror_maker import (
     by_mirror_maker,
     no_copies,
@@ -30,7 +31,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import check_nothing_stays
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import (
+    check_nothing_stays,
+    check_rules_fit,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_snapshot_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
@@ -38,6 +42,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, Strategy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
 
@@ -53,12 +58,14 @@ class Translation:
     """A plan, and what it took: how many entries were kept from the previous one, and how many records were read.
 
     index: how much MirrorMaker 2 has noted, for strategy mirror_maker. Records that Spark has read are not counted.
+    ends: the ends of the logs that were read, for a plan inside one cluster.
     """
 
     plan: Plan
     kept: int = 0
     records_read: int = 0
     index: dict[str, int] | None = None
+    ends: dict[TopicPartition, int] | None = None
 
 
 def translate(
@@ -76,10 +83,11 @@ def translate(
     previous and receipt: what earlier runs left. An entry of which the decision is the same keeps what it expected
     to find at the destination, where the receipt explains what is there now.
     """
-    wanted = drafts.from_snapshot(snapshot, mapping)
+    wanted = drafts.from_snapshot(snapshot, mapping, options.on_conflict)
     source_id, destination_id = topics.cluster_id(source), topics.cluster_id(destination)
     check_snapshot_cluster(snapshot, source_id, source)
     check_nothing_stays(wanted, source_id, destination_id, source, destination)
+    check_rules_fit(wanted, mapping, source_id, destination_id, destination)
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
     plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
     source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
@@ -87,7 +95,8 @@ def translate(
     if options.mirror is not None and wanted and not destination_counts:
         raise no_copies(wanted, destination)
 
-    entries, searched = _by_topics(plain, source_counts, destination_counts)
+    together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
+    entries, searched = _by_topics(together, source_counts, destination_counts)
     source_logs = ClusterLogs(source, options.match_on, with_open=True)
     destination_logs = ClusterLogs(destination, options.match_on)
     # The destination's end first: what arrives there later must not make the source look shorter than it is.
@@ -114,18 +123,31 @@ def translate(
                 say,
             )
         )
-    made = Plan(source_id, destination_id, snapshot.digest(), tuple((entries | found.entries).values()))
+    entries |= found.entries
+    for draft in searched:
+        log_start = destination_logs.logs[draft.partition].facts.log_start
+        entries[draft.key] = merged_groups.merged_entry(
+            entries[draft.key], draft, options.on_conflict, options.on_uncommitted, log_start
+        )
+    made = Plan(source_id, destination_id, snapshot.digest(), tuple(entries.values()))
     plan = with_expected(made, destination, previous, receipt)
-    return Translation(plan, found.kept, source_logs.records_read + destination_logs.records_read, found.index)
+    ends = {draft.partition: destination_logs.logs[draft.partition].facts.high_watermark for draft in searched}
+    return Translation(
+        plan,
+        found.kept,
+        source_logs.records_read + destination_logs.records_read,
+        found.index,
+        ends if source_id == destination_id else None,
+    )
 
 
 def _by_topics(
     wanted: list[Draft], source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]
 ) -> tuple[dict[DraftKey, PlanEntry], list[Draft]]:
-    """The entries that topics alone decide, and the drafts that they do not, partitions without a commit among them."""
+    """The entries that topics alone decide, and the drafts that they do not."""
     entries: dict[DraftKey, PlanEntry] = {}
     searched: list[Draft] = []
-    for draft in drafts.with_uncommitted(wanted, source_counts):
+    for draft in wanted:
         entry = drafts.without_records(draft, source_counts, destination_counts)
         if entry is None:
             searched.append(draft)

@@ -190,6 +190,7 @@ class _Wide:
             results = count_job.count_wide(
                 contents, layout, standings, ends, without_headers=self.source.match_on.headers_may_differ
             )
+        self.source.learn_starts({case.source for case in cases.values()})
         found = dict(zip(standings, map(_evidence, results), strict=True))
         number_of = {key: number for number, its in enumerate(keys) for key in its}
 

@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     commit_text,
     commits_of,
@@ -57,6 +58,7 @@ def check_clusters(plan: Plan, source: Connection, destination: Connection) -> N
                 f"the plan was made for cluster {expected}, and this is {found}",
                 cluster=str(connection),
                 remedy="connect to the plan's clusters, or plan again",
+                kind=FailureKind.OTHER_CLUSTER,
             )
 
 
@@ -184,9 +186,15 @@ def _case(entries: list[PlanEntry], usual: MatchOn) -> ClaimCase:
     first = entries[0]
     matched_by = next((entry.evidence.matched_by for entry in entries if entry.evidence.matched_by), ())
     repeats = [0 if entry.verdict is Verdict.EXACT else entry.repeats for entry in entries]
+    stands: dict[TopicPartition, int] = {}
+    for at in first.source:
+        if at.offset is not None:
+            stands.setdefault(
+                at.partition, at.offset
+            )  # of several groups, the first is the one that the offset was found for
     claim = Claim(
         first.group,
-        tuple((at.partition, at.offset) for at in first.source if at.offset is not None),
+        tuple(stands.items()),
         tuple((entry.partition, entry.offset or 0) for entry in entries),
         None if None in repeats else sum(each or 0 for each in repeats),
     )

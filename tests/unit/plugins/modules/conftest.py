@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from ansible.module_utils import _internal
 from ansible.module_utils.common import warnings
 from ansible.module_utils.testing import patch_module_args
 
@@ -28,6 +29,8 @@ def run_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
     # Ansible collects warnings per process, and a module is meant to have one for itself.
     monkeypatch.setattr(warnings, "_global_warnings", {})
     monkeypatch.setattr(warnings, "_global_deprecations", {})
+    # Where a test before has loaded Ansible's own part, for a look-up or an action, warnings would go to its display.
+    monkeypatch.setattr(_internal, "is_controller", False)
 
     def run(module: ModuleType, *, check: bool = False, diff: bool = False, **options: Any) -> dict[str, Any]:
         arguments = {

@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+
 ROOT = Path(__file__).parents[4]
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
 PACKAGE = "ansible_collections.streamshift.kafka.plugins"
@@ -149,3 +152,11 @@ def test_the_libraries_are_named_with_the_same_versions_everywhere():
         lines = (ROOT / file).read_text().splitlines()
         line = next(line for line in lines if line.startswith(name))
         assert line.startswith(text.replace(" ", ""))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_failure_is_documented_as_it_is_returned(name: str) -> None:
+    failure = yaml.safe_load(module_of(name).RETURN)["failure"]
+    assert failure["returned"] == "failure"
+    assert sorted(failure["contains"]) == sorted(NotFound("the group does not exist").place())
+    assert failure["contains"]["kind"]["sample"] in list(FailureKind)

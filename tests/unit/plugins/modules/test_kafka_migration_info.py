@@ -10,10 +10,16 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.preflight import Preflight
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_info
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import DESTINATION, SOURCE, saved, written
 
+NO_ACL = NotAuthorized(
+    "missing ACL TOPIC READ on orders", cluster="source cluster a:1", topic="orders", remedy="grant it"
+)
+NO_JAVA = InvalidInput("no Java", kind=FailureKind.REQUIREMENT_MISSING)
 IDS = {"source": "S", "destination": "D"}
 
 
@@ -27,7 +33,7 @@ def look(run_module, monkeypatch):
             return Preflight(IDS, list(problems), ["a note"])
 
         monkeypatch.setattr(kafka_migration_info.use_case, "look", use_case)
-        monkeypatch.setattr(kafka_migration_info.use_case, "lacking_for_proof", lambda _spark: ["no Java"])
+        monkeypatch.setattr(kafka_migration_info.use_case, "lacking_for_proof", lambda _spark: [NO_JAVA])
         given = {"source": SOURCE, "destination": DESTINATION, "groups": ["billing"], **options}
         return run_module(kafka_migration_info, check=check, **given)
 
@@ -36,15 +42,34 @@ def look(run_module, monkeypatch):
 
 @pytest.mark.parametrize("check", [False, True])
 def test_problems_are_returned_and_no_failure(look, check):
-    result = look(["no ACL"], check=check)
+    result = look([NO_ACL], check=check)
     assert not result["changed"] and not result.get("failed")
-    assert (result["problems"], result["notes"], result["cluster_ids"]) == (["no ACL"], ["a note"], IDS)
+    assert (result["notes"], result["cluster_ids"]) == (["a note"], IDS)
+    assert result["problems"] == [
+        {
+            "kind": "acl_missing",
+            "cluster": "source cluster a:1",
+            "group": None,
+            "topic": "orders",
+            "partition": None,
+            "message": "source cluster a:1, topic orders: missing ACL TOPIC READ on orders. Grant it.",
+            "remedy": "grant it",
+        }
+    ]
+
+
+def test_problems_fail_the_module_as_asked(look):
+    result = look([NO_ACL, NO_JAVA], on_problem="fail")
+    assert result["failed"] and result["msg"] == f"{NO_ACL}\n{NO_JAVA}"
+    assert [each["kind"] for each in result["problems"]] == ["acl_missing", "requirement_missing"]
+    assert result["failure"] == NO_ACL.place()
+    assert not look(on_problem="fail").get("failed")
 
 
 def test_damaged_files_are_problems_beside_all_others(look, tmp_path):
     broken = saved(tmp_path / "p.json", "{")
-    problems = look(["no ACL"], plan=broken)["problems"]
-    assert len(problems) == 2 and broken in problems[0] and problems[1] == "no ACL"
+    problems = look([NO_ACL], plan=broken)["problems"]
+    assert [each["kind"] for each in problems] == ["file_damaged", "acl_missing"] and broken in problems[0]["message"]
 
 
 def test_files_that_will_be_made_are_no_problem(look, tmp_path):
@@ -56,11 +81,12 @@ def test_a_receipt_of_another_cluster_is_a_problem(look, tmp_path):
     elsewhere = receipt.Receipt("other", written().entries)
     path = saved(tmp_path / "r.json", receipt.to_json(elsewhere))
     (problem,) = look(receipt=path)["problems"]
-    assert "other" in problem and path in problem
+    assert problem["kind"] == "other_cluster"
+    assert "other" in problem["message"] and path in problem["message"]
 
 
 def test_what_spark_lacks_matters_only_to_whom_it_concerns(look):
-    assert look(verify="records")["problems"] == ["no Java"]
+    assert [each["message"] for each in look(verify="records")["problems"]] == ["no Java."]
     assert look(verify="anchors")["problems"] == []
 
 

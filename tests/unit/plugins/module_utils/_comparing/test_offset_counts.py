@@ -206,3 +206,9 @@ def test_within_a_limit_a_reordering_tool_raises_no_false_alarm() -> None:
     for number in range(500, 600, 10):
         found = judged(numbered(2000), there, number, number, 300)
         assert (found.skipped, found.repeated, found.absent) == (0, 0, 0)
+
+
+def test_a_rounded_time_that_is_that_of_an_equal_record_does_not_hide_what_is_skipped() -> None:
+    source, copies = log("b@10 b@12 c@13"), log("b@10 b@10 c@10")
+    counts = [judged(source, copies, 1, offset) for offset in range(4)]
+    assert [(its.skipped, its.repeated, its.absent) for its in counts] == [(0, 1, 0), (0, 0, 0), (1, 0, 0), (2, 0, 0)]

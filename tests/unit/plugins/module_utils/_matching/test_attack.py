@@ -10,10 +10,12 @@ import functools
 
 import pytest
 
+from tests.attack.case import parse
 from tests.attack.classes import CLASSES
 from tests.attack.examples import complaints
+from tests.attack.judge import FAULTS
 from tests.attack.tally import Tally, attack
-from tests.attack.ways import EVERY_WAY
+from tests.attack.ways import EVERY_WAY, answers
 
 WORLDS = 4  # of each class
 MOST_RECORDS = 150
@@ -27,3 +29,17 @@ attacked = functools.cache(functools.partial(attack, seeds=range(WORLDS), most_r
 def test_no_world_breaks_a_promise(way: str, name: str) -> None:
     tally: Tally = attacked(name)
     assert not complaints(tally, way)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            "S 0:b@10 1:b@12 2:c@13 T 0:b@10<0 1:b@10<1 2:c@10<2 C=1", id="times rounded to that of an equal record"
+        ),
+        pytest.param("S 0:b@10 1:b@12 2:b@25 T 0:b@10<0 1:b@10<1 2:b@20<2 C=1", id="some of them to another one"),
+        pytest.param("S 0:a@0 1:a@0 2:a@2 T 0:a@0<0 1:a@0<1 2:a@0<2 C=2 scaled=1", id="seen from nearby"),
+    ],
+)
+def test_no_way_breaks_a_promise_where_one_once_did(case: str) -> None:
+    assert not [finding for finding in answers(parse(case), EVERY_WAY)[1] if finding.kind in FAULTS]

@@ -52,6 +52,11 @@ def logs(source: str, copies: str) -> Logs:
         pytest.param("p@0 q@1 r@2 s@3", "p@0 q@1 r@2 s@3", 0, 0, 0, id="nothing consumed"),
         pytest.param("p@0 q@1 r@2 s@3", "q@1 r@2 s@3", 3, 2, 0, id="begun late"),
         pytest.param("p@0 q@1 r@2 s@3", "s@3 p@0 q@1", 3, 0, 2, id="out of order"),
+        pytest.param("b@10 b@12 c@13", "b@10 b@10 c@10", 1, 1, 1, id="a rounded time that is that of an equal record"),
+        pytest.param(
+            "b@10 b@12 b@25", "b@10 b@10 b@20", 1, 1, 1, id="one of several rounded times is that of an equal record"
+        ),
+        pytest.param("b@10 b@12 c@13", "b@10 b@10 b@12 c@13", 1, 2, 0, id="recopied equal records, all of them there"),
         pytest.param(" ".join(["e@7"] * 20), " ".join(["e@7"] * 18), 10, 8, 2, id="two of twenty equal ones left out"),
     ],
 )
@@ -70,6 +75,11 @@ def test_a_first_try_of_the_tool_is_passed() -> None:
     source = " ".join(f"p{number}@{number}" for number in range(120))
     copies = " ".join(f"p{number}@{number}" for number in (*range(1, 8), *range(80, 120)))
     assert count(source, copies, 80)[:2] == (7, 0)
+
+
+def test_a_rounded_time_does_not_hide_that_a_record_is_skipped() -> None:
+    both = logs("b@10 b@12 c@13", "b@10 b@10 c@10")
+    assert [both.judge(1, offset)[0] for offset in range(4)] == [0, 0, 1, 2]
 
 
 def test_what_an_offset_does() -> None:

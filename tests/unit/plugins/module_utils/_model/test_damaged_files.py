@@ -17,9 +17,12 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
     backlog,
     connect_receipt,
+    offset_formats,
     plan,
     receipt,
     snapshot,
+    topic_plan,
+    topic_receipt,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 
@@ -36,6 +39,8 @@ READERS = {
     "receipt": receipt.from_json,
     "copy": backlog.from_json,
     "connect-receipt": connect_receipt.from_json,
+    "topics": topic_plan.from_json,
+    "topics-receipt": topic_receipt.from_json,
 }
 WRITERS = {
     "snapshot": snapshot.to_json,
@@ -43,6 +48,8 @@ WRITERS = {
     "receipt": receipt.to_json,
     "copy": backlog.to_json,
     "connect-receipt": connect_receipt.to_json,
+    "topics": topic_plan.to_json,
+    "topics-receipt": topic_receipt.to_json,
 }
 FILES = {json.loads(text)["format"].partition("/")[2]: text for text in (*TEXTS, CONNECT)}
 COUNT = 600  # of each file, in each of two ways
@@ -170,7 +177,7 @@ def test_every_mutation_of_csv():
     draw = random.Random("csv")
     for _number in range(3 * COUNT):
         try:
-            read = snapshot.from_text(garbled(CSV, draw), "/srv/s.csv")
+            read = offset_formats.read_snapshot(garbled(CSV, draw), "/srv/s.csv")
         except InvalidFile as exc:
             assert "/srv/s.csv" in str(exc) and PLACE.search(str(exc)), str(exc)
             continue
@@ -188,7 +195,8 @@ def test_json_of_any_depth(kind, where, depth):
     elif where == "head":
         text = FILES[kind].replace('"version": 1', f'"version": {nest}', 1)
     else:
-        text = re.sub(r'"partition": \d+', lambda _found: f'"partition": {nest}', FILES[kind], count=1)
+        member = r'"(partition|before)": (\d+|null)'
+        text = re.sub(member, lambda found: f'"{found[1]}": {nest}', FILES[kind], count=1)
     assert not check(kind, text)
 
 

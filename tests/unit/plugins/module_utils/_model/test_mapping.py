@@ -48,10 +48,40 @@ def test_topics(topic_map, topic, expected):
 
 def test_a_group_rule_can_be_limited_to_topics():
     its = mapping(group_map=[{"name": "app", "to": "app-eu", "topics": [r"eu\..*"]}, {"name": "app", "to": "app-rest"}])
-    assert its.group("app", "eu.orders") == "app-eu"
-    assert its.group("app", "us.orders") == "app-rest"
-    assert its.group("app", "not.eu.orders") == "app-rest"
-    assert its.group("other", "eu.orders") == "other"
+    assert its.groups("app", "eu.orders") == ("app-eu",)
+    assert its.groups("app", "us.orders") == ("app-rest",)
+    assert its.groups("app", "not.eu.orders") == ("app-rest",)
+    assert its.groups("other", "eu.orders") == ("other",)
+
+
+def test_a_group_rule_may_have_several_new_names_and_the_first_rule_wins():
+    its = mapping(
+        group_map=[
+            {"pattern": "(.*)-app", "to": [r"\1-a", "b, c"], "topics": ["shared"]},
+            {"name": "eu-app", "to": "eu-rest"},
+        ]
+    )
+    assert its.groups("eu-app", "shared") == ("eu-a", "b, c")
+    assert its.groups("eu-app", "orders") == ("eu-rest",)
+    same = mapping(group_map=[{"pattern": "(.*)-(.*)", "to": [r"\1", r"\2"]}])
+    with pytest.raises(InvalidInput, match="a-a would get the name a twice"):
+        same.groups("a-a", "orders")
+
+
+def test_rules_that_are_used_for_nothing_are_told_with_the_reason():
+    its = mapping(
+        group_map=[
+            {"name": "app", "to": "x", "topics": ["a.*"]},
+            {"name": "app", "to": "x", "topics": ["ab"]},
+            {"pattern": "none-.*", "to": "y"},
+            {"name": "app", "to": "z"},
+        ]
+    )
+    assert its.idle_group_rules([("app", "ab"), ("app", "c")]) == [
+        "group_map, entry 2 (name app, topics ab) is used for nothing: entry 1 comes first for group app on topic ab",
+        "group_map, entry 3 (pattern none-.*) is used for nothing: no selected group has a committed offset that it fits",
+    ]
+    assert its.idle_group_rules([("app", "ab")])[-1].startswith("group_map, entry 4 (name app) is used for nothing")
 
 
 @pytest.mark.parametrize(
@@ -78,6 +108,11 @@ def test_mirror_makers_default_policy_needs_an_alias():
         ({"to": "x"}, "topic_map, entry 2 has neither of name and pattern"),
         ({"name": "a", "pattern": "b", "to": "x"}, "topic_map, entry 2 has both of name and pattern"),
         ({"name": "a", "to": ""}, "topic_map, entry 2 has no new name"),
+        ({"name": "a", "to": []}, "topic_map, entry 2 has no new name"),
+        ({"name": "a", "to": ["x", ""]}, "topic_map, entry 2 has no new name"),
+        ({"name": "a", "to": ["x", "y", "x"]}, "topic_map, entry 2 has the new name x twice"),
+        ({"name": "a", "to": {"x": "y"}}, "topic_map, entry 2: to is {'x': 'y'}"),
+        ({"pattern": "a", "to": ["x", r"\1"]}, "topic_map, entry 2: .* does not fit the pattern 'a'"),
         ({"pattern": "(", "to": "x"}, r"topic_map, entry 2 holds '\(', which is no regular expression"),
         ({"pattern": "a", "to": r"\1"}, "topic_map, entry 2: .* does not fit the pattern 'a': invalid group reference"),
         ({"pattern": "(a)", "to": r"\g<n>"}, "topic_map, entry 2: .* does not fit the pattern"),
@@ -92,4 +127,4 @@ def test_a_rule_that_cannot_be_meant_is_refused(row, told):
 def test_a_rule_that_leaves_nothing_of_a_name_is_refused():
     its = mapping(group_map=[{"pattern": "legacy-(.*)", "to": r"\1"}])
     with pytest.raises(InvalidInput, match="legacy- would get an empty name"):
-        its.group("legacy-", "orders")
+        its.groups("legacy-", "orders")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Snapshot files, in both formats."""
+"""Snapshot files, as JSON and as the stock tool's CSV."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import (
+    OffsetFormat,
+    from_text,
+    positions_of,
+    to_text,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import read_snapshot as read
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
     SnapshotEntry,
     SnapshotGroup,
-    from_csv,
     from_json,
-    from_text,
-    to_csv,
     to_json,
 )
 
@@ -33,7 +37,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.samp
     ["a,b", 'a"b', "a\nb", "{", "0"]
 )
 group_names = texts.filter(bool)
-csv_group_names = group_names.filter(lambda name: not set("\r\n") & set(name))
+csv_group_names = group_names.filter(lambda name: not set("\r\n") & set(name) and name[0] != "\ufeff")
 topic_names = st.text(string.ascii_letters + string.digits + "._-", min_size=1, max_size=8)  # Kafka allows no others
 partitions = st.builds(TopicPartition, topic_names, st.integers(0, 2**31 - 1))
 commits = st.builds(CommittedOffset, st.integers(0, 2**63 - 1), texts, st.none() | st.integers(0, 2**31 - 1))
@@ -53,6 +57,14 @@ def snapshots(draw: st.DrawFn, names: st.SearchStrategy[str] = group_names) -> S
     return Snapshot(cluster_id, tuple(SnapshotGroup(name, draw(types)) for name in groups), tuple(entries))
 
 
+def to_csv(snapshot: Snapshot) -> str:
+    return to_text(OffsetFormat.CSV, positions_of(snapshot))
+
+
+def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
+    return from_text(OffsetFormat.CSV, text, path, group)
+
+
 def without_what_csv_drops(snapshot: Snapshot) -> list[tuple[str, TopicPartition, int]]:
     return [(group, partition, committed.offset) for group, partition, committed in snapshot.entries]
 
@@ -60,7 +72,7 @@ def without_what_csv_drops(snapshot: Snapshot) -> list[tuple[str, TopicPartition
 @given(snapshots())
 def test_json_keeps_everything(snapshot):
     text = to_json(snapshot)
-    assert from_text(text, "snapshot.json") == snapshot
+    assert read(text, "snapshot.json") == snapshot
     assert text.count("\n") == (len(snapshot.entries) + 2 if snapshot.entries else 1)
 
 
@@ -79,10 +91,12 @@ def test_equal_content_gives_equal_bytes(snapshot, random):
 @given(snapshots(csv_group_names))
 def test_csv_keeps_offsets(snapshot):
     only = snapshot.groups[0].name if len(snapshot.groups) == 1 else None
-    found = from_csv(to_csv(snapshot), "snapshot.csv", only)
-    assert without_what_csv_drops(found) == without_what_csv_drops(snapshot)
     if snapshot.entries:
-        assert from_text(to_csv(snapshot), "snapshot.csv", only) == found
+        found = from_csv(to_csv(snapshot), "snapshot.csv", only)
+        assert without_what_csv_drops(found) == without_what_csv_drops(snapshot)
+        assert read(to_csv(snapshot), "snapshot.csv", only) == found
+    else:
+        assert to_csv(snapshot) == ""
 
 
 def test_csv_of_one_group_has_the_stock_tools_three_columns():
@@ -93,6 +107,13 @@ def test_csv_of_several_groups_has_the_stock_tools_four_columns():
     other = SnapshotEntry("ship,ping", TopicPartition("orders", 1), CommittedOffset(7, "metadata", 3))
     both = Snapshot("id", (*ONE.groups, SnapshotGroup("ship,ping", "consumer")), (*ONE.entries, other))
     assert to_csv(both) == 'billing,orders,0,41\n"ship,ping",orders,1,7\n'
+
+
+@pytest.mark.parametrize(
+    "text", ["\ufefforders,0,41\r\n", "orders,0,41\n\n \r\n", "orders,0,41", '\ufeff"orders",0,41\r\n\r\n']
+)
+def test_what_editors_leave_in_csv_is_read(text):
+    assert without_what_csv_drops(read(text, "snapshot.csv", "billing")) == [("billing", ORDERS, 41)]
 
 
 def test_a_line_break_in_a_name_is_refused_in_csv_which_the_stock_tool_reads_line_by_line():
@@ -130,13 +151,22 @@ def test_four_columns_keep_their_groups_whatever_group_is_asked_for():
         ("billing,orders,0,4.1e1\n", "is no number"),
         ("billing,orders,0,VALUE_SPECIFIED_IN_NO_LOG_PARAMETER\n", "is no number"),
         ("billing,orders,0\nbilling,orders,1,7\n", "three columns"),
-        ("billing,orders,0,41\norders,1,7\n", "three columns"),
-        ("billing,orders,0,41,\n", "too many values"),
-        ("billing orders 0 41\n", "not enough values"),  # rpk's variant
+        ("billing,orders,0,41\norders,1,7\n", "line 2 of /srv/snapshot.csv"),
+        ("billing,orders,0,41\norders,1,7\n", "it has 3 columns, and the first line has 4"),
+        ("billing,orders,0,9223372036854775808\n", "is not an offset"),
+        ("billing,orders,2147483648,0\n", "is not a partition"),
+        ("billing,orders,0,41\n\nbilling,orders,1,7\n", "line 2 of /srv/snapshot.csv"),
+        ("\nbilling,orders,0,41\n", "it is blank"),
+        ('billing,orders,0,"41\n"\n', "line 1 of /srv/snapshot.csv"),
+        ("\n \r\n", "/srv/snapshot.csv is empty"),
+        ("", "/srv/snapshot.csv is empty"),
+        ("billing,orders,0,41,\n", "line 1 of /srv/snapshot.csv is not topic, partition, offset"),
+        ("billing,orders,0,41,\n", "it has 5 columns"),
+        ("billing orders 0 41\n", "it has 1 column"),  # rpk's variant
         (",orders,0,41\n", "a name is empty"),
         ("billing,,0,41\n", "a name is empty"),
-        ("billing,orders,0,41\nbilling,orders,0,42\n", "two lines for group billing and orders-0"),
-        ("billing,orders\r,0,41\n", "is not CSV"),
+        ("billing,orders,0,41\nbilling,orders,0,42\n", "two lines for group billing and orders-0, lines 1 and 2"),
+        ("billing,orders\r,0,41\n", "line 1 of /srv/snapshot.csv"),
     ],
 )
 def test_csv_that_cannot_be_meant_is_refused(text, why):

@@ -118,14 +118,14 @@ def test_an_unwritable_directory_is_told_before_anything_is_done(unwritable):
 
 
 def test_a_directory_that_cannot_be_made_is_told_before_it_is_tried(unwritable):
-    with pytest.raises(InvalidInput, match="the directory .*new/one cannot be made: .* is not writable for this user"):
+    with pytest.raises(InvalidInput, match="the directory .*new/one cannot be used: .* is not writable for this user"):
         files.check_makeable(f"{unwritable}/new/one/plan.json")
 
 
 def test_a_directory_below_a_file_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     files.check_makeable(str(tmp_path / "new/one/plan.json"))
-    with pytest.raises(InvalidInput, match="file/new cannot be made: .*/file is no directory. Name another one"):
+    with pytest.raises(InvalidInput, match="file/new cannot be used: .*/file is no directory. Name another one"):
         files.check_makeable(str(tmp_path / "file/new/plan.json"))
 
 

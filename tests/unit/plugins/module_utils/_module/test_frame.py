@@ -109,7 +109,7 @@ def test_an_error_is_one_line_and_says_where(installed):
         "failed": True,
         "msg": "source cluster a:1, group billing: the group does not exist. Correct groups.",
         "failure": {
-            "kind": "NotFound",
+            "kind": "not_found",
             "cluster": "source cluster a:1",
             "group": "billing",
             "topic": None,

@@ -48,7 +48,7 @@ def test_a_module_without_groups_selects_topics_alone():
 def test_maps_and_policies_become_one_mapping():
     rule = {"name": "a", "pattern": None, "to": "b"}
     assert options.mapping({**NOTHING, "topic_map": [rule]}).topic("a") == "b"
-    assert options.mapping({**NOTHING, "group_map": [{**rule, "topics": None}]}).group("a", "t") == "b"
+    assert options.mapping({**NOTHING, "group_map": [{**rule, "topics": None}]}).groups("a", "t") == ("b",)
     assert options.mapping({**NOTHING, "replication_policy": POLICY}).topic("a") == "onprem.a"
     assert options.mapping(NOTHING).topic("a") == "a"
     assert options.mapping({**NOTHING, "repartitioned": ["a.*"]}).is_repartitioned("ab")

@@ -22,8 +22,8 @@ PROGRAM = """
 import sys
 sys.modules |= dict.fromkeys(("ansible", "kafka", "pandas"))
 sys.path.insert(0, sys.argv[1])
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import read
-assert "streamshift-kafka-" in read.__code__.co_filename, read.__code__.co_filename
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import read_batches
+assert "streamshift-kafka-" in read_batches.__code__.co_filename, read_batches.__code__.co_filename
 """
 
 

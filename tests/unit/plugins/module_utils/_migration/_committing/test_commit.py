@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import re
 import types
 import typing as t
 
@@ -56,6 +58,8 @@ class Killed(BaseException):
 class Cluster:
     """Groups and their commits, the receipt's file, and everything that was done, in order."""
 
+    BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP",)
+
     def __init__(self, **groups: Commits) -> None:
         self.groups = {name: dict(commits) for name, commits in groups.items()}
         self.states = dict.fromkeys(groups, "Empty")
@@ -64,6 +68,8 @@ class Cluster:
         self.done: list[str] = []
         self.steps_to_live: int | None = None
         self.receipt: Receipt | None = None
+        self.retention: int | None = 10_080
+        self.protocols: dict[str, str] = {}
         self.after_reading: t.Callable[[], None] = lambda: None
         self.after_commit: t.Callable[[], None] = lambda: None
 
@@ -85,7 +91,7 @@ class Cluster:
                 name in self.groups,
                 self.states.get(name, ""),
                 "classic" if name in self.groups else "",
-                "",
+                self.protocols.get(name, ""),
                 dict(self.groups.get(name, {})),
             )
             for name in names
@@ -125,7 +131,10 @@ class Cluster:
     def delete_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, str]:
         for name in names:
             self.step(f"{name} removed")
-            assert not self.groups.pop(name)
+            if self.states[name] != "Empty":
+                return {name: "NON_EMPTY_GROUP: the group has members"}
+            self.groups.pop(name)
+            self.protocols.pop(name, None)
         return {}
 
 
@@ -135,9 +144,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     its = Cluster(billing={P0: CommittedOffset(90), P1: CommittedOffset(10, "old")})
     monkeypatch.setattr(use_case.limits, "metadata_limit", lambda _connection: 4096)
     monkeypatch.setattr(use_case, "cluster_id", lambda _connection: "cloud-id")
-    monkeypatch.setattr(use_case, "groups", its)
-    monkeypatch.setattr(use_case, "commits", its)
-    monkeypatch.setattr(use_case, "permissions", its)
+    for room in ("groups", "commits", "permissions"):
+        monkeypatch.setattr(use_case.writing, room, its)
+    monkeypatch.setattr(use_case, "broker_number", lambda _connection, _name: its.retention)
     bounds = types.SimpleNamespace(
         partition_bounds=lambda _connection, all_of: dict.fromkeys(all_of, Bounds(0, 99, 99))
     )
@@ -459,3 +468,112 @@ def test_a_plan_is_applied_only_while_the_source_stands_where_it_stood(cluster):
     assert cluster.done == []
     commit(dataclasses.replace(PLAN, snapshot=snapshot.digest()), None, CLOUD, REWIND, cluster.save, snapshot)
     assert cluster.groups == AFTER
+
+
+RENEW = dataclasses.replace(REWIND, on_expiring="renew")
+OTHER = TopicPartition("clicks", 0)
+
+
+@pytest.fixture
+def old_group(cluster):
+    """Billing had members once, and has committed on a topic that no plan is about."""
+    cluster.protocols["billing"] = "consumer"
+    cluster.groups["billing"][OTHER] = CommittedOffset(7, "other", 3)
+    return cluster
+
+
+RENEWED = {**AFTER, "billing": {**AFTER["billing"], OTHER: CommittedOffset(7, "other", 3)}}
+
+
+def test_a_group_whose_commits_expire_by_an_old_clock_is_named(old_group):
+    told = r"^billing: this group had members and is empty now. .* expire offsets.retention.minutes \(10080\) after"
+    for save in (None, old_group.save):
+        (note,) = commit(PLAN, None, CLOUD, REWIND, save).notes
+        assert re.match(told, note)
+    assert old_group.protocols == {"billing": "consumer"}
+    old_group.retention = None
+    (note,) = commit(PLAN, old_group.receipt, CLOUD, REWIND, None).notes
+    assert "expire offsets.retention.minutes after" in note
+
+
+@pytest.mark.parametrize(("state", "protocol", "kind"), [("Empty", "", "classic"), ("Empty", "consumer", "consumer")])
+def test_a_group_whose_clock_starts_with_each_commit_is_none_of_them(state, protocol, kind):
+    reading = GroupReading("billing", True, state, kind, protocol, {P0: CommittedOffset(1)})
+    assert use_case.renewal.expiring({"billing": reading}, ["billing"]) == []
+    assert use_case.renewal.expiring({"billing": dataclasses.replace(reading, exists=False)}, ["billing"]) == []
+
+
+def test_renew_removes_such_a_group_and_makes_it_again_with_all_its_commits(old_group):
+    predicted = commit(PLAN, None, CLOUD, RENEW, None)
+    assert old_group.done == []
+    done = commit(PLAN, None, CLOUD, RENEW, old_group.save)
+    assert dataclasses.replace(predicted, receipt=None) == dataclasses.replace(done, receipt=None)
+    assert old_group.done[:3] == ["receipt", "billing removed", "billing clicks-0"]
+    assert old_group.groups == RENEWED
+    assert old_group.receipt.renewing == ()
+    assert ("billing", OTHER) not in old_group.receipt.by_key()  # a rollback is not about it
+    old_group.done.clear()
+    again = commit(PLAN, old_group.receipt, CLOUD, RENEW, old_group.save)
+    assert (again.set, again.notes, old_group.done) == ({}, [], [])
+
+
+def test_a_group_that_is_right_already_is_renewed_as_well(old_group):
+    commit(PLAN, None, CLOUD, REWIND, old_group.save)
+    outcome = commit(PLAN, old_group.receipt, CLOUD, RENEW, old_group.save)
+    assert {group for group, _partition in outcome.set} == {"billing"}
+    assert outcome.before == outcome.after
+    assert (old_group.groups, old_group.protocols) == (RENEWED, {})
+
+
+@pytest.mark.parametrize("steps", range(8))
+def test_a_renewal_that_was_killed_is_completed_by_the_next_run_or_the_rollback(old_group, steps):
+    before = {name: dict(commits) for name, commits in old_group.groups.items()}
+    old_group.steps_to_live = steps
+    with contextlib.suppress(Killed):
+        commit(PLAN, None, CLOUD, RENEW, old_group.save)
+    old_group.steps_to_live = None
+    groups, receipt = {name: dict(commits) for name, commits in old_group.groups.items()}, old_group.receipt
+    for on_expiring in ("renew", "warn"):
+        policies = dataclasses.replace(RENEW, on_expiring=on_expiring)
+        commit(PLAN, old_group.receipt, CLOUD, policies, old_group.save)
+        assert old_group.groups == RENEWED
+        assert old_group.receipt.renewing == ()
+        old_group.groups, old_group.receipt = {name: dict(its) for name, its in groups.items()}, receipt
+    if receipt is not None:
+        roll_back(receipt, None, CLOUD, REWIND, old_group.save)
+        assert old_group.groups == before
+        assert old_group.receipt.renewing == ()
+
+
+def test_a_wave_of_other_groups_completes_the_renewal_too(old_group):
+    old_group.steps_to_live = 2
+    with pytest.raises(Killed):
+        commit(PLAN, None, CLOUD, RENEW, old_group.save)
+    old_group.steps_to_live = None
+    assert "billing" not in old_group.groups
+    shipping = dataclasses.replace(PLAN, entries=PLAN.entries[2:])
+    commit(shipping, old_group.receipt, CLOUD, NOW, old_group.save)
+    assert old_group.groups["billing"] == {**BEFORE["billing"], OTHER: CommittedOffset(7, "other", 3)}
+
+
+def test_a_group_that_cannot_be_made_again_is_not_removed(old_group):
+    old_group.rights.remove("DELETE")
+    with pytest.raises(NotAuthorized, match="GROUP DELETE on billing"):
+        commit(PLAN, None, CLOUD, RENEW, old_group.save)
+    old_group.rights.add("DELETE")
+    old_group.groups["billing"][OTHER] = CommittedOffset(7, "x" * 5000)
+    with pytest.raises(Refused, match="metadata"):
+        commit(PLAN, None, CLOUD, RENEW, old_group.save)
+    assert old_group.done == []
+
+
+def test_a_group_that_is_joined_before_it_is_removed_keeps_what_it_has(old_group):
+    def join() -> None:
+        if old_group.done:
+            old_group.states["billing"] = "Stable"
+
+    old_group.after_reading = join
+    original = old_group.save
+    with pytest.raises(GroupBusy, match="cannot be removed"):
+        commit(PLAN, None, CLOUD, RENEW, lambda receipt: (original(receipt), join()))
+    assert old_group.groups["billing"][OTHER] == CommittedOffset(7, "other", 3)

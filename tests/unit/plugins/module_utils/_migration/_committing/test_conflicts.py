@@ -248,9 +248,11 @@ OTHER = entry(50, group="shipping")
     ],
 )
 def test_blocked_entries_are_left_out_and_named(policy, entries, lines):
-    found, left_out = conflicts.without_blocked([BLOCKED, ITS_GROUP, OTHER], policy, "cloud")
+    found, blocked, left_out = conflicts.without_blocked([BLOCKED, ITS_GROUP, OTHER], policy, "cloud")
     assert found == entries
-    assert [line.startswith(start) for line, start in zip(left_out, lines, strict=True)] == [True] * len(lines)
+    assert len(blocked) == 1
+    named = zip([*blocked, *left_out], lines, strict=True)
+    assert [line.startswith(start) for line, start in named] == [True] * len(lines)
 
 
 def test_nothing_is_written_while_anything_is_blocked():
@@ -263,4 +265,4 @@ def test_nothing_is_written_while_anything_is_blocked():
 
 @pytest.mark.parametrize("policy", ["fail", "skip_group", "skip_partition"])
 def test_without_blocked_entries_no_policy_leaves_anything_out(policy):
-    assert conflicts.without_blocked([ITS_GROUP, OTHER], policy, "cloud") == ([ITS_GROUP, OTHER], [])
+    assert conflicts.without_blocked([ITS_GROUP, OTHER], policy, "cloud") == ([ITS_GROUP, OTHER], [], [])

@@ -130,5 +130,5 @@ def test_an_objection_blocks_an_entry_that_would_be_written_and_no_other():
     assert first.target is None and second == blocked
     with pytest.raises(Refused, match=r"first billing orders-0 \(verification_failed: skips 5\)"):
         conflicts.without_blocked([first], "fail", "cloud")
-    left, lines = conflicts.without_blocked([first], "skip_partition", "cloud")
+    left, _blocked, lines = conflicts.without_blocked([first], "skip_partition", "cloud")
     assert (left, lines) == ([], ["billing orders-0: blocked, verification_failed (skips 5): left out"])

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import typing as t
 
 import pytest
@@ -40,6 +41,7 @@ class Side:
     def __init__(self, partitions: t.Iterable[TopicPartition], end: int, grows: bool = False) -> None:
         self.logs = {partition: Log(LogFacts(0, end, end)) for partition in partitions}
         self.starts = dict.fromkeys(self.logs, 0)
+        self.starts_later: dict[TopicPartition, int] = {}  # after what expires while records are read
         self.looks, self.grows = 0, grows
         self.younger: dict[int, int] = {}
 
@@ -48,6 +50,13 @@ class Side:
         for partition in partitions:
             end = self.logs[partition].facts.end + 10 * (self.grows and self.looks > 1)
             self.logs[partition].facts = LogFacts(self.starts[partition], end, end)
+
+    def learn_starts(self, partitions: t.Collection[TopicPartition]) -> None:
+        for partition in partitions:
+            facts = self.logs[partition].facts
+            self.logs[partition].facts = dataclasses.replace(
+                facts, log_start=self.starts_later.get(partition, facts.log_start)
+            )
 
     def read(self, spans: t.Mapping[TopicPartition, t.Collection[tuple[int, int]]]) -> None:
         """All these offsets have a record; its time is its offset but for those that are younger."""
@@ -217,8 +226,17 @@ def test_without_commits_all_of_a_partition_counts_as_consumed_where_the_end_is_
     spark.answers = [told(Lag(1, 45, 5))]  # of the partition without a commit: nobody waits for it
     found = entries(spark, draft(EU[0], 20), on_uncommitted="end")
     assert spark.asked == [[[20, 50]]]
-    assert {each.offset for each in found} == {8}
+    assert {(each.verdict, each.offset, each.repeats) for each in found} == {(Verdict.SAFE, 8, 5)}
+    assert "5 consumed records may still come to the destination" in found[0].detail
     assert "counts as consumed" in found[0].detail
+
+
+def test_what_expires_at_the_source_while_it_is_read_is_not_taken_for_destination_only(spark):
+    spark.answers = [told(unknown=2)]
+    expiring = Side([*EU, *US], 50)
+    expiring.starts_later[EU[0]] = 25
+    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), here=expiring)
+    assert {(each.verdict, each.reason, each.offset) for each in found} == {(Verdict.SAFE, Reason.EXPIRED, 2)}
 
 
 def test_only_what_match_on_names_was_compared(spark):

@@ -1,0 +1,187 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""A cluster's ACLs on topics, groups and transactional ids: lists, creates and deletes them."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
+    attempt,
+    error_name,
+    exchange,
+    raise_if_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
+    CreateAclsRequest,
+    DeleteAclsRequest,
+    DescribeAclsRequest,
+    DescribeClusterRequest,
+    KafkaAdminClient,
+    errors,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import broker_ids
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+
+# Codes of org.apache.kafka.common: resource.ResourceType, resource.PatternType, acl.AclOperation, acl.AclPermissionType.
+ANY = 1
+_RESOURCES = {2: "TOPIC", 3: "GROUP", 5: "TRANSACTIONAL_ID"}
+_PATTERNS = {3: "LITERAL", 4: "PREFIXED"}
+_OPERATIONS = {
+    2: "ALL", 3: "READ", 4: "WRITE", 5: "CREATE", 6: "DELETE", 7: "ALTER", 8: "DESCRIBE", 9: "CLUSTER_ACTION",
+    10: "DESCRIBE_CONFIGS", 11: "ALTER_CONFIGS", 12: "IDEMPOTENT_WRITE", 13: "CREATE_TOKENS", 14: "DESCRIBE_TOKENS",
+    15: "TWO_PHASE_COMMIT",
+}  # fmt: skip
+_PERMISSIONS = {2: "DENY", 3: "ALLOW"}
+_CODES = {name: code for names in (_RESOURCES, _PATTERNS, _OPERATIONS, _PERMISSIONS) for code, name in names.items()}
+ACLS_PER_REQUEST = 500  # a KRaft controller takes at most 10,000 records in one go
+SHOWN_SECONDS = 10.0
+
+
+def list_acls(connection: Connection) -> frozenset[Acl]:
+    """Every ACL on topics, groups and transactional ids.
+
+    Raises NotAuthorized without ACL CLUSTER DESCRIBE, and Refused for a cluster without an authorizer, which has no ACLs.
+    """
+    return attempt(connection, lambda client: _listed(client, connection, None))
+
+
+def missing_cluster_acls(connection: Connection, *operations: str) -> list[str]:
+    """Those of these operations on the cluster that the user is not allowed, such as "CLUSTER ALTER on kafka-cluster".
+
+    Without ACL CLUSTER DESCRIBE, which every other implies, all of them. Source of the request: KIP-700, Kafka 2.8.
+    """
+
+    def read(client: KafkaAdminClient) -> set[int]:
+        (answer,) = exchange(client, [(DescribeClusterRequest(include_cluster_authorized_operations=True), None)])
+        raise_if_retriable(errors.for_code(answer.error_code))
+        return set(answer.authorized_operations or ())
+
+    allowed = attempt(connection, read)
+    return [f"CLUSTER {each} on kafka-cluster" for each in operations if _CODES[each] not in allowed]
+
+
+def create_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
+    """Create these ACLs; one that is there already stays. Returns when every broker that is up shows them."""
+    creation = CreateAclsRequest.AclCreation
+    rows = [
+        creation(
+            resource_type=_CODES[acl.resource],
+            resource_name=acl.name,
+            resource_pattern_type=_CODES[acl.pattern],
+            principal=acl.principal,
+            host=acl.host,
+            operation=_CODES[acl.operation],
+            permission_type=_CODES[acl.permission],
+        )
+        for acl in sorted(acls)
+    ]
+    _change(connection, acls, [CreateAclsRequest(creations=part) for part in _parts(rows)], "results", True)
+
+
+def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
+    """Delete exactly these ACLs; one that is not there is what was wanted. Returns when no broker that is up shows them."""
+    filter_of = DeleteAclsRequest.DeleteAclsFilter
+    rows = [
+        filter_of(
+            resource_type_filter=_CODES[acl.resource],
+            resource_name_filter=acl.name,
+            pattern_type_filter=_CODES[acl.pattern],
+            principal_filter=acl.principal,
+            host_filter=acl.host,
+            operation=_CODES[acl.operation],
+            permission_type=_CODES[acl.permission],
+        )
+        for acl in sorted(acls)
+    ]
+    _change(connection, acls, [DeleteAclsRequest(filters=part) for part in _parts(rows)], "filter_results", False)
+
+
+def _change(
+    connection: Connection, acls: t.Collection[Acl], requests: t.Sequence[t.Any], results: str, there: bool
+) -> None:
+    """Raises NotAuthorized, or BrokerError for the first ACL that is refused; the others are changed all the same."""
+
+    def change(client: KafkaAdminClient) -> None:
+        answers = exchange(client, [(request, None) for request in requests])
+        rows = [row for answer in answers for row in getattr(answer, results)]
+        for acl, row in zip(sorted(acls), rows, strict=True):
+            error = errors.for_code(row.error_code)
+            _raise_for_cluster(connection, error, "ALTER")
+            raise_if_retriable(error)
+            if error is not errors.NoError:
+                raise BrokerError(
+                    f"the ACL {acl} cannot be {'created' if there else 'deleted'}",
+                    cluster=str(connection),
+                    why=(row.error_message or error_name(error)).rstrip("."),
+                )
+
+    def shown(client: KafkaAdminClient) -> bool:
+        found = [_listed(client, connection, node) for node in broker_ids(client)]
+        return all((acl in each) == there for each in found for acl in acls)
+
+    if acls:
+        attempt(connection, change)
+        end = time.monotonic() + SHOWN_SECONDS
+        while not attempt(connection, shown) and time.monotonic() < end:
+            time.sleep(0.1)
+
+
+def _listed(client: KafkaAdminClient, connection: Connection, node: int | None) -> frozenset[Acl]:
+    request = DescribeAclsRequest(
+        resource_type_filter=ANY,
+        resource_name_filter=None,
+        pattern_type_filter=ANY,
+        principal_filter=None,
+        host_filter=None,
+        operation=ANY,
+        permission_type=ANY,
+    )
+    (answer,) = exchange(client, [(request, node)])
+    error = errors.for_code(answer.error_code)
+    _raise_for_cluster(connection, error, "DESCRIBE")
+    raise_if_retriable(error)
+    if error is not errors.NoError:
+        raise error(answer.error_message)
+    return frozenset(
+        Acl(
+            _RESOURCES[resource.resource_type],
+            resource.resource_name,
+            _PATTERNS[resource.pattern_type],
+            acl.principal,
+            acl.host,
+            _OPERATIONS[acl.operation],
+            _PERMISSIONS[acl.permission_type],
+        )
+        for resource in answer.resources
+        if resource.resource_type in _RESOURCES
+        for acl in resource.acls
+        if acl.operation in _OPERATIONS
+    )
+
+
+def _raise_for_cluster(connection: Connection, error: type[errors.KafkaError], operation: str) -> None:
+    if error is errors.ClusterAuthorizationFailedError:
+        raise NotAuthorized(
+            f"needs ACL CLUSTER {operation} on kafka-cluster",
+            cluster=str(connection),
+            remedy="grant it to the user of this cluster, or set acls to none",
+        )
+    if error is errors.SecurityDisabledError:
+        raise Refused(
+            "the cluster has no authorizer, so it has no ACLs",
+            cluster=str(connection),
+            remedy="set acls to none",
+            kind=FailureKind.INVALID_OPTION,
+        )
+
+
+def _parts(rows: list[t.Any]) -> t.Iterator[list[t.Any]]:
+    for start in range(0, len(rows), ACLS_PER_REQUEST):
+        yield rows[start : start + ACLS_PER_REQUEST]

@@ -1,0 +1,129 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Adds partitions, and asks brokers what they would say to changes of topics: requests that only validate change nothing."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
+    attempt,
+    error_name,
+    exchange,
+    is_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
+    TOPICS_PER_CHANGE,
+    NewTopic,
+    TopicConfigs,
+    alteration,
+    await_leaders,
+    batches,
+    configs_of,
+    creation,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
+    CreatePartitionsRequest,
+    IncrementalAlterConfigsRequest,
+    KafkaAdminClient,
+    errors,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import request_metadata
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+
+
+class Refusal(t.NamedTuple):
+    """What a broker says to a change that it would not make: Kafka's name of the error, and the broker's own words."""
+
+    error: str
+    why: str
+
+
+class Trial(t.NamedTuple):
+    """configs: the settings that topics would have, as far as the user may know them (ACL TOPIC DESCRIBE_CONFIGS)."""
+
+    refusals: dict[str, Refusal]
+    configs: dict[str, TopicConfigs]
+
+
+def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Trial:
+    """Ask whether these topics could be made."""
+
+    def read(client: KafkaAdminClient) -> Trial:
+        controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
+        asked = [(creation(connection, batch, True), controller) for batch in batches(topics)]
+        rows = {row.name: row for answer in exchange(client, asked) for row in answer.topics}
+        return Trial(_refusals(rows), {name: configs_of(row.configs) for name, row in rows.items() if row.configs})
+
+    return attempt(connection, read) if topics else Trial({}, {})
+
+
+def try_settings(connection: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> dict[str, Refusal]:
+    """Ask whether these settings could be changed, as alter_topic_configs() would change them."""
+    names = sorted(changes)
+
+    def read(client: KafkaAdminClient) -> dict[str, Refusal]:
+        asked = [
+            IncrementalAlterConfigsRequest(
+                resources=[alteration(name, changes[name]) for name in names[start : start + TOPICS_PER_CHANGE]],
+                validate_only=True,
+            )
+            for start in range(0, len(names), TOPICS_PER_CHANGE)
+        ]
+        answers = exchange(client, [(each, None) for each in asked])
+        return _refusals({row.resource_name: row for answer in answers for row in answer.responses})
+
+    return attempt(connection, read) if names else {}
+
+
+def try_partitions(connection: Connection, counts: t.Mapping[str, int]) -> dict[str, Refusal]:
+    """Ask whether topics could have so many partitions."""
+    return attempt(connection, lambda client: _grow(client, connection, counts, True)) if counts else {}
+
+
+def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
+    """Let each topic have so many partitions; one that has them stays as it is. Returns when each partition has a leader.
+
+    Raises BrokerError for the first topic that is refused; the others grow all the same.
+    """
+
+    def grow(client: KafkaAdminClient) -> dict[str, Refusal]:
+        has = {topic.name: len(topic.partitions) for topic in request_metadata(client, sorted(counts)).topics}
+        return _grow(client, connection, {name: n for name, n in counts.items() if has[name] < n}, False)
+
+    refusals = attempt(connection, grow) if counts else {}
+    for name, refusal in sorted(refusals.items()):
+        raise BrokerError("partitions cannot be added", cluster=str(connection), topic=name, why=refusal.why)
+    if counts:
+        await_leaders(connection, list(counts))
+
+
+def _grow(
+    client: KafkaAdminClient, connection: Connection, counts: t.Mapping[str, int], validate_only: bool
+) -> dict[str, Refusal]:
+    if not counts:
+        return {}
+    topic_of = CreatePartitionsRequest.CreatePartitionsTopic
+    request = CreatePartitionsRequest(
+        topics=[topic_of(name=name, count=count, assignments=None) for name, count in sorted(counts.items())],
+        timeout_ms=int(connection.request_timeout * 1000),
+        validate_only=validate_only,
+    )
+    (answer,) = exchange(client, [(request, request_metadata(client, []).controller_id)])
+    return _refusals({row.name: row for row in answer.results})
+
+
+def _refusals(rows: t.Mapping[str, t.Any]) -> dict[str, Refusal]:
+    """An error that may pass is raised, so that attempt() asks again; a missing topic is none of these."""
+    found = {}
+    for name, row in rows.items():
+        error = errors.for_code(row.error_code)
+        if error is errors.NoError:
+            continue
+        if is_retriable(error) and error is not errors.UnknownTopicOrPartitionError:
+            raise error(name)
+        found[name] = Refusal(error_name(error), (row.error_message or error_name(error)).rstrip("."))
+    return found

@@ -1,0 +1,183 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: the old groups of a rename are removed, or made again as they were."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
+    conflicts,
+    removable,
+    rollback,
+    writing,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of, same_commit
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnAdvance,
+    OnRewind,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+Save = t.Callable[[Removed], None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RemovalOptions:
+    """The options of kafka_group_removal; idle_wait in seconds."""
+
+    on_active_group: OnActiveGroup = OnActiveGroup.FAIL
+    on_rewind: OnRewind = OnRewind.FAIL
+    on_advance: OnAdvance = OnAdvance.FAIL
+    idle_wait: float = 5.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RemovalOutcome:
+    """What was, or in check mode would be, done: the groups, and what each partition of theirs had and has committed.
+
+    left_out: one line for each group that a policy leaves alone. removed: what the file holds afterwards.
+    """
+
+    groups: list[str]
+    before: dict[Key, Target]
+    after: dict[Key, Target]
+    left_out: list[str]
+    notes: list[str]
+    removed: Removed | None
+
+
+def remove_old_groups(
+    plan: Plan,
+    receipt: Receipt | None,
+    removed: Removed | None,
+    cluster: Connection,
+    options: RemovalOptions,
+    save: Save | None,
+) -> RemovalOutcome:
+    """Remove every group of the plan's source that nobody is in, and that others have got everything of.
+
+    :param save: writes the file of removed groups; called before the first group is removed. None predicts only, and does not
+        ask whether the new groups have their offsets already, because in a dry run they have not.
+    Everything is checked before anything is removed. Raises Refused, GroupBusy, NotAuthorized, BrokerError.
+    """
+    name = str(cluster)
+    here = _check_cluster(cluster, plan.destination_id, "plan")
+    known = _known(removed, here)
+    removable.check_names(plan, name)
+    sources = removable.source_groups(plan)
+    readings = {group: each for group, each in writing.read_named_groups(cluster, sources).items() if each.exists}
+    busy = writing.busy_groups(cluster, sorted(readings), readings, options.on_active_group, 0)
+    wanted = {group: each for group, each in readings.items() if group not in busy}
+    for reading in wanted.values():
+        removable.check_covered(plan, reading, name)
+    writing.check_write_rights(cluster, commits_of(wanted), "the removal", wanted)
+    gone = known.gone()
+    left_out = [
+        *writing.left_out_lines(busy),
+        *(f"{each}: is gone already" for each in sources if each not in readings | gone),
+    ]
+    before: dict[Key, Target] = dict(sorted(commits_of(wanted).items()))
+    done = known.with_removed(wanted.values()) if wanted else removed
+    outcome = RemovalOutcome(sorted(wanted), before, dict.fromkeys(before), left_out, [], done)
+    if save is None or not wanted:
+        return outcome
+    targets = {entry.group for entry in plan.entries}
+    removable.check_given(plan, receipt, wanted, commits_of(writing.read_named_groups(cluster, targets)), name)
+    save(known.with_removed(wanted.values()))
+    try:
+        writing.remove_groups(cluster, wanted, "stop its consumers, and run the same again")
+    except MigrationError:  # the file tells of no group that is still there
+        there = {group for group, each in writing.read_named_groups(cluster, wanted).items() if each.exists}
+        save(known.with_removed(each for group, each in wanted.items() if group not in there))
+        raise
+    return outcome
+
+
+def restore_old_groups(
+    removed: Removed, selection: Selection | None, cluster: Connection, options: RemovalOptions, save: Save | None
+) -> RemovalOutcome:
+    """Make removed groups again, with all that they had committed. As remove_old_groups() otherwise.
+
+    :param selection: which groups; None for all. One that is not in the file was not removed, and is left alone.
+    """
+    name = str(cluster)
+    _check_cluster(cluster, removed.cluster_id, "file of removed groups")
+    gone = removed.gone()
+    names = set(gone) if selection is None else set(gone) & set(selection.select_groups(gone).names)
+    readings = writing.read_named_groups(cluster, names)
+    current = commits_of(readings)
+    was: dict[Key, Target] = {
+        (group, partition): each for group in sorted(names) for partition, each in sorted(gone[group].items())
+    }
+    wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
+    kept: list[str] = []
+    staying = {
+        key[0]
+        for key, target in wanted.items()
+        if not conflicts.allowed(
+            key, current.get(key), target, options.on_rewind, options.on_advance, name, kept, unit="groups"
+        )
+    }
+    wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
+    bounds = positions.partition_bounds(cluster, sorted({partition for _group, partition in wanted})) if wanted else {}
+    notes = rollback.check_bounds(wanted, bounds, name)
+    writing.check_write_rights(cluster, wanted, "making the groups again")
+    groups = sorted({group for group, _partition in wanted})
+    busy = writing.busy_groups(cluster, groups, readings, options.on_active_group, options.idle_wait)
+    wanted = {key: target for key, target in wanted.items() if key[0] not in busy}
+    back = names - staying - busy.keys()
+    after = {key: target if key[0] in back else current.get(key) for key, target in was.items()}
+    outcome = RemovalOutcome(
+        sorted({group for group, _partition in wanted}),
+        {key: current.get(key) for key in was},
+        after,
+        [*kept, *writing.left_out_lines(busy)],
+        notes,
+        removed.with_restored(back),
+    )
+    if save is None:
+        return outcome
+    writing.write_commits(cluster, wanted)
+    _done, wrong = writing.read_back(cluster, wanted)
+    writing.raise_if(
+        wrong, name, "the groups were made again", "run the same again: what is back already is left alone"
+    )
+    if back:
+        save(removed.with_restored(back))
+    return outcome
+
+
+def _check_cluster(cluster: Connection, expected: str, file: str) -> str:
+    found = cluster_id(cluster)
+    if found != expected:
+        raise Refused(
+            f"the {file} was made for cluster {expected}, and this is cluster {found}",
+            cluster=str(cluster),
+            remedy=f"connect to the cluster of the {file}",
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+    return found
+
+
+def _known(removed: Removed | None, here: str) -> Removed:
+    if removed is not None and removed.cluster_id != here:
+        raise Refused(
+            f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {here}",
+            remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+    return removed or Removed(here)

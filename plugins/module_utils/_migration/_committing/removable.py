@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which groups of the source may be removed, because others have got all that they had committed. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Commits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    GroupReading,
+    commit_text,
+    same_commit,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+
+
+def source_groups(plan: Plan) -> list[str]:
+    """The groups that the plan gives to others, by name."""
+    return sorted({at.group for entry in plan.entries for at in entry.source if at.offset is not None})
+
+
+def check_names(plan: Plan, cluster: str) -> None:
+    """Raise Refused where a group is to be removed that is a new one as well, or for a plan between two clusters."""
+    if plan.source_id != plan.destination_id:
+        raise Refused(
+            f"the plan is from cluster {plan.source_id} to cluster {plan.destination_id}",
+            cluster=cluster,
+            why="only groups that got another name inside one cluster are removed",
+            remedy="leave the groups at the source: they are the way back",
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+    both = sorted({entry.group for entry in plan.entries} & set(source_groups(plan)))
+    if both:
+        raise Refused(
+            "the group is to be removed, and it is a new name in the plan, too",
+            cluster=cluster,
+            group=both[0],
+            remedy="give the new groups names that no selected group has, or do not remove the old ones",
+            kind=FailureKind.INVALID_OPTION,
+        )
+
+
+def check_covered(plan: Plan, reading: GroupReading, cluster: str) -> None:
+    """Raise Refused where the group has committed an offset that the plan gives to no other group."""
+    planned = {
+        at.partition: (at.offset, entry)
+        for entry in plan.entries
+        for at in entry.source
+        if at.group == reading.group and at.offset is not None
+    }
+    for partition, committed in sorted(reading.offsets.items()):
+        offset, entry = planned.get(partition, (None, None))
+        if offset == committed.offset and entry is not None and entry.target is not None:
+            continue
+        if offset is None:
+            what, remedy = "which no new group gets", "select all topics of the group, or do not remove it"
+        elif offset != committed.offset:
+            what, remedy = f"and the plan was made for {offset}", "stop its consumers, and run the same again"
+        else:
+            what, remedy = "and no new group gets it", "correct what the plan blocks, or do not remove the group"
+        raise Refused(
+            f"the group has committed offset {committed.offset}, {what}: without the group it would be lost",
+            cluster=cluster,
+            group=reading.group,
+            topic=partition.topic,
+            partition=partition.partition,
+            remedy=remedy,
+            kind=FailureKind.ENTRY_MISSING,
+        )
+
+
+def check_given(plan: Plan, receipt: Receipt | None, groups: t.Collection[str], current: Commits, cluster: str) -> None:
+    """Raise Refused unless the new groups have what the plan gives them of these groups, or have consumed since."""
+    written = receipt.by_key() if receipt is not None else {}
+    for entry in plan.entries:
+        if entry.target is None or not _is_of(entry, groups):
+            continue
+        found, ours = current.get(entry.key), written.get(entry.key)
+        if same_commit(found, entry.target):
+            continue
+        if ours is not None and ours.written == entry.target and ours.explains(found):
+            continue
+        raise Refused(
+            f"the group has the committed offset {commit_text(found)}, and not {commit_text(entry.target)} of the plan",
+            cluster=cluster,
+            group=entry.group,
+            topic=entry.partition.topic,
+            partition=entry.partition.partition,
+            why=f"{entry.source[0].group} is removed only after this offset was committed",
+            remedy="commit the plan first",
+            kind=FailureKind.DESTINATION_CHANGED,
+        )
+
+
+def _is_of(entry: PlanEntry, groups: t.Collection[str]) -> bool:
+    return any(at.group in groups and at.offset is not None for at in entry.source)

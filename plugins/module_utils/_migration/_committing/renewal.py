@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Groups whose commits expire by an old clock, and what is left to do of a renewal that was killed. Pure.
+
+While a group of the classic protocol is empty, brokers count offsets.retention.minutes from when its last member has left,
+and a commit does not change that. Only a group that never had members, or whose members have committed since, counts from
+the commit: org.apache.kafka.coordinator.group.classic.ClassicGroup.offsetExpirationCondition().
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import SnapshotEntry
+
+Readings = t.Mapping[str, GroupReading]
+
+
+def expiring(readings: Readings, names: t.Collection[str]) -> list[str]:
+    """The groups that are empty and had members once; no broker tells since when they are empty."""
+    return [name for name in sorted(names) if _expires(readings[name])]
+
+
+def notes(names: t.Iterable[str], retention: int | None) -> list[str]:
+    """A line for each of these groups. retention: offsets.retention.minutes, None where the user may not read it."""
+    minutes = "offsets.retention.minutes" + (f" ({retention})" if retention is not None else "")
+    return [
+        f"{name}: this group had members and is empty now. Its committed offsets expire {minutes} after its last member has "
+        "left, and a commit does not change that. No request tells when that was. Start its consumers soon, or set "
+        "on_expiring to renew."
+        for name in names
+    ]
+
+
+def missing_commits(receipt: Receipt, readings: Readings) -> dict[Key, CommittedOffset]:
+    """What a renewal that was killed has not made again, of the groups that were read."""
+    return {
+        (each.group, each.partition): each.committed
+        for each in receipt.renewing
+        if each.group in readings and each.partition not in readings[each.group].offsets
+    }
+
+
+def completed(readings: Readings, missing: t.Mapping[Key, CommittedOffset]) -> dict[str, GroupReading]:
+    """The groups as they would be if the renewal had not been killed."""
+    offsets = {name: dict(reading.offsets) for name, reading in readings.items()}
+    for (group, partition), committed in missing.items():
+        offsets[group][partition] = committed
+    return {name: dataclasses.replace(reading, offsets=offsets[name]) for name, reading in readings.items()}
+
+
+def begun(receipt: Receipt, readings: Readings, names: t.Collection[str]) -> Receipt:
+    """The receipt before these groups are removed to be made again."""
+    entries = (
+        SnapshotEntry(name, partition, committed)
+        for name in sorted(names)
+        for partition, committed in sorted(readings[name].offsets.items())
+    )
+    kept = (each for each in receipt.renewing if each.group not in names)
+    return dataclasses.replace(receipt, renewing=(*kept, *entries))
+
+
+def ended(receipt: Receipt, written: t.Collection[str]) -> Receipt:
+    """The receipt after everything of these groups was written."""
+    return dataclasses.replace(receipt, renewing=tuple(each for each in receipt.renewing if each.group not in written))
+
+
+def _expires(reading: GroupReading) -> bool:
+    had_members = reading.type in ("classic", "unknown") and reading.protocol_type == "consumer"
+    return reading.exists and reading.state == "Empty" and had_members

@@ -1,0 +1,155 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What every write to groups has in common: nobody is in them, the rights are there, and what was written is read back."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, permissions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    GroupBusy,
+    NotAuthorized,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    GroupReading,
+    commit_text,
+    commits_of,
+    same_commit,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+
+def read_named_groups(destination: Connection, names: t.Collection[str]) -> dict[str, GroupReading]:
+    """State, type and committed offsets of these groups; no request for none."""
+    return groups.read_groups(destination, sorted(names)) if names else {}
+
+
+def busy_groups(
+    destination: Connection,
+    names: t.Collection[str],
+    first: t.Mapping[str, GroupReading],
+    on_active_group: OnActiveGroup,
+    idle_wait: float,
+) -> dict[str, str]:
+    """Why these groups are in use, for each that is, or GroupBusy where on_active_group is fail.
+
+    Two readings, idle_wait apart and once for all groups together, for consumers that use assign() never show as
+    members: only their commits move.
+    """
+    if not names:
+        return {}
+    problems = {name: problem for name in names if (problem := idle_problem(first[name], first[name]))}
+    quiet = [name for name in names if name not in problems]
+    if quiet and not (problems and on_active_group == OnActiveGroup.FAIL):
+        time.sleep(idle_wait)
+        second = read_named_groups(destination, quiet)
+        problems |= {name: problem for name in quiet if (problem := idle_problem(first[name], second[name]))}
+    if problems and on_active_group == OnActiveGroup.FAIL:
+        name, problem = next(iter(sorted(problems.items())))
+        raise GroupBusy(
+            problem
+            + (f" ({len(problems)} groups are in use: {', '.join(sorted(problems))})" if len(problems) > 1 else ""),
+            cluster=str(destination),
+            group=name,
+            remedy="stop what uses it and wait for the session timeout, or leave it out by on_active_group: skip_group",
+        )
+    return problems
+
+
+def left_out_lines(problems: t.Mapping[str, str]) -> list[str]:
+    """A line for each group that is left out, because it is in use."""
+    return [f"{name}: {problem}: left out (on_active_group: skip_group)" for name, problem in sorted(problems.items())]
+
+
+def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
+    """Commit these offsets, and remove commits where there is none. Raises BrokerError for what brokers refuse."""
+    to_set: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+    to_remove: dict[str, list[TopicPartition]] = {}
+    for (group, partition), target in sorted(targets.items()):
+        if target is None:
+            to_remove.setdefault(group, []).append(partition)
+        else:
+            to_set.setdefault(group, {})[partition] = target
+    errors = commits.commit_offsets(destination, to_set) if to_set else {}
+    errors |= commits.delete_offsets(destination, to_remove) if to_remove else {}
+    first = next(((group, its) for group, its in sorted(errors.items()) if its), None)
+    if first is not None:
+        group, its = first
+        partition, why = next(iter(sorted(its.items())))
+        count = sum(len(each) for each in errors.values())
+        raise BrokerError(
+            f"{count} of {len(targets)} commits were refused",
+            cluster=str(destination),
+            group=group,
+            topic=partition.topic,
+            partition=partition.partition,
+            why=why,
+            remedy="remove the cause and run the same again: what was written stays, the receipt knows it",
+        )
+
+
+def read_back(destination: Connection, targets: t.Mapping[Key, Target]) -> tuple[dict[Key, CommittedOffset], list[str]]:
+    """What the groups of these targets have committed now, and a line for each target that is not committed."""
+    done = commits_of(read_named_groups(destination, {group for group, _partition in targets}))
+    wrong = [
+        f"{group} {partition}: wanted {commit_text(target)}, read back {commit_text(done.get((group, partition)))}"
+        for (group, partition), target in sorted(targets.items())
+        if not same_commit(done.get((group, partition)), target)
+    ]
+    return done, wrong
+
+
+def raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
+    """Raise BrokerError where something was read back otherwise than it was written."""
+    if wrong:
+        raise BrokerError(
+            f"the read-back after {what} found {counted(len(wrong), 'different offset')}; the first is {wrong[0]}",
+            cluster=cluster,
+            why="somebody else commits to this group at the same time",
+            remedy=f"stop them and {remedy}",
+            kind=FailureKind.COMMIT_DIFFERS,
+        )
+
+
+def check_write_rights(
+    destination: Connection, targets: t.Mapping[Key, Target], what: str, deletes: t.Collection[str] = ()
+) -> None:
+    """Raise NotAuthorized before anything is written, because what stops half-way leaves groups split.
+
+    deletes: groups that are removed as a whole.
+    """
+    missing = permissions.missing_acls(
+        destination,
+        commits_groups={group for (group, _partition), target in targets.items() if target is not None},
+        commits_topics={partition.topic for _group, partition in targets},
+        deletes_groups={*deletes, *(group for (group, _partition), target in targets.items() if target is None)},
+    )
+    if missing:
+        raise NotAuthorized(
+            f"needs ACL {', '.join(missing)}",
+            cluster=str(destination),
+            why=f"without it {what} would stop half-way",
+            remedy="grant it to the user of this cluster",
+        )
+
+
+def remove_groups(destination: Connection, names: t.Collection[str], remedy: str) -> None:
+    """Remove whole groups. Raises GroupBusy for one that somebody has joined, BrokerError for any other refusal."""
+    errors = commits.delete_groups(destination, sorted(names)) if names else {}
+    for group, why in sorted(errors.items()):
+        error = GroupBusy if why.startswith(commits.BUSY_FOR_REMOVAL) else BrokerError
+        more = f" ({len(errors)} groups cannot be removed: {', '.join(sorted(errors))})" if len(errors) > 1 else ""
+        raise error(f"the group cannot be removed{more}", cluster=str(destination), group=group, why=why, remedy=remedy)

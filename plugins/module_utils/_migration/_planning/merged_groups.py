@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Several groups become one: which of their committed offsets counts, and what that means for the others. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnConflict, OnUncommitted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+
+def merge_drafts(drafts: t.Iterable[Draft], on_conflict: OnConflict) -> list[Draft]:
+    """One draft for each group and partition of the destination, of the commit that counts; the others are noted in it.
+
+    A group that has committed on other partitions of the topic only is one of them, without an offset.
+    """
+    names: dict[tuple[str, str], dict[str, None]] = {}
+    drafts_by_key: dict[tuple[str, t.Any], list[Draft]] = {}
+    for draft in drafts:
+        names.setdefault((draft.group, draft.partition.topic), {})[draft.source_group] = None
+        drafts_by_key.setdefault(draft.key, []).append(draft)
+    result = []
+    for (name, partition), its in drafts_by_key.items():
+        sources = names[name, partition.topic]
+        if len(sources) == 1:
+            result += its
+            continue
+        committed = [draft for draft in its if draft.committed is not None]
+        if not committed:
+            chosen = its[0]
+        elif on_conflict == OnConflict.HIGHEST:
+            chosen = max(committed, key=lambda draft: draft.offset)
+        else:
+            chosen = min(committed, key=lambda draft: draft.offset)
+        stands = {draft.source_group: draft.position for draft in its}
+        others = tuple(
+            stands.get(source) or SourcePosition(source, chosen.source_partition, None)
+            for source in sources
+            if source != chosen.source_group
+        )
+        result.append(chosen._replace(others=others))
+    return result
+
+
+def merged_entry(
+    entry: PlanEntry, draft: Draft, on_conflict: OnConflict, on_uncommitted: OnUncommitted, log_start: int
+) -> PlanEntry:
+    """The entry of a draft of several groups, decided for the commit that counts, as all of these groups see it.
+
+    log_start: where the destination's log starts. A group without an offset has consumed nothing by on_uncommitted: start, and
+    everything by end; otherwise nobody knows, and lowest blocks the entry.
+    """
+    if not draft.others or entry.offset is None or draft.committed is None:
+        return entry
+    lacking = [at.group for at in draft.others if at.offset is None]
+    offsets = [draft.offset, *(at.offset for at in draft.others if at.offset is not None)]
+    apart = max(offsets) - min(offsets)
+    if not apart and not lacking:
+        return entry
+    stands = (f"{at.group} {'nothing' if at.offset is None else at.offset}" for at in (draft.position, *draft.others))
+    words = [f"committed were {', '.join(stands)} (on_conflict: {on_conflict})", entry.detail]
+    changes: dict[str, t.Any] = {"verdict": Verdict.REQUESTED, "reason": None, "repeats": None}
+    if on_conflict == OnConflict.HIGHEST:
+        if lacking:
+            words.insert(0, f"nobody knows what {', '.join(lacking)} has consumed")
+        if apart:
+            words.insert(0, f"one of the groups has not consumed {counted(apart, 'offset')} before this one")
+    elif lacking and on_uncommitted == OnUncommitted.END:
+        words.insert(0, f"{', '.join(lacking)} counts as having consumed the partition (on_uncommitted: end)")
+    else:
+        repeats = None if entry.repeats is None else entry.repeats + apart
+        changes = {"verdict": Verdict.SAFE, "reason": Reason.GROUPS_MERGED, "repeats": repeats}
+        if lacking and on_uncommitted == OnUncommitted.START:
+            words.insert(0, f"{', '.join(lacking)} counts as having consumed nothing (on_uncommitted: start)")
+            changes |= {"offset": log_start, "metadata": "", "leader_epoch": None}
+            changes["repeats"] = max(0, entry.offset - log_start) + apart
+        elif lacking:
+            words.insert(
+                0,
+                f"nobody knows what {', '.join(lacking)} has consumed; set on_uncommitted to start to begin at the "
+                "log's start, or to end to count the partition as consumed",
+            )
+            changes |= {"offset": None, "metadata": "", "leader_epoch": None}
+            changes |= {"verdict": Verdict.BLOCKED, "repeats": None, "lossless": log_start}
+    evidence = entry.evidence._replace(certificate=None)
+    return dataclasses.replace(entry, **changes, evidence=evidence, detail="; ".join(filter(None, words)))

@@ -1,0 +1,236 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Strategy `reset`: groups go where rules say, inside their own cluster, as kafka-consumer-groups --reset-offsets sets them."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reset_offsets import ResetLog, reset_decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_keeps_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    GroupReading,
+    commits_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnOutOfRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import ResetRule, ResetTo, first_fit
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+
+class PlannedResets(t.NamedTuple):
+    """The plan, and what the user should know, a line each."""
+
+    plan: Plan
+    notes: list[str]
+
+
+def plan_resets(
+    cluster: Connection,
+    selection: Selection,
+    rules: t.Sequence[ResetRule],
+    on_out_of_range: OnOutOfRange = OnOutOfRange.BLOCK,
+    previous: Plan | None = None,
+    receipt: Receipt | None = None,
+) -> PlannedResets:
+    """Plan where the selected groups go.
+
+    A group gets offsets on the partitions on which it has committed some; a group that is named, on all partitions of topics
+    that are named, too, whether it exists or not. Of a group that this reset has set before, the receipt says where it was.
+    Raises NotFound and InvalidInput for names, patterns and rules that are about nothing.
+    """
+    selection.check()
+    selected, readings = _read_groups(cluster, selection)
+    topic_names = selection.select_topics({where.topic for each in readings.values() for where in each.offsets})
+    counts = topics.partition_counts(cluster, set(topic_names.names))
+    _check_topics(cluster, selection, counts)
+    wanted = _wanted(selection, readings, set(topic_names.names), counts)
+    ruled = {key: rule for key in wanted if (rule := first_fit(rules, key[1])) is not None}
+    _check_rules(rules, ruled)
+    commits = commits_of(readings)
+    cluster_id = topics.cluster_id(cluster)
+    receipts = receipt.by_key() if receipt and receipt.cluster_id == cluster_id else {}
+    reset = {
+        key: rule
+        for key, rule in ruled.items()
+        if key[1].partition < counts.get(key[1].topic, 0) and (key in commits or (wanted[key] and not rule.from_commit))
+    }
+    logs = _logs(cluster, reset)
+    entries = []
+    for key, rule in ruled.items():
+        if key in reset:
+            entries.append(_entry(key, rule, commits.get(key), receipts.get(key), logs[key], on_out_of_range))
+        else:
+            entries.append(_without_offset(key, rule, commits.get(key), counts))
+    snapshot = Snapshot(
+        None, (), tuple(sorted(_base(entry) for entry in entries if entry.source[0].offset is not None))
+    )
+    plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries))
+    return PlannedResets(
+        with_expected(plan, cluster, previous, receipt), _notes(readings, selected.left_out + topic_names.left_out)
+    )
+
+
+def _read_groups(cluster: Connection, selection: Selection) -> tuple[Selected, dict[str, GroupReading]]:
+    listed = [each.group for each in groups.list_groups(cluster)] if selection.group_patterns else []
+    selected = selection.select_groups(listed)
+    if not selected.names:
+        raise InvalidInput(
+            f"no group is matched by group_patterns {list(selection.group_patterns)}",
+            cluster=str(cluster),
+            remedy="correct the patterns, or name the groups in groups",
+            kind=FailureKind.NOTHING_SELECTED,
+        )
+    readings = groups.read_groups(cluster, selected.names)
+    for name in selection.groups:
+        reading = readings[name]
+        check_keeps_offsets(reading, cluster)
+        if not reading.offsets and not selection.topics:
+            raise InvalidInput(
+                "the group has committed nothing, so nothing says which topics it reads",
+                cluster=str(cluster),
+                group=name,
+                why="it exists" if reading.exists else "it does not exist, or GROUP DESCRIBE on it is not allowed",
+                remedy="name its topics in topics, or correct groups",
+            )
+    return selected, {name: each for name, each in readings.items() if each.keeps_offsets}
+
+
+def _check_topics(cluster: Connection, selection: Selection, counts: t.Mapping[str, int]) -> None:
+    missing = sorted(set(selection.topics) - counts.keys())
+    if missing:
+        raise NotFound(f"no such topic: {', '.join(missing)}", cluster=str(cluster), remedy="correct topics")
+
+
+def _wanted(
+    selection: Selection,
+    readings: t.Mapping[str, GroupReading],
+    topic_names: t.Collection[str],
+    counts: t.Mapping[str, int],
+) -> dict[Key, bool]:
+    """Every group and partition that may be reset, and whether it is without a commit as well, sorted.
+
+    Where it is not, a partition without one is left alone, as the tool does with --all-topics.
+    """
+    found: dict[Key, bool] = {}
+    for name, reading in sorted(readings.items()):
+        consumed = {where.topic for where in reading.offsets} & set(topic_names)
+        named = {topic for topic in selection.topics if name in selection.groups or topic in consumed}
+        partitions = {where for where in reading.offsets if where.topic in consumed}
+        for topic in consumed | named:
+            partitions |= {TopicPartition(topic, number) for number in range(counts.get(topic, 0))}
+        found |= {(name, where): where.topic in named for where in sorted(partitions)}
+    return found
+
+
+def _check_rules(rules: t.Sequence[ResetRule], ruled: t.Mapping[Key, ResetRule]) -> None:
+    """Raise InvalidInput for a rule, or a partition that it names, that nothing is done for: it is misspelt."""
+    for number, rule in enumerate(rules, 1):
+        numbers = {key[1].partition for key, its in ruled.items() if its is rule}
+        if not numbers:
+            raise InvalidInput(
+                f"resets, entry {number} ({rule}) is about no partition of the selected groups and topics",
+                why="no topic or partition fits it, or an earlier entry is about all that do",
+                remedy="correct its topics and partitions, name the topics in topics, or remove the entry",
+            )
+        if rule.partitions - numbers:
+            missing = ", ".join(str(each) for each in sorted(rule.partitions - numbers))
+            raise InvalidInput(
+                f"resets, entry {number} ({rule}) names partition {missing}, and no selected topic that it is about has it",
+                remedy="correct its partitions",
+            )
+
+
+def _logs(cluster: Connection, reset: t.Mapping[Key, ResetRule]) -> dict[Key, ResetLog]:
+    """What the rules need to know of each log."""
+    bounds = positions.partition_bounds(cluster, {partition for _group, partition in reset}) if reset else {}
+    # A record that is found from the next millisecond on, too, is younger than the time.
+    asked = {
+        (partition, time)
+        for (_group, partition), rule in reset.items()
+        if rule.by_time
+        for time in (0, rule.value, rule.value + 1)
+    }
+    found = positions.lookup_all_times(cluster, asked)
+    logs = {}
+    for key, rule in reset.items():
+        partition, its = key[1], bounds[key[1]]
+        at = found[partition, rule.value] if rule.by_time else None
+        first_is_younger = at is not None and at == found[partition, 0] == found[partition, rule.value + 1]
+        logs[key] = ResetLog(its.log_start, its.end, its.high_watermark, at, first_is_younger)
+    return logs
+
+
+def _entry(
+    key: Key,
+    rule: ResetRule,
+    committed: CommittedOffset | None,
+    receipt: ReceiptEntry | None,
+    log: ResetLog,
+    on_out_of_range: OnOutOfRange,
+) -> PlanEntry:
+    """The entry of a partition that a rule is about.
+
+    A second run finds what the first has set, or what was consumed since. A shift counts from what was there before, and any
+    other offset is compared with that as long as it is the same: so the plan stays what it was.
+    """
+    base, decision = committed, _decided(rule, committed, log, on_out_of_range)
+    if receipt is not None and receipt.written is not None and receipt.explains(committed):
+        is_shift = rule.to is ResetTo.SHIFT and receipt.before is not None
+        if is_shift or (not rule.from_commit and decision.offset == receipt.written.offset):
+            base = receipt.before
+            decision = _decided(rule, base, log, on_out_of_range)
+    entry = decided(Draft(*key, *key, base), decision)
+    if rule.to is ResetTo.CURRENT and base is not None:
+        return dataclasses.replace(entry, leader_epoch=base.leader_epoch if base.offset == entry.offset else None)
+    return dataclasses.replace(entry, metadata="")  # it belongs to the offset that it was committed with
+
+
+def _decided(
+    rule: ResetRule, committed: CommittedOffset | None, log: ResetLog, on_out_of_range: OnOutOfRange
+) -> Decision:
+    return reset_decision(rule, None if committed is None else committed.offset, log, on_out_of_range)
+
+
+def _without_offset(
+    key: Key, rule: ResetRule, committed: CommittedOffset | None, counts: t.Mapping[str, int]
+) -> PlanEntry:
+    """The entry of a partition that does not exist, or that is without a commit and stays so."""
+    draft = Draft(*key, *key, committed)
+    if committed is not None:
+        count = counts.get(key[1].topic)
+        what = "the topic does not exist" if count is None else f"the topic has {count} partitions"
+        return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=f"{what}: exclude it")
+    if rule.from_commit:
+        detail = f"{rule}: nothing is committed that it could count from: left alone"
+    else:
+        detail = f"{rule}: nothing is committed: left alone; name the group in groups and the topic in topics to set it"
+    return draft.entry(Verdict.UNCOMMITTED, detail=detail)
+
+
+def _base(entry: PlanEntry) -> SnapshotEntry:
+    position = entry.source[0]
+    return SnapshotEntry(position.group, position.partition, CommittedOffset(position.offset or 0))
+
+
+def _notes(readings: t.Mapping[str, GroupReading], left_out: t.Sequence[str]) -> list[str]:
+    lines = [f"Left out by an exclude pattern: {', '.join(left_out)}."] if left_out else []
+    made = sorted(name for name, each in readings.items() if not each.exists)
+    if made:
+        lines.append(f"These groups do not exist yet, and the commit makes them: {', '.join(made)}.")
+    return lines

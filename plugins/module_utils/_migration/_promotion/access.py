@@ -1,0 +1,165 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which ACLs the destination gets: pure.
+
+While a replication tool still writes, ACLs that let or forbid others write would hit the tool or the copies, so mirror carries
+only what is about reading. What an ACL means: org.apache.kafka.metadata.authorizer.StandardAuthorizerData.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import (
+    ALLOW,
+    DENY,
+    EVERY,
+    GROUP,
+    LITERAL,
+    TOPIC,
+    TRANSACTIONAL_ID,
+    Acl,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, PromotionOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import matches
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
+    ADD,
+    EXTRA,
+    REMOVE,
+    AclChange,
+)
+
+_READING = ("DESCRIBE", "DESCRIBE_CONFIGS", "READ")
+_NAMED = 5  # ACLs that a note names
+
+
+class Access(t.NamedTuple):
+    """changes: sorted. notes: what was left out, and why."""
+
+    changes: tuple[AclChange, ...]
+    notes: tuple[str, ...]
+
+
+def acl_changes(
+    source: t.Collection[Acl],
+    destination: t.Collection[Acl],
+    names: t.Mapping[str, str],
+    topics: t.Collection[str],
+    mapping: Mapping,
+    options: PromotionOptions,
+) -> Access:
+    """What becomes of the destination's ACLs.
+
+    names: what each selected topic is called at the destination. topics: every topic of the source. Raises Refused for a prefix
+    that does not map to one prefix, InvalidInput for a principal without a type.
+    """
+    notes: list[str] = []
+    carried: set[Acl] = set()
+    wildcards: list[Acl] = []
+    for acl in sorted(source):
+        if acl.name == EVERY and acl.pattern == LITERAL:
+            if _is_about(acl, options):
+                (carried.add if options.acl_wildcards else wildcards.append)(acl)
+        elif acl.resource == TOPIC:
+            carried.update(_of_topics(acl, names, topics, mapping, notes))
+        elif _is_about(acl, options):
+            carried.add(acl)
+    if wildcards:
+        notes.append(f"ACLs on * are left out, because acl_wildcards is false: {_shown(wildcards)}.")
+    carried = {_for_principal(acl, options) for acl in carried}
+    mirrored = {each for acl in carried for each in _mirrored(acl)}
+    wanted = mirrored if options.acls is Acls.MIRROR else carried
+    # Those that mirror has made of an ACL on ALL say no more than this ACL.
+    resources = {(TOPIC, name, LITERAL) for name in names.values()} | {acl[:3] for acl in wanted}
+    extras = {acl for acl in destination if acl[:3] in resources} - wanted - (mirrored if wanted is carried else set())
+    if extras and not options.remove_acls:
+        notes.append(f"Only the destination has these ACLs: {_shown(sorted(extras))}.")
+    extra = REMOVE if options.remove_acls else EXTRA
+    changes = [AclChange(acl, ADD) for acl in wanted - set(destination)] + [AclChange(acl, extra) for acl in extras]
+    return Access(tuple(sorted(changes)), tuple(dict.fromkeys(notes)))
+
+
+def _is_about(acl: Acl, options: PromotionOptions) -> bool:
+    """Whether the ACL's resource is one that is carried, but for names of topics."""
+    if acl.resource == TOPIC:
+        return True
+    patterns = {GROUP: options.acl_groups, TRANSACTIONAL_ID: options.acl_transactional_ids}[acl.resource]
+    return bool(patterns) if acl.name == EVERY else matches(acl.name, patterns)
+
+
+def _of_topics(
+    acl: Acl, names: t.Mapping[str, str], topics: t.Collection[str], mapping: Mapping, notes: list[str]
+) -> list[Acl]:
+    """An ACL on one topic, or on all with a prefix, as the destination needs it; none where no selected topic is concerned."""
+    if acl.pattern == LITERAL:
+        return [acl._replace(name=names[acl.name])] if acl.name in names else []
+    covered = [topic for topic in topics if topic.startswith(acl.name)]
+    selected = [topic for topic in covered if topic in names]
+    if not selected:
+        return []
+    if len(selected) < len(covered):
+        notes.append(
+            f"{acl} becomes one ACL for each selected topic, because {first_of(sorted(set(covered) - set(selected)), 3)} "
+            "with this prefix is not selected."
+        )
+        return [acl._replace(name=names[topic], pattern=LITERAL) for topic in selected]
+    return [acl._replace(name=_prefix(acl, covered, mapping))]
+
+
+def _prefix(acl: Acl, covered: t.Sequence[str], mapping: Mapping) -> str:
+    """The destination's prefix for a prefix of the source. Topics that do not exist yet must be covered as well."""
+    prefix = acl.name
+    named = [rule.name for rule in mapping.topic_rules if rule.name and rule.name.startswith(prefix)]
+    probes = [*covered, *named, f"{prefix}-", f"{prefix}0", f"{prefix}x", f"{prefix}.x_1"]
+    found = set()
+    for topic in probes:
+        rest, new = topic[len(prefix) :], mapping.topic(topic)
+        found.add(new.removesuffix(rest) if new.endswith(rest) and len(new) > len(rest) else None)
+    if len(found) > 1 or None in found:
+        raise Refused(
+            f"the source's {acl} covers topics with a prefix, and topic_map does not give them one prefix",
+            why="an ACL with a prefix also covers topics that do not exist yet",
+            remedy="map the whole prefix by one rule of topic_map; or set acls to none, and grant the ACLs yourself",
+            kind=FailureKind.INVALID_OPTION,
+        )
+    return str(found.pop())
+
+
+def _mirrored(acl: Acl) -> list[Acl]:
+    """The ACLs of mirror: DENY ALL forbids only to read, so that nobody reads at the destination who must not at the source."""
+    if acl.permission == DENY:
+        return {"WRITE": [], "ALL": [acl._replace(operation="READ")]}.get(acl.operation, [acl])
+    if acl.operation == "ALL":
+        operations = (
+            _READING if acl.resource == TOPIC else tuple(each for each in _READING if each != "DESCRIBE_CONFIGS")
+        )
+        return [acl._replace(operation=each) for each in operations if _is_legal(acl.resource, each)]
+    return [acl] if acl.permission == ALLOW and acl.operation in _READING else []
+
+
+def _is_legal(resource: str, operation: str) -> bool:
+    """Nobody reads a transactional id."""
+    return resource != TRANSACTIONAL_ID or operation == "DESCRIBE"
+
+
+def _for_principal(acl: Acl, options: PromotionOptions) -> Acl:
+    for rule in options.principal_rules:
+        for new in rule.apply(acl.principal):  # one at most: only groups may get several names
+            kind, colon, name = new.partition(":")
+            if not (kind and colon and name):
+                raise InvalidInput(
+                    f"principal_map makes {new!r} of {acl.principal}, which is no principal",
+                    remedy="give it with its type, such as User:billing",
+                )
+            return acl._replace(principal=new)
+    return acl
+
+
+def _shown(acls: t.Sequence[Acl]) -> str:
+    return first_of([str(acl) for acl in acls], _NAMED)

@@ -1,0 +1,133 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which topics are promoted, and to which names: pure, and refused before anything is asked about them."""
+
+from __future__ import annotations
+
+import collections
+import re
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import EXCLUDED_TOPICS
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+LONGEST_NAME = 249  # characters: org.apache.kafka.common.internals.Topic, as all rules for names here
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+# What belongs to the brokers themselves.
+_INTERNAL = frozenset({"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"})
+_NAMED = 10  # topics that a line names
+
+
+class Pairs(t.NamedTuple):
+    """names: what each selected topic of the source is called at the destination. notes: what was left out."""
+
+    names: dict[str, str]
+    notes: tuple[str, ...]
+
+
+def pairs(selection: Selection, mapping: Mapping, existing: t.Collection[str], source: str) -> Pairs:
+    """Select from the topics of the source, and map their names.
+
+    existing: every topic that the user may describe there. source: what the cluster calls itself in messages. Raises NotFound
+    or InvalidInput.
+    """
+    if selection.exclude_topic_patterns is None:
+        selection = Selection(
+            topics=selection.topics, topic_patterns=selection.topic_patterns, exclude_topic_patterns=EXCLUDED_TOPICS
+        )
+    for topic in selection.topics:
+        if topic in _INTERNAL:
+            raise InvalidInput("the topic is internal", cluster=source, topic=topic, remedy="remove it from topics")
+        if topic not in existing:
+            raise NotFound(
+                "the topic does not exist",
+                cluster=source,
+                topic=topic,
+                remedy="correct topics, or let the user describe it",
+            )
+    selected = selection.select_topics(set(existing) - _INTERNAL)
+    if not selected.names:
+        raise NotFound(
+            "no topic is selected" + (f", because {_left_out(selected.left_out)}" if selected.left_out else ""),
+            cluster=source,
+            remedy="correct topic_patterns or exclude_topic_patterns",
+            kind=FailureKind.NOTHING_SELECTED,
+        )
+    notes = (f"{_left_out(selected.left_out)}.",) if selected.left_out else ()
+    return Pairs({topic: _name(topic, mapping, source) for topic in selected.names}, notes)
+
+
+def check_topic_names(
+    names: t.Mapping[str, str], there: t.Collection[str], one_cluster: bool, destination: str
+) -> None:
+    """Raise InvalidInput where the names of the destination cannot be what is meant.
+
+    names: of Pairs. there: every topic of the destination. one_cluster: whether source and destination are the same.
+    """
+    for source, name in names.items():
+        if one_cluster and source == name:
+            raise InvalidInput(
+                "source and destination are one cluster, and the topic would keep its name",
+                cluster=destination,
+                topic=source,
+                remedy="correct bootstrap_servers of one of the clusters, or give the topic another name in topic_map",
+                kind=FailureKind.ONE_CLUSTER,
+            )
+        if name in _INTERNAL:
+            raise InvalidInput(f"{source} would become the internal topic {name}", remedy="correct topic_map")
+        if len(name) > LONGEST_NAME:
+            raise InvalidInput(
+                f"{source} would be called {name}, which has {len(name)} characters, and Kafka allows {LONGEST_NAME}",
+                remedy="correct topic_map",
+            )
+        if not _LEGAL.fullmatch(name) or name in (".", ".."):
+            raise InvalidInput(
+                f"{source} would be called {name}, which is no legal name of a topic",
+                remedy="use letters, digits, dots, dashes and underscores in topic_map",
+            )
+    origins = collections.defaultdict(list)
+    for source, name in names.items():
+        origins[name].append(source)
+    for name, sources in origins.items():
+        if len(sources) > 1:
+            raise InvalidInput(
+                f"{' and '.join(sources)} would both become {name}",
+                remedy="correct topic_map, or leave all but one of them out",
+            )
+    _check_collisions(set(names.values()), there, destination)
+
+
+def _check_collisions(names: set[str], there: t.Collection[str], destination: str) -> None:
+    """Brokers refuse a topic whose name differs from another one's only in dots and underscores: their metrics would be one."""
+    seen: dict[str, str] = {}
+    for name in [*sorted(there), *sorted(names - set(there))]:
+        known = seen.setdefault(name.replace(".", "_"), name)
+        if known != name and (name in names or known in names) and not {name, known} <= set(there):
+            raise InvalidInput(
+                f"{name} and {known} differ only in . and _, and Kafka does not allow both",
+                cluster=destination,
+                topic=name,
+                remedy="give one of them another name in topic_map",
+            )
+
+
+def _name(topic: str, mapping: Mapping, source: str) -> str:
+    if mapping.topic_prefix and topic.startswith(mapping.topic_prefix):
+        raise InvalidInput(
+            f"the topic has the prefix {mapping.topic_prefix} already, which replication_policy would give it again",
+            cluster=source,
+            topic=topic,
+            why="replication_policy.source_alias may be that of another cluster, whose topics are copied to this one",
+            remedy="leave the topic out, or correct replication_policy",
+        )
+    return mapping.topic(topic)
+
+
+def _left_out(names: t.Sequence[str]) -> str:
+    return f"an exclude pattern leaves out {first_of(names, _NAMED)}"

@@ -1,0 +1,276 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: the destination's topics become what the source's are, as far as the options say."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import (
+    create_acls,
+    delete_acls,
+    list_acls,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
+    alter_topic_configs,
+    create_topics,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import add_partitions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import (
+    survey,
+    topic_decisions,
+    trial,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import is_same_value
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
+    OnFewerPartitions,
+    PromotionOptions,
+    check_selection,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
+    ADD,
+    REMOVE,
+    TopicChange,
+    TopicPlan,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_receipt import (
+    PromotionReceipt,
+    Setting,
+    TopicReceipt,
+)
+
+Save = t.Callable[[PromotionReceipt], None]
+_AGAIN = "plan the promotion again, and review what has changed"
+
+
+def plan_promotion(
+    source: Connection,
+    destination: Connection,
+    selection: Selection,
+    mapping: Mapping,
+    options: PromotionOptions,
+) -> topic_decisions.Planned:
+    """Decide what is changed, and let the destination's brokers check it. Nothing is written."""
+    check_selection(selection)
+    options.check()
+    found = survey.take_survey(source, destination, selection, mapping, options.acls)
+    planned = topic_decisions.decide_topics(
+        found, mapping, options, _use(destination, found, options), str(destination)
+    )
+    trial.check(destination, planned.plan)
+    return planned
+
+
+def promotion_receipt(destination: Connection, known: PromotionReceipt | None) -> PromotionReceipt:
+    """The receipt of earlier runs, or an empty one. Raises Refused for the receipt of another cluster."""
+    here = topics.cluster_id(destination)
+    if known is not None and known.cluster_id != here:
+        raise Refused(
+            f"the receipt is of cluster {known.cluster_id}, and the destination is cluster {here}",
+            cluster=str(destination),
+            remedy="use another directory, because the rollback of the earlier run needs this receipt",
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+    return known or PromotionReceipt(here)
+
+
+def check_expected(
+    source: Connection, destination: Connection, plan: TopicPlan, receipt: PromotionReceipt
+) -> TopicPlan:
+    """What is left to do of a plan that was reviewed. Raises Refused where the destination is not what the plan expects.
+
+    receipt: of earlier runs; what a run that was killed has done of this plan already is what it has noted there.
+    """
+    ids = survey.both(source, destination, topics.cluster_id)
+    if ids != (plan.source_id, plan.destination_id):
+        raise Refused(
+            f"the plan is for clusters {plan.source_id} and {plan.destination_id}, and these are {ids[0]} and {ids[1]}",
+            remedy="correct bootstrap_servers, or plan the promotion again",
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+    states = survey.topic_states(destination, [change.topic for change in plan.topics])
+    left = [
+        _left(destination, change, states.get(change.topic), receipt.topics.get(change.topic)) for change in plan.topics
+    ]
+    there = list_acls(destination) if plan.acls else frozenset()
+    acls = [
+        each
+        for each in plan.acls
+        if not (each.action == ADD and each.acl in there) and not (each.action == REMOVE and each.acl not in there)
+    ]
+    remaining = dataclasses.replace(plan, topics=tuple(left), acls=tuple(acls))
+    trial.check(destination, remaining)
+    return remaining
+
+
+def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionReceipt, save: Save) -> PromotionReceipt:
+    """Make the changes of a plan whose expectations hold. save: writes the receipt, before the first write and after the last.
+
+    After a run that was killed at any point, the next one makes what is left, and the receipt knows what stood there first.
+    """
+    noted = _noted(plan, receipt)
+    if noted != receipt:
+        save(noted)
+    new = trial.to_create(plan)
+    if new:
+        create_topics(destination, new)
+    with_ids = _with_ids(destination, noted, new)
+    if with_ids != noted:
+        save(with_ids)
+    add_partitions(destination, trial.to_grow(plan))
+    alter_topic_configs(destination, trial.to_set(plan))
+    create_acls(destination, [each.acl for each in plan.acls if each.action == ADD])
+    delete_acls(destination, [each.acl for each in plan.acls if each.action == REMOVE])
+    return with_ids
+
+
+def _use(destination: Connection, found: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
+    fewer = topic_decisions.with_fewer_partitions(found)
+    if not fewer or options.on_fewer_partitions not in (OnFewerPartitions.GROW, OnFewerPartitions.GROW_EMPTY):
+        return topic_decisions.TopicUse()
+    counts = {name: found.destination[name].partitions for name in fewer}
+    return topic_decisions.TopicUse(
+        empty_topics(destination, counts),
+        {name: readers for name, readers in readers_of(destination, fewer).items() if readers},
+    )
+
+
+def empty_topics(connection: Connection, counts: t.Mapping[str, int]) -> frozenset[str]:
+    """Those of these topics that hold no record. counts: their partitions."""
+    where = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
+    bounds = positions.partition_bounds(connection, where)
+    filled = {each.topic for each, its in bounds.items() if its.high_watermark > its.log_start}
+    return frozenset(counts.keys() - filled)
+
+
+def readers_of(connection: Connection, names: t.Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The groups that have committed offsets on each of these topics, as far as the user may describe them."""
+    listed = [each.group for each in groups.list_groups(connection)]
+    found: dict[str, set[str]] = {name: set() for name in names}
+    for name, reading in (groups.read_groups(connection, listed) if listed else {}).items():
+        for where in reading.offsets:
+            if where.topic in found:
+                found[where.topic].add(name)
+    return {name: tuple(sorted(each)) for name, each in found.items()}
+
+
+def _noted(plan: TopicPlan, receipt: PromotionReceipt) -> PromotionReceipt:
+    """The receipt with what the plan will have written; what stood there before the first write stays noted."""
+    noted = dict(receipt.topics)
+    for change in plan.topics:
+        if change.changes:
+            noted[change.topic] = _merged(change, receipt.topics.get(change.topic))
+    acls = {each.acl: each.action == REMOVE for each in plan.acls if each.action in (ADD, REMOVE)} | receipt.acls
+    return dataclasses.replace(receipt, topics=dict(sorted(noted.items())), acls=acls)
+
+
+def _merged(change: TopicChange, known: TopicReceipt | None) -> TopicReceipt:
+    if known is not None and known.topic_id is not None and change.topic_id not in (None, known.topic_id):
+        known = None  # somebody has made the topic anew
+    if change.is_new:
+        made = {name: Setting(None, each.after) for name, each in change.settings.items() if each.after is not None}
+        return TopicReceipt(change.topic, created=True, partitions=change.after, settings=made)
+    known = known or TopicReceipt(change.topic, topic_id=change.topic_id)
+    if change.grows:
+        before = known.before if known.before is not None else change.before
+        known = dataclasses.replace(known, before=None if known.created else before, partitions=change.after)
+    if known.created:
+        return known
+    settings = dict(known.settings)
+    for name, each in change.settings.items():
+        before_first = settings[name].before if name in settings else each.before
+        settings[name] = Setting(before_first, each.after)
+    return dataclasses.replace(known, settings=settings)
+
+
+def _with_ids(destination: Connection, receipt: PromotionReceipt, new: t.Collection[str]) -> PromotionReceipt:
+    """The receipt with the ids of the topics that promotions have made. new: those of this run.
+
+    A run may be killed between making a topic and noting its id. Its topic then has the partitions and settings that were
+    noted; any other is somebody else's. Raises Refused where one of new is.
+    """
+    unknown = [name for name, each in receipt.topics.items() if each.created and each.topic_id is None]
+    noted = dict(receipt.topics)
+    for name, there in survey.topic_states(destination, unknown).items():
+        if _is_made(noted[name], there):
+            noted[name] = dataclasses.replace(noted[name], topic_id=there.topic_id)
+        elif name in new:
+            raise Refused(
+                "somebody else has created the topic at the same moment, with other partitions or settings",
+                cluster=str(destination),
+                topic=name,
+                remedy=_AGAIN,
+                kind=FailureKind.DESTINATION_CHANGED,
+            )
+        elif there.topic_id is not None:
+            del noted[name]
+    return dataclasses.replace(receipt, topics=noted)
+
+
+def _left(
+    destination: Connection, change: TopicChange, there: TopicState | None, known: TopicReceipt | None
+) -> TopicChange:
+    """What is left to do for a topic, or Refused."""
+    if there is None:
+        if change.before is not None:
+            raise _changed(destination, change, "it does not exist any more")
+        return change
+    if change.before is None:
+        if change.after is None:
+            return dataclasses.replace(change, before=there.partitions, after=there.partitions, settings={})
+        if known is None or not known.created or not _is_ours(known, there):
+            raise _changed(destination, change, "somebody else has created it since then")
+        return dataclasses.replace(change, before=change.after, settings={}, topic_id=there.topic_id)
+    if change.topic_id is not None and there.topic_id != change.topic_id:
+        raise _changed(destination, change, "it was deleted and created again")
+    if there.partitions not in (change.before, change.after):
+        raise _changed(destination, change, f"it has {there.partitions} partitions, and had {change.before}")
+    for name, each in change.settings.items():
+        now = there.configs.own.get(name)
+        if not is_same_value(now, each.before) and not is_same_value(now, each.after):
+            raise _changed(destination, change, f"its {name} is {_shown(now)}, and was {_shown(each.before)}")
+    left = {
+        name: each
+        for name, each in change.settings.items()
+        if not is_same_value(there.configs.own.get(name), each.after)
+    }
+    return dataclasses.replace(change, before=there.partitions, settings=left)
+
+
+def _is_ours(known: TopicReceipt, there: TopicState) -> bool:
+    return there.topic_id == known.topic_id if known.topic_id is not None else _is_made(known, there)
+
+
+def _is_made(known: TopicReceipt, there: TopicState) -> bool:
+    """Whether the topic is what a promotion has made, as far as partitions and settings tell."""
+    own = there.configs.own
+    written = {name: each.written for name, each in known.settings.items()}
+    # A policy of the brokers may have added settings of its own.
+    return there.partitions == known.partitions and all(
+        is_same_value(own.get(name), its) for name, its in written.items()
+    )
+
+
+def _changed(destination: Connection, change: TopicChange, how: str) -> Refused:
+    return Refused(
+        f"the topic is not what it was when the promotion was planned: {how}",
+        cluster=str(destination),
+        topic=change.topic,
+        remedy=_AGAIN,
+        kind=FailureKind.DESTINATION_CHANGED,
+    )
+
+
+def _shown(value: str | None) -> str:
+    return "the default" if value is None else value

@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which settings a topic of the destination gets, and where each value comes from: pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import plain_value
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
+    OnUnknownSetting,
+    Override,
+    PromotionOptions,
+    Settings,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import matches
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
+    DEFAULT,
+    OVERRIDE,
+    SOURCE,
+    SettingChange,
+)
+
+
+class Wanted(t.NamedTuple):
+    """The settings that a topic must have, None for the brokers' default, and where each comes from.
+
+    unknown: what the destination's version does not know, and leaves out.
+    """
+
+    values: dict[str, str | None]
+    origins: dict[str, str]
+    unknown: tuple[str, ...] = ()
+
+
+def wanted_settings(
+    topic: str, own: t.Mapping[str, str], options: PromotionOptions, known: t.Collection[str], destination: str
+) -> Wanted:
+    """What the destination must set, of a source topic that sets own.
+
+    known: the settings that the destination's version knows; empty where that cannot be told. Raises Refused for one that it
+    does not know, with on_unknown_setting=fail.
+    """
+    if options.settings is Settings.NONE:
+        return Wanted({}, {})
+    carried = {name: value for name, value in own.items() if not matches(name, options.exclude_settings)}
+    overridden = _overridden(topic, options.overrides)
+    values: dict[str, str | None] = {**carried, **overridden}
+    unknown = tuple(sorted(name for name in values if known and name not in known))
+    if unknown and options.on_unknown_setting is OnUnknownSetting.FAIL:
+        raise Refused(
+            f"the brokers do not know the setting {', '.join(unknown)} of {topic}",
+            cluster=destination,
+            why="they run another version of Kafka than the source's",
+            remedy="correct overrides, add it to exclude_settings, or set on_unknown_setting to leave",
+            kind=FailureKind.TOPIC_UNSUITABLE,
+        )
+    kept = {name: value for name, value in sorted(values.items()) if name not in unknown}
+    return Wanted(kept, {name: OVERRIDE if name in overridden else SOURCE for name in kept}, unknown)
+
+
+def setting_changes(
+    wanted: Wanted, own: t.Mapping[str, str], hidden: t.Collection[str], options: PromotionOptions
+) -> dict[str, SettingChange]:
+    """What changes at a topic that sets own; hidden are settings whose values the broker does not tell, which stay."""
+    if options.settings is Settings.NONE:
+        return {}
+    changes = {
+        name: SettingChange(own.get(name), value, wanted.origins[name])
+        for name, value in wanted.values.items()
+        if name not in hidden and not is_same_value(own.get(name), value)
+    }
+    if options.settings is Settings.EXACT:
+        stays = (*options.keep_settings, *options.exclude_settings)
+        changes |= {
+            name: SettingChange(value, None, DEFAULT)
+            for name, value in own.items()
+            if name not in wanted.values and name not in hidden and not matches(name, stays)
+        }
+    return dict(sorted(changes.items()))
+
+
+def check_overrides(overrides: t.Sequence[Override], topics: t.Collection[str]) -> None:
+    """Raise InvalidInput for an override that is about none of these source topics."""
+    for number, override in enumerate(overrides, 1):
+        if not any(matches(topic, override.topics) for topic in topics):
+            raise InvalidInput(
+                f"overrides, entry {number} ({', '.join(override.topics)}) is about no selected topic of the source",
+                remedy="correct its topics, which are patterns of source topics, or remove it",
+            )
+
+
+def is_same_value(one: str | None, other: str | None) -> bool:
+    """Are two values one to the brokers?"""
+    return plain_value(one) == plain_value(other)
+
+
+def _overridden(topic: str, overrides: t.Sequence[Override]) -> dict[str, str | None]:
+    """The first override that fits wins, setting by setting."""
+    values: dict[str, str | None] = {}
+    for override in overrides:
+        if matches(topic, override.topics):
+            values = {**override.settings, **values}
+    return values

@@ -1,0 +1,117 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Reads what both clusters have: topics, their settings, and ACLs."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import acl_requests, storage, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
+    NewTopic,
+    TopicConfigs,
+    topic_configs,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import try_creation
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import naming
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+_PROBE = "streamshift-probe"  # a topic that is never made, and whose settings show what the brokers know
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TopicState:
+    """A topic as it is. replicas: the most that a partition has. topic_id: None where brokers give none."""
+
+    partitions: int
+    replicas: int
+    configs: TopicConfigs
+    topic_id: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Survey:
+    """What both clusters have.
+
+    names: what each selected topic of the source is called at the destination. known: the settings that the destination's
+    version knows, empty where nobody may tell. brokers: how many the destination has. topics: every topic of the source.
+    """
+
+    source_id: str
+    destination_id: str
+    names: dict[str, str]
+    topics: tuple[str, ...]
+    source: dict[str, TopicState]
+    destination: dict[str, TopicState]
+    known: frozenset[str]
+    brokers: int
+    source_acls: frozenset[Acl] = frozenset()
+    destination_acls: frozenset[Acl] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+def take_survey(
+    source: Connection, destination: Connection, selection: Selection, mapping: Mapping, which: Acls
+) -> Survey:
+    """What both clusters have of the selected topics. which: none reads no ACLs."""
+    source_id, destination_id = both(source, destination, topics.cluster_id)
+    here, there = both(source, destination, topics.list_topics)
+    found = naming.pairs(selection, mapping, here, str(source))
+    naming.check_topic_names(found.names, there, source_id == destination_id, str(destination))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        at_source = pool.submit(topic_states, source, list(found.names))
+        at_destination = pool.submit(topic_states, destination, list(found.names.values()))
+    states = at_destination.result()
+    return Survey(
+        source_id,
+        destination_id,
+        found.names,
+        tuple(here),
+        at_source.result(),
+        states,
+        _known(destination, states),
+        storage.broker_count(destination),
+        *(both(source, destination, _acls) if which is not Acls.NONE else (frozenset(), frozenset())),
+        found.notes,
+    )
+
+
+def topic_states(connection: Connection, names: t.Collection[str]) -> dict[str, TopicState]:
+    """Those of these topics that exist. Raises NotAuthorized that names every ACL which is missing for it."""
+    ids = topics.topic_ids(connection, names)
+    configs = topic_configs(connection, ids)
+    counts: dict[str, tuple[int, int]] = {}
+    for partition, its in storage.partition_replicas(connection, ids).items():
+        number, replicas = counts.get(partition.topic, (0, 0))
+        counts[partition.topic] = number + 1, max(replicas, its.replicas)
+    return {name: TopicState(*counts[name], configs[name], topic_id) for name, topic_id in ids.items()}
+
+
+_T = t.TypeVar("_T")
+
+
+def both(source: Connection, destination: Connection, ask: t.Callable[[Connection], _T]) -> tuple[_T, _T]:
+    """Ask both clusters at once."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        answers = [pool.submit(ask, connection) for connection in (source, destination)]
+        return answers[0].result(), answers[1].result()
+
+
+def _acls(connection: Connection) -> frozenset[Acl]:
+    return acl_requests.list_acls(connection)
+
+
+def _known(destination: Connection, states: t.Mapping[str, TopicState]) -> frozenset[str]:
+    """Any topic shows all settings that its brokers know; where there is none, one that is not made."""
+    found = [state.configs for state in states.values()]
+    if not found:
+        found = list(try_creation(destination, {_PROBE: NewTopic(1, -1, {})}).configs.values())
+    return frozenset(name for configs in found[:1] for name in configs.effective)

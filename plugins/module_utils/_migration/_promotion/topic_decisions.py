@@ -1,0 +1,194 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What becomes of each topic of the destination: pure, from what both clusters have."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import access, settings
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
+    Acls,
+    OnFewerPartitions,
+    OnMissing,
+    PromotionOptions,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
+    SettingChange,
+    TopicChange,
+    TopicPlan,
+)
+
+_REPLICAS = "min.insync.replicas"
+_NAMED = 5  # names in a note
+
+
+class TopicUse(t.NamedTuple):
+    """What is known of the destination's topics that have fewer partitions: which are empty, and which groups read each."""
+
+    empty: frozenset[str] = frozenset()
+    readers: t.Mapping[str, tuple[str, ...]] = {}
+
+
+class Planned(t.NamedTuple):
+    """notes: what the user should know, a sentence each."""
+
+    plan: TopicPlan
+    notes: tuple[str, ...]
+
+
+def with_fewer_partitions(survey: Survey) -> list[str]:
+    """The destination's topics that have fewer partitions than the source's, about which decide_topics() needs to know more."""
+    return [
+        name
+        for source, name in survey.names.items()
+        if name in survey.destination and survey.destination[name].partitions < survey.source[source].partitions
+    ]
+
+
+def decide_topics(
+    survey: Survey, mapping: Mapping, options: PromotionOptions, use: TopicUse, destination: str
+) -> Planned:
+    """Decide for all topics and ACLs. destination: what the cluster calls itself. Raises Refused or InvalidInput.
+
+    use: of the topics of with_fewer_partitions().
+    """
+    settings.check_overrides(options.overrides, survey.names)
+    if options.replication_factor is not None and options.replication_factor > survey.brokers:
+        raise Refused(
+            f"replication_factor is {options.replication_factor}, and the cluster has {counted(survey.brokers, 'broker')}",
+            cluster=destination,
+            remedy="set replication_factor to at most that, to source or to broker",
+            kind=FailureKind.INVALID_OPTION,
+        )
+    notes = list(survey.notes)
+    topics = []
+    for source, name in survey.names.items():
+        here, there = survey.source[source], survey.destination.get(name)
+        wanted = settings.wanted_settings(source, here.configs.own, options, survey.known, destination)
+        notes += [f"{name}: the brokers do not know {setting}, which is left out." for setting in wanted.unknown]
+        notes += [
+            f"{source}: the source's brokers hide the value of {setting}, which is left out."
+            for setting in sorted(here.configs.hidden)
+        ]
+        if there is None:
+            topics.append(_missing(source, name, here, wanted, survey.brokers, options, notes))
+        else:
+            topics.append(_existing(source, name, here, there, wanted, use, options, notes, destination))
+        _check_replicas(topics[-1], there, destination)
+    found = access.Access((), ())
+    if options.acls is not Acls.NONE:
+        found = access.acl_changes(
+            survey.source_acls, survey.destination_acls, survey.names, survey.topics, mapping, options
+        )
+    made = TopicPlan(
+        survey.source_id, survey.destination_id, tuple(sorted(topics, key=lambda each: each.topic)), found.changes
+    )
+    return Planned(made, tuple(notes) + found.notes)
+
+
+def _missing(
+    source: str,
+    name: str,
+    here: TopicState,
+    wanted: settings.Wanted,
+    brokers: int,
+    options: PromotionOptions,
+    notes: list[str],
+) -> TopicChange:
+    if options.on_missing is OnMissing.LEAVE:
+        notes.append(f"{name} is missing at the destination, and on_missing leaves it so.")
+        return TopicChange(name, source, None, None)
+    factor = options.replication_factor
+    if factor is None:
+        factor = min(here.replicas, brokers)
+        if factor < here.replicas:
+            notes.append(
+                f"{name} gets {counted(factor, 'replica')} instead of the source's {here.replicas}, because the destination "
+                f"has {counted(brokers, 'broker')}."
+            )
+    changes = settings.setting_changes(wanted, {}, (), options)
+    return TopicChange(name, source, None, here.partitions, factor, changes)
+
+
+def _existing(
+    source: str,
+    name: str,
+    here: TopicState,
+    there: TopicState,
+    wanted: settings.Wanted,
+    use: TopicUse,
+    options: PromotionOptions,
+    notes: list[str],
+    destination: str,
+) -> TopicChange:
+    after = there.partitions
+    if there.partitions > here.partitions:
+        notes.append(
+            f"{name} has {there.partitions} partitions, and {source} has {here.partitions} at the source. It stays so, and "
+            "records with a key may be in other partitions."
+        )
+    elif there.partitions < here.partitions and _grows(name, source, here, there, use, options, destination):
+        after = here.partitions
+        readers = use.readers.get(name, ())
+        read = f" Groups that read it: {first_of(readers, _NAMED)}." if readers else ""
+        notes.append(
+            f"{name} grows from {there.partitions} to {after} partitions: from now on, records with a key go to "
+            f"other partitions than before.{read}"
+        )
+    elif there.partitions < here.partitions:
+        notes.append(
+            f"{name} has {there.partitions} partitions, and {source} has {here.partitions} at the source. "
+            "on_fewer_partitions leaves it so."
+        )
+    hidden = there.configs.hidden & wanted.values.keys()
+    notes += [f"{name}: the brokers hide the value of {setting}, which is left alone." for setting in sorted(hidden)]
+    changes = settings.setting_changes(wanted, there.configs.own, there.configs.hidden, options)
+    return TopicChange(name, source, there.partitions, after, None, changes, there.topic_id)
+
+
+def _grows(
+    name: str,
+    source: str,
+    here: TopicState,
+    there: TopicState,
+    use: TopicUse,
+    options: PromotionOptions,
+    destination: str,
+) -> bool:
+    """Whether a topic with fewer partitions gets as many; Refused where it may not stay as it is, either."""
+    choice = options.on_fewer_partitions
+    if choice is OnFewerPartitions.FAIL or (choice is OnFewerPartitions.GROW_EMPTY and name not in use.empty):
+        why = " and holds records" if choice is OnFewerPartitions.GROW_EMPTY else ""
+        raise Refused(
+            f"the topic has {counted(there.partitions, 'partition')}{why}, and {source} has {here.partitions} at the source",
+            cluster=destination,
+            topic=name,
+            remedy="set on_fewer_partitions to leave; or to grow, after which records with a key go to other partitions",
+            kind=FailureKind.TOPIC_UNSUITABLE,
+        )
+    return choice is not OnFewerPartitions.LEAVE
+
+
+def _check_replicas(change: TopicChange, there: TopicState | None, destination: str) -> None:
+    """Raise Refused where more replicas had to be in sync than there are: nothing could be written with acks=all."""
+    setting: SettingChange | None = change.settings.get(_REPLICAS)
+    replicas = change.replication_factor if there is None else there.replicas
+    if setting is None or setting.after is None or replicas in (None, -1) or not setting.after.strip().isdigit():
+        return
+    if int(setting.after) > int(replicas or 0):
+        raise Refused(
+            f"{_REPLICAS} would be {setting.after}, and the topic has {counted(int(replicas or 0), 'replica')}",
+            cluster=destination,
+            topic=change.topic,
+            why="producers with acks=all could write nothing",
+            remedy="give a lower number in overrides",
+            kind=FailureKind.INVALID_OPTION,
+        )

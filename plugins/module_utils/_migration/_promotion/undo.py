@@ -1,0 +1,138 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: topics and ACLs of the destination go back to what they were before the first promotion, by its receipt."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import (
+    create_acls,
+    delete_acls,
+    list_acls,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import alter_topic_configs
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.deletion import delete_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import promote, survey
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import is_same_value
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import DEFAULT, SettingChange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_receipt import (
+    PromotionReceipt,
+    TopicReceipt,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Undo:
+    """What a rollback does. settings: by topic, what they are and become. deleted: topics that go, with their ids.
+
+    partitions: of every topic in settings or deleted.
+    receipt: what is left to know afterwards. notes: what stays, and why.
+    """
+
+    settings: dict[str, dict[str, SettingChange]]
+    created_acls: tuple[Acl, ...]
+    deleted_acls: tuple[Acl, ...]
+    deleted: dict[str, str]
+    partitions: dict[str, int]
+    receipt: PromotionReceipt
+    notes: tuple[str, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Is there anything to write?"""
+        return bool(self.settings or self.created_acls or self.deleted_acls or self.deleted)
+
+
+def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created: bool) -> Undo:
+    """What would be done. Nothing is written."""
+    notes: list[str] = []
+    states = survey.topic_states(destination, list(receipt.topics))
+    settings, left = {}, {}
+    for name, known in receipt.topics.items():
+        there = states.get(name)
+        if there is None or (known.topic_id is not None and there.topic_id != known.topic_id):
+            if not known.created or there is not None:
+                notes.append(
+                    f"{name} was {'deleted' if there is None else 'deleted and created again'}, and is left alone."
+                )
+            continue
+        back = {} if known.created else _settings_back(name, known, there, notes)
+        if back:
+            settings[name] = back
+        rest = known if known.created else dataclasses.replace(known, settings={})
+        if known.partitions is not None and not known.created:
+            notes.append(
+                f"{name} keeps the {counted(known.partitions - (known.before or 0), 'partition')} that a promotion has added, "
+                "because Kafka cannot remove partitions."
+            )
+        if not rest.is_empty:
+            left[name] = rest
+    deleted = _removable(destination, left, states, notes) if remove_created else {}
+    if not remove_created and any(each.created for each in left.values()):
+        made = [name for name, each in left.items() if each.created]
+        notes.append(
+            f"Topics that a promotion has created stay, because remove_created is false: {first_of(made, 10)}."
+        )
+    now = list_acls(destination) if receipt.acls else frozenset()
+    return Undo(
+        settings,
+        tuple(sorted(acl for acl, before in receipt.acls.items() if before and acl not in now)),
+        tuple(sorted(acl for acl, before in receipt.acls.items() if not before and acl in now)),
+        deleted,
+        {name: states[name].partitions for name in (*settings, *deleted)},
+        PromotionReceipt(receipt.cluster_id, {name: each for name, each in left.items() if name not in deleted}),
+        tuple(notes),
+    )
+
+
+def undo_promotion(destination: Connection, undo: Undo, save: t.Callable[[PromotionReceipt], None]) -> None:
+    """Do it. The receipt is saved last: a rollback that was killed is done again from its beginning."""
+    delete_acls(destination, undo.deleted_acls)
+    create_acls(destination, undo.created_acls)
+    back = {topic: {name: each.after for name, each in its.items()} for topic, its in undo.settings.items()}
+    alter_topic_configs(destination, back)
+    delete_topics(destination, undo.deleted)
+    save(undo.receipt)
+
+
+def _settings_back(name: str, known: TopicReceipt, there: TopicState, notes: list[str]) -> dict[str, SettingChange]:
+    """What somebody has set since the promotion is not touched."""
+    back = {}
+    for setting, each in known.settings.items():
+        now = there.configs.own.get(setting)
+        if is_same_value(now, each.before):
+            continue
+        if is_same_value(now, each.written):
+            back[setting] = SettingChange(now, each.before, DEFAULT)
+        else:
+            notes.append(f"{name}: somebody has changed {setting} since the promotion, and it is left alone.")
+    return back
+
+
+def _removable(
+    destination: Connection, left: t.Mapping[str, TopicReceipt], states: t.Mapping[str, TopicState], notes: list[str]
+) -> dict[str, str]:
+    """The topics that a promotion has made and that nobody has used, with their ids."""
+    made = {name: states[name].partitions for name, each in left.items() if each.created}
+    empty = promote.empty_topics(destination, made) if made else frozenset()
+    readers = promote.readers_of(destination, empty) if empty else {}
+    removed = {}
+    for name in sorted(made):
+        topic_id = left[name].topic_id
+        if name not in empty:
+            notes.append(f"{name} stays, because it holds records.")
+        elif readers[name]:
+            notes.append(f"{name} stays, because groups have committed offsets on it: {first_of(readers[name], 5)}.")
+        elif topic_id is None:
+            notes.append(f"{name} stays, because nobody knows whether it is the topic that a promotion has created.")
+        else:
+            removed[name] = topic_id
+    return removed

@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Kafka's ACLs, as values that can be compared, shown and written to a file."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+
+TOPIC, GROUP, TRANSACTIONAL_ID = "TOPIC", "GROUP", "TRANSACTIONAL_ID"
+LITERAL, PREFIXED = "LITERAL", "PREFIXED"
+ALLOW, DENY = "ALLOW", "DENY"
+EVERY = "*"  # as the name of a literal resource: all of its type
+
+
+class Acl(t.NamedTuple):
+    """Who may, or must not, do what with which resource, in Kafka's own words: AclBinding of its Java client.
+
+    resource: TOPIC, GROUP or TRANSACTIONAL_ID. pattern: LITERAL or PREFIXED. principal: with its type, such as User:billing.
+    """
+
+    resource: str
+    name: str
+    pattern: str
+    principal: str
+    host: str
+    operation: str
+    permission: str
+
+    def __str__(self) -> str:
+        name = f"{self.name}*" if self.pattern == PREFIXED else self.name
+        host = "" if self.host == EVERY else f" from {self.host}"
+        return f"{self.permission} {self.operation} on {self.resource} {name} for {self.principal}{host}"
+
+
+def acl_row(acl: Acl) -> documents.Json:
+    """An ACL as a file holds it."""
+    return acl._asdict()
+
+
+def acl_from(row: t.Any) -> Acl:
+    """An ACL of a file; KeyError, TypeError or ValueError for anything else."""
+    acl = Acl(*(documents.text_of(row[field]) for field in Acl._fields))
+    if acl.resource not in (TOPIC, GROUP, TRANSACTIONAL_ID):
+        raise ValueError(f"{acl.resource} is not TOPIC, GROUP or TRANSACTIONAL_ID")
+    if acl.pattern not in (LITERAL, PREFIXED):
+        raise ValueError(f"{acl.pattern} is not LITERAL or PREFIXED")
+    if acl.permission not in (ALLOW, DENY):
+        raise ValueError(f"{acl.permission} is not ALLOW or DENY")
+    return acl

@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Offsets in the forms of other tools: which forms there are, and what each of them needs."""
+
+from __future__ import annotations
+
+import enum
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
+    flink_offsets,
+    stock_csv,
+    streaming_offsets,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    Snapshot,
+    SnapshotEntry,
+    SnapshotGroup,
+    from_json,
+    is_json,
+)
+
+# Offsets of one group; None for a partition on which it has committed none.
+Positions: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"
+
+
+class OffsetFormat(enum.StrEnum):
+    """The forms, by their names in options."""
+
+    CSV = "csv"
+    STRUCTURED_STREAMING = "structured_streaming"
+    FLINK_SQL = "flink_sql"
+
+    @property
+    def is_complete(self) -> bool:
+        """Does a partition that is not in the file start somewhere else than the group, so that none may be missing?"""
+        return self is not OffsetFormat.CSV
+
+
+def positions_of(snapshot: Snapshot) -> dict[str, dict[TopicPartition, int | None]]:
+    """The offsets of each group of a snapshot, none for a group that has committed none."""
+    found: dict[str, dict[TopicPartition, int | None]] = {group.name: {} for group in snapshot.groups}
+    for group, partition, committed in snapshot.entries:
+        found.setdefault(group, {})[partition] = committed.offset
+    return found
+
+
+def read_snapshot(text: str, path: str, group: str | None = None, form: str = "auto") -> Snapshot:
+    """Read a snapshot of any form; auto tells JSON, which begins with a brace, from CSV. InvalidFile otherwise.
+
+    group: whose offsets a file holds that names no group.
+    """
+    text = text.removeprefix(stock_csv.BYTE_ORDER_MARK)
+    if form == "json" or (form == "auto" and is_json(text)):
+        return from_json(text, path)
+    return from_text(OffsetFormat.CSV if form == "auto" else OffsetFormat(form), text, path, group)
+
+
+def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:
+    """The text of a file. groups: the offsets of each group, by its name.
+
+    Raises InvalidInput for several groups in a form that has no group names.
+    """
+    if form is OffsetFormat.CSV:
+        rows = (
+            stock_csv.CsvRow(group, partition, offset)
+            for group, positions in groups.items()
+            for partition, offset in positions.items()
+            if offset is not None
+        )
+        return stock_csv.to_csv(rows, len(groups) == 1)
+    if len(groups) != 1:
+        raise InvalidInput(
+            f"a file of the form {form} is for one group, because it names none, and this would be for {len(groups)}",
+            why=f"{', '.join(sorted(groups)[:5])}" if groups else "no group is selected",
+            remedy="select one group, and use a file for each",
+        )
+    (positions,) = groups.values()
+    write = (
+        streaming_offsets.to_starting_offsets
+        if form is OffsetFormat.STRUCTURED_STREAMING
+        else flink_offsets.to_table_options
+    )
+    return write(positions)
+
+
+def from_text(form: OffsetFormat, text: str, path: str, group: str | None) -> Snapshot:
+    """Read a file of another tool as a snapshot, or raise InvalidFile that names the line.
+
+    group: whose offsets these are. It need not exist anywhere. Only CSV of four columns names the groups itself.
+    """
+    if form is OffsetFormat.CSV:
+        rows = stock_csv.from_csv(text, path, group)
+    else:
+        if not group:
+            raise InvalidFile(
+                f"{path} does not say whose offsets it holds",
+                remedy="set snapshot_group to the name that they get in the plan; the group need not exist",
+            )
+        read = (
+            streaming_offsets.read_streaming_offsets
+            if form is OffsetFormat.STRUCTURED_STREAMING
+            else flink_offsets.read_table_options
+        )
+        rows = [stock_csv.CsvRow(group, partition, offset) for partition, offset in read(text, path).items()]
+    names = sorted({row.group for row in rows})
+    entries = sorted(SnapshotEntry(row.group, row.partition, CommittedOffset(row.offset)) for row in rows)
+    return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(entries))

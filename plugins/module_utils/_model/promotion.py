@@ -1,0 +1,188 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What the user decides of a promotion of topics. The module's documentation says what each choice does."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import (
+    DEFAULT_EXCLUDED_TOPICS,
+    Selection,
+    compiled,
+)
+
+# Besides those that are never selected by a pattern: what Kafka Connect and MirrorMaker 2 keep for themselves.
+EXCLUDED_TOPICS = (
+    *DEFAULT_EXCLUDED_TOPICS,
+    "connect-configs",
+    "connect-offsets",
+    "connect-status",
+    r".*\.replica",
+    r".*[.-]internal",
+)
+# MirrorMaker 2's config.properties.exclude, with the topics' names of the two timestamp limits in place of the brokers' names,
+# which no topic has. Source: DefaultConfigPropertyFilter of Kafka 4.3.
+EXCLUDED_SETTINGS = (
+    r"follower\.replication\.throttled\.replicas",
+    r"leader\.replication\.throttled\.replicas",
+    r"message\.timestamp\.after\.max\.ms",
+    r"message\.timestamp\.before\.max\.ms",
+    r"message\.timestamp\.difference\.max\.ms",
+    r"message\.timestamp\.type",
+    r"min\.insync\.replicas",
+    r"unclean\.leader\.election\.enable",
+)
+
+
+class OnMissing(enum.StrEnum):
+    """The destination does not have the topic."""
+
+    CREATE = "create"
+    LEAVE = "leave"
+
+
+class OnFewerPartitions(enum.StrEnum):
+    """The destination's topic has fewer partitions than the source's."""
+
+    FAIL = "fail"
+    GROW_EMPTY = "grow_empty"
+    GROW = "grow"
+    LEAVE = "leave"
+
+
+class Settings(enum.StrEnum):
+    """Which settings of a topic follow the source."""
+
+    MERGE = "merge"
+    EXACT = "exact"
+    NONE = "none"
+
+
+class OnUnknownSetting(enum.StrEnum):
+    """The destination's version does not know a setting."""
+
+    FAIL = "fail"
+    LEAVE = "leave"
+
+
+class Acls(enum.StrEnum):
+    """Which ACLs follow the source."""
+
+    NONE = "none"
+    MIRROR = "mirror"
+    CUTOVER = "cutover"
+
+
+class Override(t.NamedTuple):
+    """topics: patterns of source topics. settings: what these have at the destination; None for the brokers' default."""
+
+    topics: tuple[str, ...]
+    settings: dict[str, str | None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PromotionOptions:
+    """replication_factor: None for the source's, -1 for the brokers' default, or a number."""
+
+    on_missing: OnMissing = OnMissing.CREATE
+    replication_factor: int | None = None
+    on_fewer_partitions: OnFewerPartitions = OnFewerPartitions.FAIL
+    settings: Settings = Settings.MERGE
+    keep_settings: tuple[str, ...] = ()
+    exclude_settings: tuple[str, ...] = EXCLUDED_SETTINGS
+    overrides: tuple[Override, ...] = ()
+    on_unknown_setting: OnUnknownSetting = OnUnknownSetting.FAIL
+    acls: Acls = Acls.NONE
+    acl_groups: tuple[str, ...] = ()
+    acl_transactional_ids: tuple[str, ...] = ()
+    acl_wildcards: bool = False
+    principal_rules: tuple[Rule, ...] = ()
+    remove_acls: bool = False
+
+    def check(self) -> None:
+        """Raise InvalidInput for options that contradict each other, or a pattern that is no regular expression."""
+        patterns = ("keep_settings", "exclude_settings", "acl_groups", "acl_transactional_ids")
+        for option in patterns:
+            for pattern in getattr(self, option):
+                compiled(pattern, option)
+        for number, override in enumerate(self.overrides, 1):
+            for pattern in override.topics:
+                compiled(pattern, f"overrides, entry {number}")
+        if self.settings is Settings.NONE and self.overrides:
+            raise InvalidInput(
+                "overrides give settings, and settings is none", remedy="set settings to merge, or remove overrides"
+            )
+        if self.settings is not Settings.EXACT and self.keep_settings:
+            raise InvalidInput(
+                f"keep_settings only works with settings: exact, and settings is {self.settings}",
+                why="without exact, nothing that only the destination sets is changed",
+                remedy="remove keep_settings",
+            )
+        acl_options = {
+            "acl_groups": self.acl_groups,
+            "acl_transactional_ids": self.acl_transactional_ids,
+            "acl_wildcards": self.acl_wildcards,
+            "principal_map": self.principal_rules,
+            "remove_acls": self.remove_acls,
+        }
+        given = [name for name, value in acl_options.items() if value]
+        if self.acls is Acls.NONE and given:
+            raise InvalidInput(
+                f"{given[0]} is about ACLs, and acls is none",
+                remedy=f"set acls to mirror or cutover, or remove {given[0]}",
+            )
+
+
+def check_selection(selection: Selection) -> None:
+    """Raise InvalidInput for a selection without topics: a promotion of everything must be asked for with a pattern."""
+    selection.check_words()
+    if not selection.topics and not selection.topic_patterns:
+        raise InvalidInput(
+            "no topic is selected",
+            remedy="set topics or topic_patterns; the pattern .* selects all",
+            kind=FailureKind.NOTHING_SELECTED,
+        )
+
+
+def replication_factor_from(text: str) -> int | None:
+    """The number that the option replication_factor means, or InvalidInput. See PromotionOptions."""
+    if text == "source":
+        return None
+    if text == "broker":
+        return -1
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) < 1 << 15:
+        raise InvalidInput(
+            f"replication_factor is {text!r}", remedy="set it to source, to broker, or to a number from 1 on"
+        )
+    return int(text)
+
+
+def overrides_from(rows: t.Iterable[dict[str, t.Any]]) -> tuple[Override, ...]:
+    """The values of the option overrides, or InvalidInput that names the entry."""
+    made = []
+    for number, row in enumerate(rows, 1):
+        where = f"overrides, entry {number}"
+        topics, settings = tuple(row.get("topics") or ()), row.get("settings")
+        if not topics:
+            raise InvalidInput(f"{where} names no topics", remedy="set topics; the pattern .* means all")
+        if not settings:
+            raise InvalidInput(f"{where} gives no settings", remedy="set settings, or remove the entry")
+        made.append(Override(topics, {str(name): _text(where, name, value) for name, value in settings.items()}))
+    return tuple(made)
+
+
+def _text(where: str, name: t.Any, value: t.Any) -> str | None:
+    """As Kafka writes it: YAML's true is Kafka's "true"."""
+    if isinstance(value, dict | list):
+        raise InvalidInput(f"{where}: the value of {name} is not a text or a number", remedy="give lists with commas")
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else str(value)

@@ -1,0 +1,104 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The file of removed groups: what they had committed. It makes them again."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    SnapshotEntry,
+    entry_from,
+    entry_row,
+    first_twice,
+)
+
+KIND = "removed"
+
+
+class RemovedGroup(t.NamedTuple):
+    """A group, the type that it had, and whether it was made again since."""
+
+    name: str
+    type: str
+    restored: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Removed:
+    """Every group that was removed, on one cluster, and all that it had committed when it was removed last."""
+
+    cluster_id: str
+    groups: tuple[RemovedGroup, ...] = ()
+    entries: tuple[SnapshotEntry, ...] = ()
+
+    def gone(self) -> dict[str, Commits]:
+        """What the groups had committed that are removed and were not made again."""
+        found: dict[str, Commits] = {group.name: {} for group in self.groups if not group.restored}
+        for entry in self.entries:
+            if entry.group in found:
+                found[entry.group][entry.partition] = entry.committed
+        return found
+
+    def readings(self) -> dict[str, GroupReading]:
+        """The same as groups that a cluster would show, if they were still there."""
+        types = {group.name: group.type for group in self.groups}
+        return {
+            name: GroupReading(name, True, "Empty", types[name], "", offsets) for name, offsets in self.gone().items()
+        }
+
+    def with_removed(self, readings: t.Iterable[GroupReading]) -> Removed:
+        """The same with these groups as removed ones; of one that was removed before, only this counts."""
+        new = {reading.group: reading for reading in readings}
+        kept = (group for group in self.groups if group.name not in new)
+        more = (RemovedGroup(name, reading.type, False) for name, reading in new.items())
+        entries = [entry for entry in self.entries if entry.group not in new]
+        for name, reading in new.items():
+            entries += [SnapshotEntry(name, partition, each) for partition, each in reading.offsets.items()]
+        return Removed(self.cluster_id, (*kept, *more), tuple(entries))
+
+    def with_restored(self, names: t.Collection[str]) -> Removed:
+        """The same with these groups as made again."""
+        groups = (group._replace(restored=group.restored or group.name in names) for group in self.groups)
+        return dataclasses.replace(self, groups=tuple(groups))
+
+
+def to_json(removed: Removed) -> str:
+    """The text of a file of removed groups."""
+    return documents.dumps(
+        KIND,
+        {"cluster_id": removed.cluster_id, "groups": [group._asdict() for group in sorted(removed.groups)]},
+        (entry_row(entry) for entry in sorted(removed.entries, key=lambda entry: entry[:2])),
+    )
+
+
+def from_json(text: str, path: str) -> Removed:
+    """Read a file of removed groups, or raise InvalidFile."""
+    head, rows = documents.loads(KIND, text, path)
+    cluster_id = documents.parse(KIND, path, head.get("cluster_id"), documents.text_of)
+    groups = documents.parse(KIND, path, head.get("groups"), lambda each: tuple(map(_group, each)))
+    entries = documents.parse_entries(KIND, path, rows, entry_from)
+    twice = first_twice(entries)
+    if twice:
+        raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
+    names = collections.Counter(group.name for group in groups)
+    again = next((name for name, count in names.items() if count > 1), None)
+    if again is not None:
+        raise documents.damaged(KIND, path, f"group {again} is named twice")
+    strange = next((entry.group for entry in entries if entry.group not in names), None)
+    if strange is not None:
+        raise documents.damaged(KIND, path, f"group {strange} has an entry and is not among the groups")
+    return Removed(cluster_id, groups, entries)
+
+
+def _group(row: t.Any) -> RemovedGroup:
+    name = documents.name_of(row["name"])
+    if not name:
+        raise ValueError("a group has no name")
+    return RemovedGroup(name, documents.text_of(row["type"]), documents.flag_of(row["restored"]))

@@ -1,0 +1,201 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Resets as a user asks for them: which partitions a rule is about, and where a group is to go there."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+import re
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import compiled, matches
+
+LARGEST_OFFSET = (1 << 63) - 1  # Kafka's offsets are INT64
+_LARGEST_PARTITION = (1 << 31) - 1
+
+# RFC 3339, as the stock tool takes it, but for the zone, which the tool takes for UTC where it is missing. YAML makes a
+# date of an unquoted text like this, and Ansible a text again, with a space in place of the T.
+_DATETIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(?P<zone>Z|[+-]\d\d:\d\d)?", re.ASCII)
+# java.time.Duration, which the stock tool reads: a day has 24 hours whatever the clocks do, and there are no months.
+_DURATION = re.compile(
+    r"P(?:(?P<days>\d+)D)?(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d{1,9})?)S)?)?",
+    re.ASCII,
+)
+_CALENDAR = re.compile(r"P(?:\d+[YMWD])*\d+[YMW].*", re.ASCII)
+
+
+class ResetTo(enum.StrEnum):
+    """Where a group goes."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    CURRENT = "current"
+    DATETIME = "datetime"
+    DURATION = "duration"
+    SHIFT = "shift"
+    OFFSET = "offset"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResetRule:
+    """One entry of `resets`.
+
+    value: the offset of `offset`, the number of offsets of `shift`, the time (milliseconds since the epoch) of `datetime` and
+    `duration`; 0 for the others. text: how the user has written the value. topics (patterns) and partitions: what the rule is
+    about, empty for everything.
+    """
+
+    to: ResetTo
+    value: int = 0
+    text: str = ""
+    topics: tuple[str, ...] = ()
+    partitions: frozenset[int] = frozenset()
+
+    @property
+    def by_time(self) -> bool:
+        """Does the offset come from a time look-up?"""
+        return self.to in (ResetTo.DATETIME, ResetTo.DURATION)
+
+    @property
+    def from_commit(self) -> bool:
+        """Does the offset come from what the group has committed?"""
+        return self.to in (ResetTo.CURRENT, ResetTo.SHIFT)
+
+    def fits(self, partition: TopicPartition) -> bool:
+        """Is the rule about this partition?"""
+        if self.partitions and partition.partition not in self.partitions:
+            return False
+        return not self.topics or matches(partition.topic, self.topics)
+
+    def __str__(self) -> str:
+        return f"{self.to} {self.text}".rstrip()
+
+
+def reset_rules_from(rows: t.Sequence[t.Mapping[str, t.Any]], now: int) -> tuple[ResetRule, ...]:
+    """Build the rules of `resets`, or raise InvalidInput that names the entry. now: milliseconds since the epoch."""
+    if not rows:
+        raise InvalidInput("there are no resets", remedy="set resets, for example to [{to: earliest}]")
+    return tuple(_rule(f"resets, entry {number}", row, now) for number, row in enumerate(rows, 1))
+
+
+def first_fit(rules: t.Iterable[ResetRule], partition: TopicPartition) -> ResetRule | None:
+    """The first rule that is about a partition; None where none is."""
+    return next((rule for rule in rules if rule.fits(partition)), None)
+
+
+def time_of(text: str, where: str) -> int:
+    """A moment in milliseconds since the epoch, or InvalidInput for anything that could be meant in two ways."""
+    shape = _DATETIME.fullmatch(text)
+    if shape is None:
+        raise _refused(where, f"{text!r} is no date with a time of day", "write it as 2026-11-22T18:00:00Z")
+    if shape["zone"] in (None, "-00:00"):
+        raise _refused(
+            where,
+            f"{text!r} has no time zone, and every zone has another {text[11:16]} o'clock",
+            "append Z for UTC, or the difference from UTC, as +02:00",
+        )
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+    except ValueError as exc:
+        raise _refused(where, f"{text!r} is no date with a time of day: {exc}", "correct it") from exc
+    return _milliseconds(moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC))
+
+
+def duration_of(text: str, where: str) -> int:
+    """A duration in milliseconds, longer than 0, or InvalidInput for anything that could be meant in two ways."""
+    if _CALENDAR.fullmatch(text):
+        raise _refused(
+            where,
+            f"{text!r} counts years, months or weeks, which are not equally long everywhere or not known to the stock tool",
+            "count days of 24 hours, as P30D; minutes stand after a T, as PT5M",
+        )
+    shape = _DURATION.fullmatch(text)
+    if shape is None or not any(shape.groups()):
+        raise _refused(where, f"{text!r} is no duration", "write it as P1D (24 hours), PT2H30M or PT90S")
+    parts = {name: float(number) for name, number in shape.groupdict().items() if number is not None}
+    try:
+        milliseconds = _milliseconds(datetime.timedelta(**parts))
+    except OverflowError as exc:
+        raise _refused(where, f"{text!r} is longer than any log", "set to: earliest") from exc
+    if milliseconds <= 0:
+        raise _refused(where, f"{text!r} is a duration of 0", "set to: latest to skip everything, or a longer duration")
+    return milliseconds
+
+
+def _rule(where: str, row: t.Mapping[str, t.Any], now: int) -> ResetRule:
+    to = ResetTo(row["to"])
+    given = row.get("value")
+    text = "" if given is None else str(given).strip()
+    if to in (ResetTo.EARLIEST, ResetTo.LATEST, ResetTo.CURRENT):
+        if given is not None:
+            raise _refused(where, f"to: {to} takes no value, and value is {text!r}", "leave value out")
+        value = 0
+    elif not text:
+        raise _refused(where, f"to: {to} needs a value", f"set value, for example to {_EXAMPLES[to]}")
+    else:
+        value = _VALUES[to](text, where, now)
+    topics = tuple(row.get("topics") or ())
+    for pattern in topics:
+        compiled(pattern, f"{where}, topics")
+    partitions = frozenset(row.get("partitions") or ())
+    for partition in sorted(partitions):
+        if not 0 <= partition <= _LARGEST_PARTITION:
+            raise _refused(where, f"{partition} is no partition", "give numbers from 0 on")
+    return ResetRule(to, value, text, topics, partitions)
+
+
+def _past(text: str, where: str, now: int) -> int:
+    value = time_of(text, where)
+    if value < 0:
+        raise _refused(where, f"{text} is before 1970, and Kafka counts times from then on", "set to: earliest")
+    if value > now:
+        clock = datetime.datetime.fromtimestamp(now // 1000, datetime.UTC).isoformat()
+        raise _refused(where, f"{text} is in the future: the clock says {clock}", "set to: latest to skip everything")
+    return value
+
+
+def _ago(text: str, where: str, now: int) -> int:
+    value = now - duration_of(text, where)
+    if value < 0:
+        raise _refused(where, f"{text} ago is before 1970, and Kafka counts times from then on", "set to: earliest")
+    return value
+
+
+def _offset(text: str, where: str, _now: int) -> int:
+    if not re.fullmatch(r"\d{1,19}", text, re.ASCII) or int(text) > LARGEST_OFFSET:
+        raise _refused(where, f"{text!r} is no offset", f"give a whole number from 0 to {LARGEST_OFFSET}")
+    return int(text)
+
+
+def _shift(text: str, where: str, _now: int) -> int:
+    if not re.fullmatch(r"[+-]?\d{1,19}", text, re.ASCII) or abs(int(text)) > LARGEST_OFFSET:
+        raise _refused(where, f"{text!r} is no number of offsets", "give a whole number, as 100 or -100")
+    return int(text)
+
+
+_VALUES: dict[ResetTo, t.Callable[[str, str, int], int]] = {
+    ResetTo.DATETIME: _past,
+    ResetTo.DURATION: _ago,
+    ResetTo.SHIFT: _shift,
+    ResetTo.OFFSET: _offset,
+}
+_EXAMPLES = {
+    ResetTo.DATETIME: "2026-11-22T18:00:00Z",
+    ResetTo.DURATION: "PT24H",
+    ResetTo.SHIFT: "-100",
+    ResetTo.OFFSET: "4711",
+}
+
+
+def _milliseconds(span: datetime.timedelta) -> int:
+    return span // datetime.timedelta(milliseconds=1)
+
+
+def _refused(where: str, what: str, remedy: str) -> InvalidInput:
+    return InvalidInput(f"{where}: {what}", remedy=remedy)

@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The CSV of `kafka-consumer-groups --reset-offsets`: what --from-file reads, and --export writes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+BYTE_ORDER_MARK = "\ufeff"
+
+
+class CsvRow(t.NamedTuple):
+    """One line."""
+
+    group: str
+    partition: TopicPartition
+    offset: int
+
+
+def to_csv(rows: t.Iterable[CsvRow], one_group: bool) -> str:
+    """The lines, sorted: no header, topic, partition and offset for one group, the group before them for several.
+
+    InvalidInput for a group whose name the tool, which reads line by line, or from_csv() would not read again.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for group, partition, offset in sorted(rows):
+        if "\n" in group or "\r" in group or group.startswith(BYTE_ORDER_MARK):
+            raise InvalidInput(
+                f"the name of group {group!r} has a line break or a byte order mark, which CSV cannot hold",
+                remedy="use format: json",
+            )
+        writer.writerow([*([] if one_group else [group]), *partition, offset])
+    return out.getvalue()
+
+
+def from_csv(text: str, path: str, group: str | None) -> list[CsvRow]:
+    """Read the lines; a file of three columns needs the name of its group. Raises InvalidFile that names the line.
+
+    A byte order mark, Windows line ends and blank lines at the end are what editors leave. Anything else is refused.
+    """
+    lines = [line.removesuffix("\r") for line in text.removeprefix(BYTE_ORDER_MARK).split("\n")]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if not lines:
+        raise InvalidFile(f"{path} is empty", remedy="correct the path, or export the offsets again")
+    rows: dict[tuple[str, TopicPartition], tuple[int, CsvRow]] = {}
+    columns = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            cells = next(csv.reader([line], strict=True), [])
+            columns = columns or len(cells)
+            row = _row(cells, columns, group)
+        except (csv.Error, ValueError) as exc:
+            raise InvalidFile(
+                f"line {number} of {path} is not topic, partition, offset with or without a group before them",
+                why=str(exc),
+                remedy="correct the line",
+                kind=FailureKind.FILE_DAMAGED,
+            ) from exc
+        except LookupError as exc:
+            raise InvalidFile(
+                f"{path} has three columns (topic, partition, offset), which do not say whose offsets they are",
+                remedy="set snapshot_group, or use a file with four columns (group, topic, partition, offset)",
+                kind=FailureKind.FILE_DAMAGED,
+            ) from exc
+        first = rows.setdefault(row[:2], (number, row))[0]
+        if first != number:
+            raise InvalidFile(
+                f"{path} has two lines for group {row.group} and {row.partition}, lines {first} and {number}",
+                remedy="remove one of them",
+                kind=FailureKind.FILE_DAMAGED,
+            )
+    return [row for _number, row in rows.values()]
+
+
+def _row(cells: list[str], columns: int, group: str | None) -> CsvRow:
+    """One line's row. ValueError for what is wrong with it, LookupError for one of a group that is not known."""
+    if not cells:
+        raise ValueError("it is blank")
+    if len(cells) != columns:
+        raise ValueError(f"it has {_columns(len(cells))}, and the first line has {columns}")
+    if columns not in (3, 4):
+        raise ValueError(f"it has {_columns(columns)}")
+    if columns == 3 and not group:
+        raise LookupError
+    name, topic, partition, offset = [group or "", *cells] if columns == 3 else cells
+    if not name or not topic:
+        raise ValueError("a name is empty")
+    where = TopicPartition(documents.name_of(topic), documents.partition_of(_number(partition)))
+    return CsvRow(documents.name_of(name), where, documents.offset_of(_number(offset)))
+
+
+def _columns(count: int) -> str:
+    return "1 column" if count == 1 else f"{count} columns"
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text!r} is no number from 0 on")
+    return int(text) if len(text) < 20 else 1 << 64

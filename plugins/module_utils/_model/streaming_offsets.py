@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Offsets as Spark's Structured Streaming has them: a checkpoint's file of a batch, and the option startingOffsets.
+
+A batch's file in `offsets/` is the version `v1`, a line of metadata, and a line for each source of the query: for Kafka
+`{"topic":{"partition":offset}}` with the offsets at which the batch ends, which is where the next one begins. Source:
+org.apache.spark.sql.execution.streaming.OffsetSeqLog, and Spark's "Structured Streaming + Kafka Integration Guide".
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.stock_csv import BYTE_ORDER_MARK
+
+EARLIEST = -2  # what startingOffsets calls the start of a log; every partition must be in it
+_VERSION = "v1"
+_NOTHING = "-"  # a source that has no offset yet
+
+
+def to_starting_offsets(positions: t.Mapping[TopicPartition, int | None]) -> str:
+    """The value of startingOffsets. A partition without an offset starts at the log's start, so that nothing is skipped."""
+    found: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(positions.items()):
+        found.setdefault(topic, {})[str(partition)] = EARLIEST if offset is None else offset
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def read_streaming_offsets(text: str, path: str) -> dict[TopicPartition, int]:
+    """Read a batch's file of a checkpoint, or the value of startingOffsets. Raises InvalidFile that names the line."""
+    lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if not lines:
+        raise InvalidFile(f"{path} is empty", remedy="correct the path")
+    # The first line of a checkpoint's file is its version, the second its metadata.
+    begin = 0 if lines[0].lstrip().startswith("{") else 2
+    if begin and lines[0] != _VERSION:
+        raise _refused(path, 1, f"it is neither {_VERSION}, the version of a checkpoint's offsets, nor a JSON object")
+    if not begin and len(lines) > 1:
+        raise _refused(path, 2, "startingOffsets is one line")
+    found: dict[TopicPartition, int] = {}
+    for number, line in enumerate(lines[begin:], begin + 1):
+        if begin and line.strip() == _NOTHING:
+            continue
+        try:
+            its = dict(_offsets(json.loads(line, object_pairs_hook=documents.members_once)))
+            twice = sorted(found.keys() & its.keys())
+            if twice:
+                raise ValueError(f"{twice[0]} is read by two sources of the query, and each has its own offset")
+        except (ValueError, RecursionError) as exc:
+            why = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
+            raise _refused(path, number, why) from exc
+        found |= its
+    if not found:
+        raise InvalidFile(f"{path} holds no offset", remedy="correct the path, or let the query finish a batch")
+    return found
+
+
+def _offsets(value: t.Any) -> t.Iterator[tuple[TopicPartition, int]]:
+    """The offsets of one source, or ValueError."""
+    if not isinstance(value, dict) or not value or not all(isinstance(each, dict) for each in value.values()):
+        raise ValueError('it is not {"topic":{"partition":offset}}, so this source of the query is not Kafka')
+    for topic, partitions in value.items():
+        for partition, offset in partitions.items():
+            if not (partition.isascii() and partition.isdigit() and len(partition) < 11):
+                raise ValueError(f"{partition!r} of topic {topic} is no partition")
+            where = TopicPartition(documents.name_of(topic), documents.partition_of(int(partition)))
+            if offset in (-1, EARLIEST):
+                raise ValueError(f"{where} is at {offset}, which names an end of the log and is no offset")
+            yield where, documents.offset_of(offset)
+
+
+def _refused(path: str, number: int, why: str) -> InvalidFile:
+    return InvalidFile(
+        f"line {number} of {path} is not what Structured Streaming writes",
+        why=why,
+        remedy="give the directory of a checkpoint, one of its files in offsets/, or a value of startingOffsets",
+        kind=FailureKind.FILE_DAMAGED,
+    )

@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The receipt of a promotion: what the destination's topics and ACLs were before its first write. It is the rollback."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl, acl_from, acl_row
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import count_of, optional_text
+
+KIND = "topics-receipt"
+
+
+class Setting(t.NamedTuple):
+    """Values set on the topic itself before the first write, and written; None where the brokers' default applies."""
+
+    before: str | None
+    written: str | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TopicReceipt:
+    """One topic of the destination. created: whether a promotion makes it; settings are then those that it is made with.
+
+    topic_id: noted once the topic is made, or when it was found; None before that, and where brokers give none. partitions:
+    what it is made with or grows to, None where a promotion does neither; before: how many it had.
+    """
+
+    topic: str
+    created: bool = False
+    topic_id: str | None = None
+    before: int | None = None
+    partitions: int | None = None
+    settings: dict[str, Setting] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Is nothing left to know?"""
+        return not self.created and self.partitions is None and not self.settings
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PromotionReceipt:
+    """acls: whether each was there before the first write; a promotion has made the opposite of it."""
+
+    cluster_id: str
+    topics: dict[str, TopicReceipt] = dataclasses.field(default_factory=dict)
+    acls: dict[Acl, bool] = dataclasses.field(default_factory=dict)
+
+
+def to_json(receipt: PromotionReceipt) -> str:
+    """The text of a receipt file."""
+    return documents.dumps(
+        KIND,
+        {"destination": {"cluster_id": receipt.cluster_id}},
+        [
+            *(_row(each) for _name, each in sorted(receipt.topics.items())),
+            *({"acl": acl_row(acl), "before": there} for acl, there in sorted(receipt.acls.items())),
+        ],
+    )
+
+
+def from_json(text: str, path: str) -> PromotionReceipt:
+    """Read a receipt file, or raise InvalidFile."""
+    head, rows = documents.loads(KIND, text, path)
+    cluster_id = documents.parse(KIND, path, head.get("destination"), lambda row: documents.text_of(row["cluster_id"]))
+    entries = documents.parse_entries(KIND, path, rows, _entry)
+    topics = [each for each in entries if isinstance(each, TopicReceipt)]
+    twice = [name for name, count in collections.Counter(each.topic for each in topics).items() if count > 1]
+    if twice:
+        raise documents.damaged(KIND, path, f"there are two entries for topic {twice[0]}")
+    return PromotionReceipt(
+        cluster_id,
+        {each.topic: each for each in topics},
+        dict(each for each in entries if not isinstance(each, TopicReceipt)),
+    )
+
+
+def _row(entry: TopicReceipt) -> documents.Json:
+    return {
+        "topic": entry.topic,
+        "created": entry.created,
+        "topic_id": entry.topic_id,
+        "partitions": {"before": entry.before, "written": entry.partitions},
+        "settings": {name: each._asdict() for name, each in sorted(entry.settings.items())},
+    }
+
+
+def _entry(row: t.Any) -> TopicReceipt | tuple[Acl, bool]:
+    if "acl" in row:
+        return acl_from(row["acl"]), documents.flag_of(row["before"])
+    return TopicReceipt(
+        documents.name_of(row["topic"]),
+        documents.flag_of(row["created"]),
+        optional_text(row["topic_id"]),
+        count_of(row["partitions"]["before"]),
+        count_of(row["partitions"]["written"]),
+        {
+            documents.text_of(name): Setting(optional_text(each["before"]), optional_text(each["written"]))
+            for name, each in row["settings"].items()
+        },
+    )

@@ -1,0 +1,96 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Plans and snapshots as files for other tools, and what the user should know of each."""
+
+from __future__ import annotations
+
+import collections
+import os
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, results
+
+
+class Export(t.NamedTuple):
+    """A file for another tool: its path and form, its text, and what the user should know, a line each."""
+
+    path: str
+    form: OffsetFormat
+    text: str
+    notes: list[str]
+
+    def write(self, check_mode: bool) -> results.Diff | None:
+        """Write the file where it differs, but in check mode, and return the diff; None where it does not."""
+        before = files.read(self.path)
+        if before == self.text:
+            return None
+        if not check_mode:
+            files.write(self.path, self.text)
+        return results.file_diff(before, self.text, self.path, str.splitlines, lambda text, _path: text)
+
+
+def asked_for(params: t.Mapping[str, t.Any]) -> dict[str, OffsetFormat]:
+    """The path and the form of every file that the options csv and export ask for. InvalidInput for two in one place."""
+    paths = [(params["csv"], OffsetFormat.CSV), (params["export"], OffsetFormat(params["export_format"]))]
+    wanted = [(path, form) for path, form in paths if path]
+    taken = {os.path.abspath(params[option]) for option in ("plan", "snapshot", "receipt") if params[option]}
+    for path, _form in wanted:
+        files.check_writable(path)
+        if os.path.abspath(path) in taken:
+            raise InvalidInput(f"{path} is given for two files", remedy="give csv and export paths of their own")
+        taken.add(os.path.abspath(path))
+    return dict(wanted)
+
+
+def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
+    """Where groups must stand, for another tool.
+
+    What is blocked or uncommitted is not in a CSV file: the stock tool leaves it as it is. Other tools would start somewhere
+    else then: raises Refused for a blocked entry, and InvalidInput for several groups.
+    """
+    blocked = [entry for entry in plan.entries if entry.verdict is Verdict.BLOCKED]
+    if blocked and form.is_complete:
+        first = blocked[0]
+        raise Refused(
+            f"{path} is not written, because {len(blocked)} of {len(plan.entries)} entries of the plan are blocked",
+            group=first.group,
+            topic=first.partition.topic,
+            partition=first.partition.partition,
+            why=f"{first.reason and first.reason.value}: {first.detail}",
+            remedy="remove the cause and plan again; without export, the plan alone is written",
+            kind=FailureKind.PLAN_BLOCKED,
+        )
+    groups: dict[str, dict[TopicPartition, int | None]] = {}
+    for entry in plan.entries:
+        groups.setdefault(entry.group, {})[entry.partition] = entry.offset
+    text = offset_formats.to_text(form, groups)
+    missing = collections.Counter(entry.verdict.value for entry in plan.entries if entry.offset is None)
+    notes = []
+    if missing and form is OffsetFormat.CSV:
+        kinds = " and ".join(f"{count} {verdict}" for verdict, count in sorted(missing.items()))
+        notes.append(
+            f"{path} lacks {missing.total()} of {counted(len(plan.entries), 'group-partition')} ({kinds}): the stock tool "
+            "leaves their committed offsets as they are."
+        )
+    if missing and form is OffsetFormat.STRUCTURED_STREAMING:
+        notes.append(
+            f"{path} has -2 for {counted(missing.total(), 'partition')} without an offset: the query reads all of it."
+        )
+    if missing and form is OffsetFormat.FLINK_SQL:
+        notes.append(f"{path} lacks {counted(missing.total(), 'partition')} without an offset: Flink reads all of it.")
+    noted = sum(1 for entry in plan.entries if entry.offset is not None and entry.metadata)
+    if noted:
+        notes.append(
+            f"{path} lacks the metadata of {counted(noted, 'committed offset')}: only kafka_offset_commit writes it."
+        )
+    return Export(path, form, text, notes)

@@ -1,0 +1,148 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What kafka_topic_promotion returns: rows, lines for people, and a diff for each topic."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.undo import Undo
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import LITERAL, TOPIC, Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
+    ADD,
+    DEFAULT,
+    EXTRA,
+    REMOVE,
+    AclChange,
+    SettingChange,
+    TopicChange,
+    TopicPlan,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.results import Diff, diff
+
+_OTHER = "other ACLs"  # on groups, transactional ids, prefixes and *
+
+
+def promotion_result(plan: TopicPlan) -> dict[str, t.Any]:
+    """The topics, the ACLs, a summary and the diff of what a promotion changes."""
+    return {
+        "topics": [
+            {
+                "topic": each.topic,
+                "source": each.source,
+                "partitions": {"before": each.before, "after": each.after},
+                "settings": _rows(each.settings),
+            }
+            for each in plan.topics
+        ],
+        "acls": [{"acl": str(each.acl), "action": each.action} for each in plan.acls],
+        "summary": [
+            *(_line(each) for each in plan.topics if each.changes),
+            *(f"{_verb(each.action)} {each.acl}" for each in plan.acls if each.action != EXTRA),
+        ]
+        or ["Nothing to change."],
+        "diff": _diffs({each.topic: each for each in plan.topics}, plan.acls),
+    }
+
+
+def undo_result(undo: Undo) -> dict[str, t.Any]:
+    """The same of a rollback."""
+    acls = [
+        *(AclChange(acl, ADD) for acl in undo.created_acls),
+        *(AclChange(acl, REMOVE) for acl in undo.deleted_acls),
+    ]
+    names = sorted({*undo.settings, *undo.deleted})
+    counts = undo.partitions
+    changes = {
+        name: TopicChange(
+            name, "", counts[name], None if name in undo.deleted else counts[name], None, undo.settings.get(name, {})
+        )
+        for name in names
+    }
+    return {
+        "topics": [
+            {
+                "topic": name,
+                "source": None,
+                "partitions": {"before": each.before, "after": each.after},
+                "settings": _rows(each.settings),
+            }
+            for name, each in changes.items()
+        ],
+        "acls": [{"acl": str(each.acl), "action": each.action} for each in acls],
+        "summary": [
+            *(f"{name}: deleted" for name in undo.deleted),
+            *(f"{name}: {', '.join(_setting(*each) for each in its.items())}" for name, its in undo.settings.items()),
+            *(f"{_verb(each.action)} {each.acl}" for each in acls),
+        ]
+        or ["Nothing to change."],
+        "diff": _diffs(changes, acls),
+    }
+
+
+def _rows(settings: t.Mapping[str, SettingChange]) -> dict[str, dict[str, str | None]]:
+    return {name: each._asdict() for name, each in settings.items()}
+
+
+def _line(change: TopicChange) -> str:
+    parts = []
+    if change.is_new:
+        factor = (
+            "the brokers' default of replicas"
+            if change.replication_factor == -1
+            else counted(change.replication_factor or 0, "replica")
+        )
+        parts.append(f"created with {counted(change.after or 0, 'partition')} and {factor}")
+    elif change.grows:
+        parts.append(f"{change.after} partitions instead of {change.before}")
+    parts += [_setting(name, each) for name, each in change.settings.items()]
+    return f"{change.topic}: {', '.join(parts)}"
+
+
+def _setting(name: str, each: SettingChange) -> str:
+    origin = "" if each.origin == DEFAULT else f" ({each.origin})"
+    return f"{name} {_value(each.before)} -> {_value(each.after)}{origin}"
+
+
+def _value(value: str | None) -> str:
+    return "default" if value is None else value
+
+
+def _verb(action: str) -> str:
+    return {ADD: "added:", REMOVE: "removed:"}[action]
+
+
+def _diffs(topics: t.Mapping[str, TopicChange], acls: t.Sequence[AclChange]) -> list[Diff]:
+    """One for each topic that changes, and one for ACLs that are on no single topic."""
+    by_place: dict[str, list[AclChange]] = {}
+    for each in acls:
+        if each.action != EXTRA:
+            by_place.setdefault(_place(each.acl, topics), []).append(each)
+    places = sorted({name for name, each in topics.items() if each.changes} | (by_place.keys() - {_OTHER}))
+    places += [_OTHER] if _OTHER in by_place else []
+    return [_diff(place, topics.get(place), by_place.get(place, [])) for place in places]
+
+
+def _place(acl: Acl, topics: t.Container[str]) -> str:
+    return acl.name if acl.resource == TOPIC and acl.pattern == LITERAL and acl.name in topics else _OTHER
+
+
+def _diff(place: str, change: TopicChange | None, acls: t.Sequence[AclChange]) -> Diff:
+    before, after = [], []
+    if change is not None:
+        before += [] if change.before is None else [f"partitions: {change.before}"]
+        after += [] if change.after is None else [f"partitions: {change.after}"]
+        before += [
+            f"{name}: {_value(each.before)}" for name, each in change.settings.items() if change.before is not None
+        ]
+        if change.after is not None:
+            after += [
+                f"{name}: {_value(each.after)}" + ("" if each.origin == DEFAULT else f"  # {each.origin}")
+                for name, each in change.settings.items()
+            ]
+    before += [str(each.acl) for each in acls if each.action == REMOVE]
+    after += [str(each.acl) for each in acls if each.action == ADD]
+    return diff(before, after, f"{place} (before)", f"{place} (after)")

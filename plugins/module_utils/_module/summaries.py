@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a run comes to, on one screen: a line for each group as long as they are few, what is not exact, and the totals last."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.results import entry_line, plan_counts
+
+MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything stays on one screen
+_ALWAYS_COUNTED = (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)
+
+
+def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None) -> list[str]:
+    """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry, and the totals.
+
+    Of more than MOST_LINES groups those that are exact are one line, and the others come first.
+    ends: the ends of the logs, for a plan inside one cluster. A line then shows an old group and a new one side by side, with
+    their lags on the partitions that the one gets from the other.
+    """
+    groups: dict[tuple[str, ...], list[PlanEntry]] = {}
+    for entry in sorted(plan.entries, key=lambda entry: entry.key):
+        for old in sorted({at.group for at in entry.source}) if ends is not None else [""]:
+            groups.setdefault((old, entry.group), []).append(entry)
+    fine = [names for names, entries in groups.items() if _is_fine(entries)] if len(groups) > MOST_LINES else []
+    told = [names for names in groups if names not in set(fine)]
+    lines = _table({names: groups[names] for names in told[:MOST_LINES]}, ends)
+    if told[MOST_LINES:]:
+        lines.append(f"... and {counted(len(told[MOST_LINES:]), 'more group')}")
+    if fine:
+        lines.append(f"{counted(len(fine), 'group')}, all exact")
+    return [*lines, *_first([f"  {line}" for line in not_exact(plan)]), _plan_total(plan)]
+
+
+def not_exact(plan: Plan) -> list[str]:
+    """What may repeat, what is blocked, and inside one cluster what was requested, entry by entry."""
+    shown = [Verdict.SAFE, Verdict.BLOCKED]
+    if plan.source_id == plan.destination_id:  # what a reset skips and repeats
+        shown.append(Verdict.REQUESTED)
+    return [entry_line(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.verdict in shown]
+
+
+def commit_summary(
+    before: t.Mapping[tuple[str, t.Any], CommittedOffset | None],
+    written: t.Collection[tuple[str, t.Any]],
+    left_out: list[str],
+) -> list[str]:
+    """A table as lines: a line a group, then a line for everything that is left alone on purpose, and the totals.
+
+    True of a run and of its prediction in check mode alike, as Ansible's own word "changed". Of more than MOST_LINES groups
+    those that are changed in all of their partitions, or in none, are a line each.
+    """
+    partitions = collections.Counter(group for group, _partition in before)
+    writes = collections.Counter(group for group, _partition in written)
+    folded: dict[str, list[str]] = {"changed": [], "unchanged": []} if len(partitions) > MOST_LINES else {}
+    rows = []
+    for name in sorted(partitions):
+        kind = {0: "unchanged", partitions[name]: "changed"}.get(writes[name], "in part")
+        if kind in folded:
+            folded[kind].append(name)
+        else:
+            rows.append(name)
+    width = max([len("group"), *(len(name) for name in rows)])
+    lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"] if rows or not folded else []
+    lines += _first([f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
+    lines += [f"{counted(len(names), 'group')}, all {kind}" for kind, names in folded.items() if names]
+    total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed, {len(left_out):,} left out."
+    return [*lines, *_first([f"  {line}" for line in left_out]), total]
+
+
+def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection[str]) -> str:
+    """How many of the groups that a receipt holds go back, true of a run and of its prediction alike."""
+    back = len({group for group, _partition in written})
+    return f"{back} of {counted(len(recorded), 'group')} in the receipt {'goes' if 1 in (back, len(recorded)) else 'go'} back"
+
+
+def _table(
+    groups: t.Mapping[tuple[str, ...], list[PlanEntry]], ends: t.Mapping[TopicPartition, int] | None
+) -> list[str]:
+    """A header and a line for each group, only with the verdicts that these groups have."""
+    if not groups:
+        return []
+    old_width, width = (
+        max([len(head), *(len(names[side]) for names in groups)])
+        for side, head in enumerate(("old group", "group" if ends is None else "new group"))
+    )
+    seen = {entry.verdict for entries in groups.values() for entry in entries}
+    verdicts = [verdict.value for verdict in Verdict if verdict in seen]
+    head = "" if ends is None else f"{'old group':<{old_width}}  {'lag':>10}  "
+    head += f"{'group' if ends is None else 'new group':<{width}}" + ("" if ends is None else f"  {'lag':>10}")
+    head += f"  {'partitions':>10}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts)
+    lines = [head + "  at most repeated"]
+    for (old, name), entries in groups.items():
+        counts = collections.Counter(entry.verdict.value for entry in entries)
+        cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
+        left, right = "", ""
+        if ends is not None:
+            was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
+            left = f"{old:<{old_width}}  {_lag(was, ends):>10}  "
+            right = f"  {_lag(((entry, entry.offset) for entry in entries), ends):>10}"
+        repeats = _repeats(entries)
+        told = "not counted" if repeats is None else str(repeats)
+        lines.append(f"{left}{name:<{width}}{right}  {len(entries):>10}  {cells}  {told:>16}")
+    return lines
+
+
+def _plan_total(plan: Plan) -> str:
+    counts = plan_counts(plan)
+    told = [f"{counts[each.value]:,} {each.value}" for each in Verdict if counts[each.value] or each in _ALWAYS_COUNTED]
+    repeats = _repeats(plan.entries)
+    more = "repeats not counted" if repeats is None else f"at most {counted(repeats, 'record')} repeated"
+    return (
+        f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}; {more}."
+    )
+
+
+def _size(groups: int, partitions: int) -> str:
+    return f"{counted(groups, 'group')}, {counted(partitions, 'group-partition')}"
+
+
+def _first(lines: t.Sequence[str]) -> list[str]:
+    """MOST_LINES of them, and how many there are besides."""
+    more = len(lines) - MOST_LINES
+    return [*lines[:MOST_LINES], *([f"  ... and {counted(more, 'more line')}"] if more > 0 else [])]
+
+
+def _is_fine(entries: t.Iterable[PlanEntry]) -> bool:
+    return all(entry.verdict is Verdict.EXACT for entry in entries)
+
+
+def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], ends: t.Mapping[TopicPartition, int]) -> int:
+    """How many offsets are still to be consumed, as kafka-consumer-groups counts them; none where nothing is committed."""
+    known = ((entry, offset) for entry, offset in offsets if offset is not None and entry.partition in ends)
+    return sum(max(0, ends[entry.partition] - offset) for entry, offset in known)
+
+
+def _repeats(entries: t.Sequence[PlanEntry]) -> int | None:
+    """How many records are repeated at most; None if one of them is not counted."""
+    repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
+    repeats += [entry.repeats or 0 for entry in entries if entry.verdict is Verdict.REQUESTED]
+    counted_ones = [each for each in repeats if each is not None]
+    return sum(counted_ones) if len(counted_ones) == len(repeats) else None

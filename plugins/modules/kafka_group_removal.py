@@ -1,0 +1,267 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kafka_group_removal
+short_description: Remove consumer groups that were renamed, or restore them
+version_added: 0.1.0
+description:
+  - Removes the old groups of a rename inside one cluster, after the new groups have got all that the old ones had
+    committed. Restores them as they were - offsets, metadata and leader epochs.
+  - Checks everything before it removes a group. The cluster must be the one in the plan, the group must have no
+    members, and it must have committed exactly the offsets that the plan gives to new groups, on all of its topics.
+  - Saves the committed offsets of the old groups to O(removed) before it removes the first one.
+  - The user needs the ACL GROUP DELETE, and TOPIC DESCRIBE on all topics of the groups, because brokers hide committed
+    offsets of other topics, and these would be lost.
+author:
+  - The streamshift.kafka authors (@streamshift)
+extends_documentation_fragment:
+  - streamshift.kafka._attributes
+  - streamshift.kafka._attributes.files
+  - streamshift.kafka._cluster
+  - streamshift.kafka._selection
+options:
+  state:
+    description:
+      - Whether the old groups are there afterwards.
+      - V(removed) removes the groups that O(plan) gives to other groups.
+      - V(restored) makes the groups again that were removed before, with everything that they had committed.
+    type: str
+    choices: [removed, restored]
+    default: removed
+  plan:
+    description:
+      - Path of the plan file that was committed, as M(streamshift.kafka.kafka_offset_translate) writes it.
+      - Required with O(state=removed).
+    type: path
+  receipt:
+    description:
+      - Path of the receipt file of M(streamshift.kafka.kafka_offset_commit), which shows that a new group has got its
+        offsets and has consumed since.
+    type: path
+  removed:
+    description:
+      - Path of the file that keeps what the removed groups had committed. Its directory must exist.
+      - Keep the file, because without it the groups cannot be restored.
+    type: path
+    required: true
+  groups:
+    description:
+      - With O(state=restored), names of the groups to restore. O(exclude_group_patterns) does not apply to them. The
+        module leaves a group alone that is not in O(removed), or that was restored before.
+      - Set O(groups) or O(group_patterns), unless O(everything=true).
+  everything:
+    description:
+      - With O(state=restored), whether to restore everything in O(removed).
+    type: bool
+    default: false
+  on_active_group:
+    description:
+      - What to do for a group that has members, or that belongs to Kafka Connect.
+      - V(fail) removes or restores nothing at all, and fails.
+      - V(skip_group) leaves the group out.
+    type: str
+    choices: [fail, skip_group]
+    default: fail
+  on_rewind:
+    description:
+      - With O(state=restored), what to do if the group exists again and has committed an offset after the one in
+        O(removed).
+      - V(fail) restores nothing at all, and fails.
+      - V(keep) leaves the group alone.
+      - V(rewind) commits the offset in O(removed). Records in between may be repeated.
+    type: str
+    choices: [fail, keep, rewind]
+    default: fail
+  on_advance:
+    description:
+      - With O(state=restored), what to do if the group exists again and has committed an offset before the one in
+        O(removed).
+      - V(fail) restores nothing at all, and fails.
+      - V(keep) leaves the group alone.
+      - V(advance) commits the offset in O(removed). The group does not read the records in between.
+    type: str
+    choices: [advance, keep, fail]
+    default: fail
+  idle_wait:
+    description:
+      - With O(state=restored), how many seconds to wait before reading the committed offsets of groups that exist again
+        a second time.
+      - With O(state=removed), the module does not wait, because the offsets of the plan are the first reading.
+    type: float
+    default: 5
+seealso:
+  - module: streamshift.kafka.kafka_offset_commit
+"""
+
+EXAMPLES = r"""
+- name: Remove the old groups of a rename that was committed
+  streamshift.kafka.kafka_group_removal:
+    cluster: "{{ kafka_cluster }}"
+    plan: "{{ inventory_dir }}/plan.json"
+    receipt: "{{ inventory_dir }}/receipt.json"
+    removed: "{{ inventory_dir }}/removed.json"
+
+- name: Restore one of them
+  streamshift.kafka.kafka_group_removal:
+    cluster: "{{ kafka_cluster }}"
+    state: restored
+    removed: "{{ inventory_dir }}/removed.json"
+    groups:
+      - billing
+"""
+
+RETURN = r"""
+removed:
+  description: Path of the file of removed groups.
+  returned: success
+  type: str
+  sample: /srv/kafka-clones/onprem/removed.json
+groups:
+  description: The groups that the module has removed or restored. In check mode, those that it would remove or restore.
+  returned: success
+  type: list
+  elements: str
+  sample: [billing]
+left_out:
+  description: One line for each group that the module left alone because of an option, or because it is gone already.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+notes:
+  description: With O(state=restored), one line for each offset that is before the start of the log by now.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: group_in_use
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "destination cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
+"""
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import group_removal as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnAdvance,
+    OnRewind,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+
+
+def remove(module: Module) -> dict[str, t.Any]:
+    params = module.params
+    path = params["removed"]
+    options.check_not_negative(params, "idle_wait")
+    selection = options.rollback_selection(params)
+    if params["state"] == "restored":
+        files.check_there(path, "removed groups", "state: removed: without one there is nothing to restore")
+    files.check_writable(path)
+    cluster = options.connection(params, "cluster")
+    policies = use_case.RemovalOptions(
+        OnActiveGroup(params["on_active_group"]),
+        OnRewind(params["on_rewind"]),
+        OnAdvance(params["on_advance"]),
+        params["idle_wait"],
+    )
+
+    def save(done: removed.Removed) -> None:
+        files.write(path, removed.to_json(done))
+
+    writer = None if module.check_mode else save
+    with files.locked(path):
+        earlier = files.read(path)
+        known = removed.from_json(earlier, path) if earlier is not None else None
+        if params["state"] == "removed":
+            text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
+            written = files.read(params["receipt"]) if params["receipt"] else None
+            outcome = use_case.remove_old_groups(
+                plan.from_json(text, params["plan"]),
+                receipt.from_json(written, params["receipt"]) if written is not None else None,
+                known,
+                cluster,
+                policies,
+                writer,
+            )
+        else:
+            text = files.read_required(path, "removed groups", "state: removed")
+            outcome = use_case.restore_old_groups(removed.from_json(text, path), selection, cluster, policies, writer)
+    for line in outcome.notes:
+        module.warn(line)
+    return {
+        "changed": bool(outcome.groups) or outcome.removed != known,
+        "removed": path,
+        "groups": outcome.groups,
+        "left_out": outcome.left_out,
+        "notes": outcome.notes,
+        "diff": results.diff(
+            results.commit_lines(outcome.before),
+            results.commit_lines(outcome.after),
+            f"{cluster} (before)",
+            f"{cluster} (after)",
+        ),
+    }
+
+
+def main() -> None:
+    module = Module(
+        argument_spec={
+            **options.cluster_spec("cluster"),
+            **options.group_selection_spec(),
+            "state": {"type": "str", "choices": ["removed", "restored"], "default": "removed"},
+            "plan": {"type": "path"},
+            "receipt": {"type": "path"},
+            "removed": {"type": "path", "required": True},
+            "everything": {"type": "bool", "default": False},
+            "on_active_group": {
+                **options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP),
+                "default": "fail",
+            },
+            "on_rewind": {**options.choices(OnRewind), "default": "fail"},
+            "on_advance": {**options.choices(OnAdvance), "default": "fail"},
+            "idle_wait": {"type": "float", "default": 5},
+        },
+        required_if=[("state", "removed", ["plan"])],
+        supports_check_mode=True,
+    )
+    run(module, remove)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,525 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kafka_topic_promotion
+short_description: Let topics, partitions, settings and ACLs of a cluster follow another cluster
+version_added: 0.1.0
+description:
+  - Creates topics that are missing at the destination, adds partitions, changes settings, and creates ACLs, as far as
+    the options say.
+  - Never deletes a topic, never removes partitions, and never touches internal topics. Only a rollback with
+    O(remove_created=true) deletes topics.
+  - Lets the brokers of the destination check every change before the first one is made. If they would refuse one, the
+    module writes nothing and names the topic, the setting and the reason.
+  - Saves the receipt to disk before the first write. A rollback restores the settings and ACLs in the receipt.
+  - Does not copy records, users or SCRAM credentials.
+author:
+  - The streamshift.kafka authors (@streamshift)
+extends_documentation_fragment:
+  - streamshift.kafka._attributes
+  - streamshift.kafka._attributes.files
+  - streamshift.kafka._source_destination
+options:
+  state:
+    description:
+      - What the module does.
+      - V(promoted) decides what to change, and changes it.
+      - V(planned) decides what to change, writes it to O(plan), and changes nothing on the clusters.
+      - V(applied) makes the changes in O(plan). It fails, and writes nothing, if a topic that the plan changes is not
+        what it was when the plan was made.
+      - V(rolled_back) restores the settings and ACLs that O(receipt) says were there before the first promotion. It
+        leaves alone what somebody else has changed since. Added partitions stay, because Kafka cannot remove them.
+    type: str
+    choices: [promoted, planned, applied, rolled_back]
+    default: promoted
+  topics:
+    description:
+      - Names of source topics to select. O(exclude_topic_patterns) does not apply to them.
+      - O(topics) or O(topic_patterns) must select at least one topic.
+    type: list
+    elements: str
+    default: []
+  topic_patterns:
+    description:
+      - Source topics to select, as regular expressions that match the whole name.
+    type: list
+    elements: str
+    default: []
+  exclude_topic_patterns:
+    description:
+      - Topics that O(topic_patterns) must not select, as regular expressions that match the whole name.
+      - By default, these topics are left out and listed in the notes - C(__.*), C(streamshift-.*), C(mm2-.*),
+        C(heartbeats), C(.*[.-]heartbeats), C(.*[.-]checkpoints[.-]internal), C(connect-configs), C(connect-offsets),
+        C(connect-status), C(.*\.replica), C(.*[.-]internal).
+    type: list
+    elements: str
+  topic_map:
+    description:
+      - Topics that have another name at the destination. The first rule that matches applies; other topics keep their
+        name.
+      - Mutually exclusive with O(replication_policy).
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description:
+          - The exact name of the source topic.
+        type: str
+      pattern:
+        description:
+          - A regular expression that matches the whole name of the source topic.
+        type: str
+      to:
+        description:
+          - The name at the destination. V(\\1) stands for the first group of O(topic_map[].pattern).
+        type: str
+        required: true
+  replication_policy:
+    description:
+      - How MirrorMaker 2 names topics, as in its own configuration.
+    type: dict
+    suboptions:
+      name:
+        description:
+          - How MirrorMaker 2 names the topics that it copies.
+          - V(identity) keeps the names (C(IdentityReplicationPolicy)).
+          - V(default) prefixes the names with O(replication_policy.source_alias) and O(replication_policy.separator)
+            (C(DefaultReplicationPolicy)).
+        type: str
+        choices: [identity, default]
+        default: identity
+      source_alias:
+        description:
+          - MirrorMaker 2's alias of the source cluster.
+        type: str
+      separator:
+        description:
+          - MirrorMaker 2's C(replication.policy.separator).
+        type: str
+        default: "."
+  on_missing:
+    description:
+      - What to do if the destination does not have a topic.
+      - V(create) creates it with the source's number of partitions.
+      - V(leave) leaves it missing, and says so in the notes.
+    type: str
+    choices: [create, leave]
+    default: create
+  replication_factor:
+    description:
+      - How many replicas the topics get that the module creates. The replicas of existing topics are never changed.
+      - V(source) takes the source's number, at most the number of brokers at the destination.
+      - V(broker) takes the brokers' C(default.replication.factor).
+      - A number is taken as it is.
+    type: str
+    default: source
+  on_fewer_partitions:
+    description:
+      - What to do if the destination's topic has fewer partitions than the source's. A topic with more partitions is
+        always left as it is.
+      - V(fail) writes nothing at all, and fails.
+      - V(grow_empty) adds partitions if the topic holds no record, and fails if it holds one.
+      - V(grow) adds partitions. From then on, records with a key go to other partitions than before, so consumers may
+        see records of one key out of order.
+      - V(leave) leaves the topic as it is, and says so in the notes.
+    type: str
+    choices: [fail, grow_empty, grow, leave]
+    default: fail
+  settings:
+    description:
+      - Which settings follow the source.
+      - V(merge) sets what the source sets on the topic itself. What only the destination sets stays.
+      - V(exact) also resets what only the destination sets to the brokers' default, except for O(keep_settings) and
+        O(exclude_settings).
+      - V(none) changes no setting.
+    type: str
+    choices: [merge, exact, none]
+    default: merge
+  keep_settings:
+    description:
+      - Settings that O(settings=exact) does not reset, as regular expressions that match the whole name.
+    type: list
+    elements: str
+    default: []
+  exclude_settings:
+    description:
+      - Settings that do not follow the source, as regular expressions that match the whole name. O(overrides) may still
+        set them.
+      - By default, these settings are left alone - C(follower.replication.throttled.replicas),
+        C(leader.replication.throttled.replicas), C(message.timestamp.after.max.ms), C(message.timestamp.before.max.ms),
+        C(message.timestamp.difference.max.ms), C(message.timestamp.type), C(min.insync.replicas),
+        C(unclean.leader.election.enable).
+    type: list
+    elements: str
+  overrides:
+    description:
+      - Settings that have another value at the destination than at the source. If several entries match a topic, the
+        first one that has the setting applies.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      topics:
+        description:
+          - Source topics, as regular expressions that match the whole name. At least one selected topic must match.
+        type: list
+        elements: str
+        required: true
+      settings:
+        description:
+          - The settings and their values. A value of V(null) means the brokers' default.
+        type: dict
+        required: true
+  on_unknown_setting:
+    description:
+      - What to do if the brokers of the destination do not know a setting, because they run another version of Kafka.
+      - V(fail) writes nothing at all, and fails.
+      - V(leave) leaves the setting out, and says so in the notes.
+    type: str
+    choices: [fail, leave]
+    default: fail
+  acls:
+    description:
+      - Which ACLs on the selected topics follow the source. Both clusters need an authorizer.
+      - V(none) neither reads nor changes ACLs.
+      - V(mirror) is for the time while a replication tool writes to the destination. It copies ACLs that allow READ,
+        DESCRIBE or DESCRIBE_CONFIGS, and turns an ACL that allows ALL into these three. It copies ACLs that deny
+        something, except for WRITE, and turns an ACL that denies ALL into one that denies READ.
+      - V(cutover) copies all ACLs. Producers can then write to the destination.
+    type: str
+    choices: [none, mirror, cutover]
+    default: none
+  acl_groups:
+    description:
+      - Consumer groups whose ACLs are copied as well, as regular expressions that match the whole name or prefix of the
+        ACL. The names stay the same.
+    type: list
+    elements: str
+    default: []
+  acl_transactional_ids:
+    description:
+      - Transactional ids whose ACLs are copied as well, as regular expressions that match the whole name or prefix of
+        the ACL. The names stay the same.
+    type: list
+    elements: str
+    default: []
+  acl_wildcards:
+    description:
+      - Copies ACLs on C(*), which cover every topic, and every group or transactional id if O(acl_groups) or
+        O(acl_transactional_ids) is set. Without it, these ACLs are left out and listed in the notes.
+    type: bool
+    default: false
+  principal_map:
+    description:
+      - Principals that have another name at the destination. The first rule that matches applies; other principals keep
+        their name.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description:
+          - The exact principal at the source with its type, such as C(User:billing).
+        type: str
+      pattern:
+        description:
+          - A regular expression that matches the whole principal at the source, with its type.
+        type: str
+      to:
+        description:
+          - The principal at the destination with its type. V(\\1) stands for the first group of
+            O(principal_map[].pattern).
+        type: str
+        required: true
+  remove_acls:
+    description:
+      - Removes ACLs on the promoted topics, groups and transactional ids that only the destination has. This can take
+        away the ACLs of the replication tool.
+      - Without it, these ACLs stay and are listed in the notes.
+    type: bool
+    default: false
+  remove_created:
+    description:
+      - With O(state=rolled_back), deletes the topics that a promotion has created, if they hold no record and no group
+        that the user may describe has a committed offset on them.
+    type: bool
+    default: false
+  plan:
+    description:
+      - Path of the file that says what was decided. Its directory must exist.
+      - Required unless O(state=rolled_back).
+    type: path
+  receipt:
+    description:
+      - Path of the receipt file. Its directory must exist.
+      - Keep the file, because a rollback is not possible without it.
+    type: path
+    required: true
+seealso:
+  - module: streamshift.kafka.kafka_offset_translate
+"""
+
+EXAMPLES = r"""
+- name: Create the topics of the shop at the destination before MirrorMaker 2 copies them
+  streamshift.kafka.kafka_topic_promotion:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    topic_patterns:
+      - shop\..*
+    overrides:
+      - topics: [shop\..*]
+        settings:
+          min.insync.replicas: 2
+    acls: mirror
+    plan: "{{ inventory_dir }}/topics.json"
+    receipt: "{{ inventory_dir }}/topics-receipt.json"
+"""
+
+RETURN = r"""
+plan:
+  description: Path of the file that says what was decided.
+  returned: if O(state) is not V(rolled_back)
+  type: str
+  sample: /srv/kafka-promotions/staging-to-production/topics.json
+receipt:
+  description: Path of the receipt file.
+  returned: success
+  type: str
+  sample: /srv/kafka-promotions/staging-to-production/topics-receipt.json
+topics:
+  description: The topics, sorted. A rollback lists only those that it changes.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    topic:
+      description: The topic at the destination.
+      type: str
+      returned: success
+      sample: orders
+    source:
+      description: The topic at the source; null in a rollback.
+      type: str
+      returned: success
+      sample: orders
+    partitions:
+      description: Number of partitions before and after; null for a topic that does not exist.
+      type: dict
+      returned: success
+      sample: {"before": null, "after": 12}
+    settings:
+      description: The settings that change, by name, with the values before and after (null for the brokers' default)
+        and the origin of the new value - V(source), V(override) or V(default).
+      type: dict
+      returned: success
+      sample: {"retention.ms": {"before": null, "after": "3600000", "origin": "source"}}
+acls:
+  description: The ACLs that change, sorted. With O(remove_acls=false), also those that only the destination has.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    acl:
+      description: The ACL.
+      type: str
+      returned: success
+      sample: ALLOW READ on TOPIC orders for User:billing
+    action:
+      description: What the module does with the ACL - V(add), V(remove) or V(extra), which means that it stays.
+      type: str
+      returned: success
+      sample: add
+notes:
+  description: What you should know, such as topics and ACLs that were left out.
+  returned: success
+  type: list
+  elements: str
+  sample: ["orders gets 1 replica instead of the source's 3, because the destination has 1 broker."]
+summary:
+  description: The changes for people, a line each.
+  returned: success
+  type: list
+  elements: str
+  sample: ["orders: created with 12 partitions"]
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: topic_unsuitable
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "destination cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
+"""
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import promote, undo
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import promotion, topic_plan, topic_receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import rules_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, promotion_results
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+
+_PROMOTED_BY = "state: promoted, which saves what was there before its first write"
+
+
+def promote_topics(module: Module) -> dict[str, t.Any]:
+    params = module.params
+    if params["state"] == "rolled_back":
+        return _roll_back(module)
+    path = params["plan"]
+    files.check_writable(path)
+    files.check_writable(params["receipt"])
+    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    decides, applies = params["state"] != "applied", params["state"] != "planned"
+    with files.locked(params["receipt"]):
+        receipt = promote.promotion_receipt(destination, _receipt(params["receipt"]))
+        before = files.read(path)
+        if decides:
+            mapping = options.mapping({**params, "group_map": []})
+            plan, notes = promote.plan_promotion(
+                source, destination, options.selection(params), mapping, _options(params)
+            )
+        else:
+            text = files.read_required(path, "topics", "kafka_topic_promotion with state: planned")
+            plan, notes = promote.check_expected(source, destination, topic_plan.from_json(text, path), receipt), ()
+        after = topic_plan.to_json(plan)
+        # A round without news keeps the file: it says what the last round with news has decided.
+        is_new = decides and after != before and (not applies or plan.changes or before is None)
+        if not module.check_mode:
+            if is_new:
+                files.write(path, after)
+            if applies:
+                promote.apply_plan(destination, plan, receipt, _saving(params["receipt"]))
+    return {
+        "changed": is_new or (applies and plan.changes),
+        "plan": path,
+        "receipt": params["receipt"],
+        "notes": list(notes),
+        **promotion_results.promotion_result(plan),
+    }
+
+
+def _roll_back(module: Module) -> dict[str, t.Any]:
+    path = module.params["receipt"]
+    files.check_there(path, "receipt", "a promotion: without one there is nothing to roll back")
+    files.check_writable(path)
+    destination = options.connection(module.params, "destination")
+    with files.locked(path):
+        receipt = promote.promotion_receipt(destination, _receipt(path))
+        undone = undo.plan_undo(destination, receipt, module.params["remove_created"])
+        if not module.check_mode and (undone.changes or undone.receipt != receipt):
+            undo.undo_promotion(destination, undone, _saving(path))
+    return {
+        "changed": undone.changes or undone.receipt != receipt,
+        "receipt": path,
+        "notes": list(undone.notes),
+        **promotion_results.undo_result(undone),
+    }
+
+
+def _receipt(path: str) -> topic_receipt.PromotionReceipt | None:
+    text = files.read(path)
+    return None if text is None else topic_receipt.from_json(text, path)
+
+
+def _saving(path: str) -> t.Callable[[topic_receipt.PromotionReceipt], None]:
+    return lambda receipt: files.write(path, topic_receipt.to_json(receipt))
+
+
+def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
+    excluded = params["exclude_settings"]
+    return promotion.PromotionOptions(
+        promotion.OnMissing(params["on_missing"]),
+        promotion.replication_factor_from(params["replication_factor"]),
+        promotion.OnFewerPartitions(params["on_fewer_partitions"]),
+        promotion.Settings(params["settings"]),
+        tuple(params["keep_settings"]),
+        promotion.EXCLUDED_SETTINGS if excluded is None else tuple(excluded),
+        promotion.overrides_from(params["overrides"]),
+        promotion.OnUnknownSetting(params["on_unknown_setting"]),
+        promotion.Acls(params["acls"]),
+        tuple(params["acl_groups"]),
+        tuple(params["acl_transactional_ids"]),
+        params["acl_wildcards"],
+        rules_from("principal_map", params["principal_map"]),
+        params["remove_acls"],
+    )
+
+
+def main() -> None:
+    strings = {"type": "list", "elements": "str", "default": []}
+    policy = {
+        "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
+        "source_alias": {"type": "str"},
+        "separator": {"type": "str", "default": "."},
+    }
+    override = {
+        "topics": {"type": "list", "elements": "str", "required": True},
+        "settings": {"type": "dict", "required": True},
+    }
+    module = Module(
+        argument_spec={
+            **options.cluster_spec("source", "destination"),
+            **options.topic_selection_spec(),
+            "state": {
+                "type": "str",
+                "choices": ["promoted", "planned", "applied", "rolled_back"],
+                "default": "promoted",
+            },
+            "topic_map": options.rules_spec(),
+            "replication_policy": {"type": "dict", "options": policy},
+            "on_missing": {**options.choices(promotion.OnMissing), "default": "create"},
+            "replication_factor": {"type": "str", "default": "source"},
+            "on_fewer_partitions": {**options.choices(promotion.OnFewerPartitions), "default": "fail"},
+            "settings": {**options.choices(promotion.Settings), "default": "merge"},
+            "keep_settings": strings,
+            "exclude_settings": {"type": "list", "elements": "str"},
+            "overrides": {"type": "list", "elements": "dict", "default": [], "options": override},
+            "on_unknown_setting": {**options.choices(promotion.OnUnknownSetting), "default": "fail"},
+            "acls": {**options.choices(promotion.Acls), "default": "none"},
+            "acl_groups": strings,
+            "acl_transactional_ids": strings,
+            "acl_wildcards": {"type": "bool", "default": False},
+            "principal_map": options.rules_spec(),
+            "remove_acls": {"type": "bool", "default": False},
+            "remove_created": {"type": "bool", "default": False},
+            "plan": {"type": "path"},
+            "receipt": {"type": "path", "required": True},
+        },
+        required_if=[("state", state, ("plan",)) for state in ("promoted", "planned", "applied")],
+        supports_check_mode=True,
+    )
+    run(module, promote_topics)
+
+
+if __name__ == "__main__":
+    main()

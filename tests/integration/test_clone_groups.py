@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The role group_clone and its playbook, played as users play them."""
+
+from __future__ import annotations
+
+import pytest
+
+from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
+from tests.support.consumers import commit_with_epoch
+from tests.support.playbooks import Controller, done, failed
+
+DRY_RUN = "Dry run: nothing of this has been written."
+
+
+@pytest.fixture
+def orders(source, topic):
+    """A topic with two partitions of 20 records; a group of its name, with metadata and a leader epoch."""
+    create_topic(source, topic, partitions=2)
+    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
+    commit(source, topic, {(topic, 1): 20})
+    commit_with_epoch(source, topic, topic, 5, "five", 0)
+    return topic
+
+
+@pytest.fixture
+def controller(source, tmp_path):
+    return Controller(tmp_path / "infrastructure", onprem=source)
+
+
+def groups(source, name):
+    return [group for group in list_groups(source) if name in group]
+
+
+def test_a_group_is_renamed_and_taken_back(source, orders, controller):
+    new = f"{orders}-v2"
+    rename = {"groups": [orders], "group_map": [{"name": orders, "to": new}], "remove_source_groups": True}
+    before = committed(source, orders)
+    dry = done(controller.clone_groups("--check", "--diff", **rename))
+    assert f"+{new} {orders}-0: 5 'five'" in dry.output and f"-{orders} {orders}-0: 5 'five'" in dry.output
+    assert DRY_RUN in dry.output and "run the same command without --check" in dry.output
+    assert controller.files() == {} and groups(source, orders) == [orders]
+
+    real = done(controller.clone_groups(**rename))
+    assert f"Old groups removed: {orders}." in real.output
+    assert "-e group_clone_phase=rollback" in real.output
+    # 15 records are left in the one partition and none in the other, for the old group as for the new one.
+    side_by_side = next(line.split() for line in real.output.splitlines() if f'"{orders} ' in line)
+    assert [word.strip('"') for word in side_by_side[:5]] == [orders, "15", new, "15", "2"]
+    assert groups(source, orders) == [new] and committed(source, new) == before
+    assert consume(source, new, [orders], 3) == 3
+    files, moved = controller.files(), committed(source, new)
+    assert done(controller.clone_groups(**rename)).changed == 0  # though the old group is gone, and the new one goes on
+    assert (controller.files(), committed(source, new)) == (files, moved)
+
+    rollback = {**rename, "phase": "rollback"}
+    assert "on_rewind" in failed(controller.clone_groups(**rollback))
+    assert groups(source, orders) == [new] and committed(source, new) == moved
+    back = done(controller.clone_groups(on_rewind="rewind", **rollback))
+    assert f"Removed groups made again: {orders}." in back.output
+    assert groups(source, orders) == [orders] and committed(source, orders) == before

@@ -1,0 +1,118 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Offsets go to other tools and come from them: the stock tool, Spark Structured Streaming."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from demo.clients import Message, commit, create_topic, produce, read
+from tests.support.modules import Migration, refuses
+from tests.support.replication_tool import copy
+from tests.support.stock_tool import consumer_groups
+from tests.support.streaming_query import queries
+
+
+@pytest.fixture
+def copied(source, destination, topic):
+    """A topic of two partitions, whose copies at the destination come after others."""
+    for cluster in (source, destination):
+        create_topic(cluster, topic, partitions=2)
+    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(60)])
+    copy(source, destination, topic, junk=7)
+    return topic
+
+
+def table(said):
+    """What the stock tool's dry run says: the new offset of each partition of each group."""
+    rows = [line.split() for line in said.splitlines()]
+    return {(row[0], row[1], int(row[2])): int(row[3]) for row in rows if len(row) == 4 and row[2].isdigit()}
+
+
+def test_the_stock_tools_dry_run_of_our_csv_says_what_our_plan_says(source, destination, copied, tmp_path):
+    groups = [f"{copied}-billing", f"{copied}-shipping"]
+    commit(source, groups[0], {(copied, 0): (4, "by hand"), (copied, 1): 10})
+    commit(source, groups[1], {(copied, 0): 30})
+    migration = Migration(tmp_path / "m", source, destination)
+    migration.snapshot(*groups)
+    file = str(tmp_path / "m/plan.csv")
+    done = migration.carefully(groups[0], lambda **how: migration.translate(csv=file, **how))
+    assert done["exports"] == [file]
+    assert any(f"{file} lacks 1 of 4 group-partitions (1 uncommitted)" in line for line in done["warnings"])
+    assert any(f"{file} lacks the metadata of 1 committed offset" in line for line in done["warnings"])
+    asked = ["--group", groups[0], "--group", groups[1], "--reset-offsets", "--from-file", file]
+    planned = {
+        (row["group"], row["topic"], row["partition"]): row["offset"]
+        for row in done["entries"]
+        if row["offset"] is not None
+    }
+    assert len(planned) == 3
+    assert table(consumer_groups(destination, *asked, "--dry-run")) == planned
+    consumer_groups(destination, *asked, "--execute")
+    exported = tmp_path / "exported.csv"
+    words = ["--reset-offsets", "--to-current", "--all-topics", "--dry-run", "--export"]
+    exported.write_text(consumer_groups(destination, "--group", groups[0], "--group", groups[1], *words))
+    back = Migration(tmp_path / "back", destination, source)
+    found = back.translate(snapshot=str(exported))["entries"]
+    assert {(row["group"], row["partition"]): row["offset"] for row in found if row["offset"] is not None} == {
+        (groups[0], 0): 4,
+        (groups[0], 1): 10,
+        (groups[1], 0): 30,
+    }
+
+
+def test_a_streaming_query_that_stops_at_the_source_and_starts_at_the_destination_gets_each_record_once(
+    source, destination, copied, tmp_path
+):
+    migration = Migration(tmp_path / "m", source, destination)
+    with queries(tmp_path / "spark") as spark:
+        checkpoint = spark.run("before", source.bootstrap_servers, copied, die_at=3)
+        consumed = spark.written("before")
+        assert 0 < len(consumed) < 60
+        export = tmp_path / "m/starting-offsets.json"
+        asked = {
+            "snapshot": str(checkpoint),
+            "snapshot_format": "structured_streaming",
+            "snapshot_group": "a-name-that-need-not-exist",
+            "export": str(export),
+            "export_format": "structured_streaming",
+        }
+        done = migration.carefully("a-name-that-need-not-exist", lambda **how: migration.translate(**asked, **how))
+        assert [row["verdict"] for row in done["entries"]] == ["exact", "exact"]
+        assert any("batch 3 was begun and is not finished" in line for line in done["warnings"])
+        unfinished = checkpoint / "offsets/3"
+        assert "is not of the last finished batch, which is batch 2" in migration.translate(
+            via=refuses, **asked | {"snapshot": str(unfinished)}
+        )
+        produce(source, copied, [Message(b"%d" % number, partition=number % 2) for number in range(60, 70)])
+        produce(destination, copied, [Message(b"%d" % number, partition=number % 2) for number in range(60, 70)])
+        spark.run("after", destination.bootstrap_servers, copied, starting=export.read_text())
+        assert sorted(consumed + spark.written("after"), key=int) == [str(number) for number in range(70)]
+
+
+def test_nothing_is_written_for_a_query_while_a_partition_is_blocked(source, destination, copied, tmp_path):
+    migration = Migration(tmp_path / "m", source, destination)
+    starting = tmp_path / "starting.json"
+    starting.write_text(json.dumps({copied: {"0": 4, "1": 4000}}))
+    export = str(tmp_path / "m/out")
+    asked = {"snapshot": str(starting), "snapshot_format": "structured_streaming", "snapshot_group": copied}
+    for form in ("structured_streaming", "flink_sql"):
+        message = migration.translate(via=refuses, export=export, export_format=form, **asked)
+        assert f"group {copied}, topic {copied}, partition 1: {export} is not written" in message
+        assert "beyond_end" in message
+    assert migration.files() == {}
+
+
+def test_offsets_of_a_group_are_written_for_streaming_and_flink(source, destination, copied, tmp_path):
+    commit(source, copied, {(copied, 0): 4})
+    migration = Migration(tmp_path / "m", source, destination)
+    migration.snapshot(copied, format="structured_streaming")
+    assert json.loads(migration.snapshot_file.read_text()) == {copied: {"0": 4, "1": -2}}
+    migration.snapshot(copied, format="flink_sql")
+    planned = migration.translate(snapshot_format="flink_sql", snapshot_group="flink")["entries"]
+    first = next(record.offset for record in read(destination, copied, [0]) if record.value == b"8")
+    assert (planned[0]["group"], planned[0]["offset"], planned[0]["verdict"]) == ("flink", first, "exact")

@@ -1,0 +1,186 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Topics, partitions, settings and ACLs follow the source, on real brokers of every version."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from demo.clients import Message, change_topic, commit, create_topic, produce
+from tests.support.modules import refuses
+from tests.support.promotion import Promotion
+
+
+@pytest.fixture
+def promotion(tmp_path, cluster, destination):
+    """From each version in turn."""
+    return Promotion(tmp_path, cluster, destination)
+
+
+@pytest.fixture
+def newest_promotion(tmp_path, source, destination):
+    return Promotion(tmp_path, source, destination)
+
+
+def test_topics_and_settings_follow_the_source_and_go_back(promotion, topic):
+    old, new = f"{topic}-old", f"{topic}-new"
+    create_topic(promotion.source, new, 3, retention_ms=5000, min_insync_replicas=1)
+    create_topic(promotion.source, old, 2, retention_ms=6000, cleanup_policy="compact,delete")
+    create_topic(promotion.destination, old, 2, segment_ms=7000, retention_ms=1)
+    overrides = [
+        {"topics": [".*-new"], "settings": {"retention.ms": 8000}},
+        {"topics": [f"{topic}.*"], "settings": {"retention.ms": 9000, "preallocate": True}},
+    ]
+    options = {"topic_patterns": [f"{topic}-.*"], "overrides": overrides}
+    done = promotion.carefully(**options)
+    assert promotion.partitions(new, old) == {new: 3, old: 2}
+    assert promotion.own(new) == {"retention.ms": "8000", "preallocate": "true"}
+    merged = {
+        "retention.ms": "9000",
+        "preallocate": "true",
+        "cleanup.policy": "compact,delete",
+        "segment.ms": "7000",
+    }
+    assert promotion.own(old) == merged
+    assert [each["topic"] for each in done["topics"]] == [new, old]
+    assert done["topics"][1]["settings"]["retention.ms"] == {"before": "1", "after": "9000", "origin": "override"}
+    assert [each["before_header"] for each in done["diff"]] == [f"{new} (before)", f"{old} (before)"]
+    assert "retention.ms: 9000  # override\n" in done["diff"][1]["after"]
+
+    promotion.carefully(**options, settings="exact", keep_settings=["preallocate"])
+    assert promotion.own(old) == {name: value for name, value in merged.items() if name != "segment.ms"}
+
+    back = promotion.carefully(state="rolled_back", remove_created=True)
+    assert promotion.own(old) == {"segment.ms": "7000", "retention.ms": "1"}
+    assert promotion.partitions(new, old) == {old: 2}
+    assert f"{new}: deleted" in back["summary"]
+
+
+def test_a_topic_that_was_used_stays_when_what_was_made_is_removed(newest_promotion, topic):
+    names = [f"{topic}-{each}" for each in ("filled", "read", "unused")]
+    for name in names:
+        create_topic(newest_promotion.source, name)
+    newest_promotion.run(topics=names)
+    produce(newest_promotion.destination, names[0], [Message(b"one")])
+    commit(newest_promotion.destination, topic, {(names[1], 0): 0})
+    kept = newest_promotion.carefully(state="rolled_back")
+    assert kept["changed"] is False and "because remove_created is false" in kept["notes"][0]
+    back = newest_promotion.carefully(state="rolled_back", remove_created=True)
+    assert back["notes"] == [
+        f"{names[0]} stays, because it holds records.",
+        f"{names[1]} stays, because groups have committed offsets on it: {topic}.",
+    ]
+    assert newest_promotion.partitions(*names) == dict.fromkeys(names[:2], 1)
+
+
+def test_partitions_are_added_only_as_asked_for(newest_promotion, topic):
+    empty, filled, larger = (f"{topic}-{each}" for each in ("empty", "filled", "larger"))
+    for name in (empty, filled):
+        create_topic(newest_promotion.source, name, 3)
+        create_topic(newest_promotion.destination, name, 2)
+    create_topic(newest_promotion.source, larger, 1)
+    create_topic(newest_promotion.destination, larger, 4)
+    produce(newest_promotion.destination, filled, [Message(b"one")])
+    commit(newest_promotion.destination, topic, {(filled, 0): 1})
+    options = {"topics": [empty, filled, larger]}
+    assert f"topic {empty}: the topic has 2 partitions, and {empty} has 3" in newest_promotion.run(refuses, **options)
+    said = newest_promotion.run(refuses, on_fewer_partitions="grow_empty", **options)
+    assert f"topic {filled}: the topic has 2 partitions and holds records, and {filled} has 3 at the source" in said
+    assert newest_promotion.files() == {}
+    left = newest_promotion.carefully(on_fewer_partitions="leave", **options)
+    assert "on_fewer_partitions leaves it so" in left["notes"][0]
+    newest_promotion.carefully(on_fewer_partitions="grow_empty", topics=[empty])
+    done = newest_promotion.carefully(on_fewer_partitions="grow", **options)
+    assert f"{filled} grows from 2 to 3 partitions" in done["notes"][0]
+    assert f"Groups that read it: {topic}." in done["notes"][0]
+    assert f"{larger} has 4 partitions, and {larger} has 1 at the source. It stays so" in done["notes"][1]
+    assert newest_promotion.partitions(empty, filled, larger) == {empty: 3, filled: 3, larger: 4}
+    back = newest_promotion.run(state="rolled_back")
+    assert f"{filled} keeps the 1 partition that a promotion has added" in " ".join(back["notes"])
+
+
+def test_a_plan_is_applied_only_while_the_destination_is_what_it_was(newest_promotion, topic):
+    there, missing = f"{topic}-there", f"{topic}-missing"
+    for name in (there, missing):
+        create_topic(newest_promotion.source, name, 1, retention_ms=5000)
+    create_topic(newest_promotion.destination, there, 1, retention_ms=1)
+    planned = newest_promotion.carefully(state="planned", topics=[there, missing])
+    assert newest_promotion.own(there) == {"retention.ms": "1"} and not newest_promotion.receipt_file.exists()
+
+    change_topic(newest_promotion.destination, there, retention_ms=2)
+    said = newest_promotion.run(refuses, state="applied")
+    assert f"topic {there}: the topic is not what it was when the promotion was planned: its retention.ms is 2" in said
+    change_topic(newest_promotion.destination, there, retention_ms=1)
+    create_topic(newest_promotion.destination, missing, 1, retention_ms=5000)
+    said = newest_promotion.run(refuses, state="applied")
+    assert f"topic {missing}: the topic is not what it was when the promotion was planned: somebody else" in said
+    assert newest_promotion.own(there) == {"retention.ms": "1"} and not newest_promotion.receipt_file.exists()
+
+    newest_promotion.run(state="planned", topics=[there, missing])
+    done = newest_promotion.carefully(state="applied")
+    assert done["changed"] and newest_promotion.own(there) == {"retention.ms": "5000"}
+    assert planned["topics"][1] == done["topics"][1]
+
+
+@pytest.mark.parametrize("version", ["kafka39", "old"])
+def test_an_older_destination_follows_too(tmp_path, source, topic, version, request):
+    promotion = Promotion(tmp_path, source, request.getfixturevalue(version))
+    create_topic(source, topic, 2, retention_ms=5000)
+    create_topic(source, f"{topic}-small", 2)
+    create_topic(promotion.destination, f"{topic}-small", 1, retention_ms=1)
+    promotion.carefully(topic_patterns=[f"{topic}.*"], on_fewer_partitions="grow_empty")
+    assert promotion.partitions(topic, f"{topic}-small") == {topic: 2, f"{topic}-small": 2}
+    assert promotion.own(topic) == {"retention.ms": "5000"}
+    if version == "old":
+        options = {"topics": [topic], "overrides": [{"topics": [".*"], "settings": {"remote.storage.enable": False}}]}
+        said = promotion.run(refuses, **options)
+        assert f"the brokers do not know the setting remote.storage.enable of {topic}" in said
+        left = promotion.carefully(**options, on_unknown_setting="leave")
+        assert left["notes"] == [f"{topic}: the brokers do not know remote.storage.enable, which is left out."]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"overrides": [{"topics": [".*"], "settings": {"retention.ms": "soon", "segment.ms": "5000"}}]}, r"soon"),
+        (
+            {"overrides": [{"topics": [".*"], "settings": {"min.insync.replicas": 2}}]},
+            r"min\.insync\.replicas would be 2",
+        ),
+        (
+            {"overrides": [{"topics": ["x"], "settings": {"a": 2}}]},
+            r"overrides, entry 1 \(x\) is about no selected topic",
+        ),
+        ({"replication_factor": "3"}, r"replication_factor is 3, and the cluster has 1 broker\."),
+        ({"topics": ["no-such"]}, r"topic no-such: the topic does not exist"),
+        ({"topic_patterns": ["no-such-.*"], "topics": []}, r"no topic is selected"),
+        ({"topics": [], "settings": "exact"}, r"no topic is selected"),
+        ({"topics": ["__consumer_offsets"]}, r"the topic is internal"),
+        ({"topic_map": [{"pattern": ".*", "to": "x" * 250}]}, r"has 250 characters, and Kafka allows 249"),
+        ({"acls": "mirror"}, r"the cluster has no authorizer, so it has no ACLs\. Set acls to none"),
+        ({"acl_groups": [".*"]}, r"acl_groups is about ACLs, and acls is none"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_written(newest_promotion, topic, options, why):
+    create_topic(newest_promotion.source, topic)
+    create_topic(newest_promotion.source, f"{topic}-new")
+    create_topic(newest_promotion.destination, topic, retention_ms=1)
+    said = newest_promotion.run(refuses, **{"topics": [topic, f"{topic}-new"], **options})
+    assert re.search(why, said), said
+    assert newest_promotion.files() == {}
+    assert newest_promotion.partitions(topic, f"{topic}-new") == {topic: 1}
+    assert newest_promotion.own(topic) == {"retention.ms": "1"}
+
+
+def test_a_cluster_is_not_promoted_to_itself(tmp_path, source, topic):
+    promotion = Promotion(tmp_path, source, source)
+    create_topic(source, topic)
+    assert "source and destination are one cluster" in promotion.run(refuses, topics=[topic])
+    promotion.carefully(topics=[topic], topic_map=[{"name": topic, "to": f"{topic}-clone"}])
+    assert promotion.partitions(f"{topic}-clone") == {f"{topic}-clone": 1}
+    assert json.loads(promotion.receipt_file.read_text())["entries"][0]["created"] is True

@@ -1,0 +1,160 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""ACLs follow the source, and missing ones are named. One cluster with an authorizer is both: topics get other names."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import confluent_kafka
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import list_acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import NewTopic, create_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import list_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
+from demo.clients import create_topic
+from tests.support.modules import refuses
+from tests.support.promotion import Promotion
+from tests.support.rights import grant, revoke
+
+SECONDS = 20.0
+
+
+@pytest.fixture
+def promotion(tmp_path, secured):
+    return Promotion(tmp_path, secured, secured)
+
+
+@pytest.fixture
+def granted(secured):
+    """``granted(right, ...)`` lets the user migrator do this until the test ends."""
+    given = []
+
+    def run(*rights):
+        given.extend(rights)
+        grant(secured, rights)
+
+    yield run
+    revoke(secured, given)
+
+
+def acls_on(secured, name):
+    return {str(acl) for acl in list_acls(connection_from(secured.connection)) if acl.name == name}
+
+
+def produce_as(secured, user, topic):
+    """The name of the error with which a record is refused, None for one that is taken."""
+    said = []
+    producer = confluent_kafka.Producer(client_configuration(connection_from(secured.connection_as(user))))
+    producer.produce(topic, b"one", on_delivery=lambda error, _message: said.append(error and error.name()))
+    producer.flush(SECONDS)
+    return said[0]
+
+
+def test_acls_follow_before_and_after_the_cut_over_and_go_back(promotion, secured, topic, granted):
+    copy = f"{topic}-copy"
+    create_topic(secured, topic)
+    granted(f"TOPIC ALL on {topic}", f"GROUP READ on {topic}")
+    options = {"topics": [topic], "topic_map": [{"name": topic, "to": copy}]}
+    promotion.carefully(**options, acls="mirror")
+    who = "for User:migrator"
+    reading = {f"ALLOW {each} on TOPIC {copy} {who}" for each in ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")}
+    assert acls_on(secured, copy) == reading
+    assert produce_as(secured, "migrator", copy) == "TOPIC_AUTHORIZATION_FAILED"
+
+    done = promotion.carefully(**options, acls="cutover")
+    assert done["acls"] == [{"acl": f"ALLOW ALL on TOPIC {copy} {who}", "action": "add"}]
+    assert done["diff"][0]["after"] == f"partitions: 1\nALLOW ALL on TOPIC {copy} {who}\n"
+    assert produce_as(secured, "migrator", copy) is None
+    where = TopicPartition(copy, 0)
+    read = read_ranges(connection_from(secured.connection_as("migrator")), {where: [(0, 1)]})
+    assert len(read[where][0].records) == 1
+
+    grant(secured, [f"TOPIC WRITE on {copy}"], "User:mallory")
+    extra = f"ALLOW WRITE on TOPIC {copy} for User:mallory"
+    listed = promotion.carefully(**options, acls="cutover")
+    assert (listed["changed"], listed["notes"]) == (False, [f"Only the destination has these ACLs: {extra}."])
+    promotion.carefully(**options, acls="cutover", remove_acls=True)
+    assert extra not in acls_on(secured, copy)
+
+    promotion.carefully(state="rolled_back")
+    assert acls_on(secured, copy) == {extra}
+    revoke(secured, [f"TOPIC WRITE on {copy}"], "User:mallory")
+
+
+def test_prefixes_groups_and_principals_are_mapped(promotion, secured, topic, granted):
+    create_topic(secured, f"{topic}.orders")
+    granted(f"TOPIC READ on {topic}.*", f"GROUP READ on {topic}*")
+    done = promotion.carefully(
+        topic_patterns=[f"{topic}.*"],
+        topic_map=[{"pattern": f"{topic}(.*)", "to": rf"new-{topic}\1"}],
+        acls="mirror",
+        acl_groups=[f"{topic}.*"],
+        principal_map=[{"name": "User:migrator", "to": "User:migrator-prod"}],
+    )
+    assert [each["acl"] for each in done["acls"] if each["action"] == "add"] == [
+        f"ALLOW READ on GROUP {topic}* for User:migrator-prod",
+        f"ALLOW READ on TOPIC new-{topic}.* for User:migrator-prod",
+    ]
+    promotion.carefully(state="rolled_back", remove_created=True)
+    assert acls_on(secured, f"new-{topic}.") == set()
+
+
+def test_every_missing_acl_is_named_and_nothing_written(tmp_path, source, secured, topic, granted):
+    new, there, small = (f"{topic}-{each}" for each in ("new", "there", "small"))
+    promotion = Promotion(tmp_path, source, secured)
+    for name in (new, there, small):
+        create_topic(source, name, 2, retention_ms=5000)
+    create_topic(secured, there, 2)
+    create_topic(secured, small, 1, retention_ms=5000)
+    as_migrator = {"destination": secured.connection_as("migrator")}
+    options = {"topics": [new, there, small], "on_fewer_partitions": "grow_empty", **as_migrator}
+    said = promotion.run(refuses, **options)
+    assert f"needs ACL TOPIC DESCRIBE on {new}, {small}, {there}" in said
+    granted(*(f"TOPIC DESCRIBE on {each}" for each in (new, there, small)))
+    said = promotion.run(refuses, **options)
+    assert f"needs ACL TOPIC DESCRIBE_CONFIGS on {small}, {there}" in said
+    granted(*(f"TOPIC DESCRIBE_CONFIGS on {each}" for each in (new, there, small)))
+    said = promotion.run(refuses, **options)
+    needed = f"needs ACL TOPIC CREATE on {new}; TOPIC ALTER on {small}; TOPIC ALTER_CONFIGS on {there}"
+    assert needed in said
+    assert promotion.files() == {} and new not in list_topics(connection_from(secured.connection))
+    granted(f"TOPIC CREATE on {new}", f"TOPIC ALTER on {small}", f"TOPIC ALTER_CONFIGS on {there}")
+    promotion.carefully(**options)
+    assert promotion.partitions(new, there, small) == dict.fromkeys((new, there, small), 2)
+
+
+def test_acls_need_the_cluster_s_acls(promotion, secured, topic, granted):
+    create_topic(secured, topic)
+    create_topics(connection_from(secured.connection), {f"{topic}-copy": NewTopic(1, 1, {})})
+    granted(*(f"TOPIC {each} on {topic}*" for each in ("DESCRIBE", "DESCRIBE_CONFIGS", "READ")))
+    as_migrator = secured.connection_as("migrator")
+    options = {
+        "topics": [topic],
+        "topic_map": [{"name": topic, "to": f"{topic}-copy"}],
+        "acls": "mirror",
+        "acl_groups": [f"{topic}.*"],
+        "principal_map": [{"name": "User:migrator", "to": "User:other"}],
+        "source": as_migrator,
+        "destination": as_migrator,
+    }
+    granted(f"GROUP READ on {topic}")
+    assert "needs ACL CLUSTER DESCRIBE on kafka-cluster" in promotion.run(refuses, **options)
+    granted("CLUSTER DESCRIBE on kafka-cluster")
+    assert "needs ACL CLUSTER ALTER on kafka-cluster" in promotion.run(refuses, **options)
+    granted("CLUSTER ALTER on kafka-cluster")
+    end = time.monotonic() + SECONDS
+    while True:
+        with contextlib.suppress(AssertionError):
+            promotion.carefully(**options)
+            break
+        assert time.monotonic() < end
+    assert acls_on(secured, topic) >= {f"ALLOW READ on GROUP {topic} for User:other"}
+    promotion.carefully(state="rolled_back", destination=as_migrator)

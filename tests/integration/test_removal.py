@@ -1,0 +1,162 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Groups inside one cluster get another name, and the old ones are removed and come back as they were."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from demo.clients import Message, commit, committed, create_topic, list_groups, produce
+from tests.support.consumers import commit_with_epoch, member
+from tests.support.modules import Migration, kill, refuses, spawn, succeeds
+
+
+@pytest.fixture
+def orders(source, topic):
+    """A topic with two partitions of 20 records; a group of its name, with metadata and an epoch."""
+    create_topic(source, topic, partitions=2)
+    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
+    commit(source, topic, {(topic, 1): 20})
+    commit_with_epoch(source, topic, topic, 5, "before \x00 \N{PARTY POPPER}", 0)
+    return topic
+
+
+class Rename(Migration):
+    """A group NAME becomes NAME-new on the same cluster, and is removed."""
+
+    def prepared(self, *groups: str, **options: object) -> dict[str, bytes]:
+        self.snapshot(*groups, removed=self.removed)
+        maps = {"group_map": [{"pattern": "(.*)", "to": r"\1-new"}], "strategy": "identical"}
+        self.translate(**maps | options)
+        return self.files()
+
+    @property
+    def removed(self) -> str:
+        return str(self.directory / "removed.json")
+
+    def remove(self, via=succeeds, **options):
+        its = {"cluster": self.source, "removed": self.removed, **self._files("plan", "receipt")}
+        return via("kafka_group_removal", **its | options)
+
+    def restore(self, *groups: str, via=succeeds, **options):
+        its = {"cluster": self.source, "removed": self.removed, "state": "restored", "idle_wait": 0}
+        its |= {"groups": list(groups)} if groups else {"everything": True}
+        return via("kafka_group_removal", **its | options)
+
+
+@pytest.fixture
+def rename(source, tmp_path):
+    return Rename(tmp_path / "rename", source, source)
+
+
+def groups(source, name):
+    return [group for group in list_groups(source) if name in group]
+
+
+def test_a_group_is_renamed_and_comes_back(source, orders, rename):
+    before = committed(source, orders)
+    files = rename.prepared(orders)
+    assert "commit the plan first" in rename.remove(via=refuses).lower()
+    rename.commit(source=rename.source)
+    done = rename.carefully(orders, rename.remove)
+    assert done["groups"] == [orders] and groups(source, orders) == [f"{orders}-new"]
+    assert committed(source, f"{orders}-new") == before
+    # A second run of everything finds the group as it was, and has nothing to do.
+    assert {**rename.prepared(orders), **files} == rename.files()
+    assert rename.commit(source=rename.source)["changed"] is False
+    assert rename.remove()["changed"] is False
+
+    rename.carefully(orders, lambda **how: rename.restore(orders, **how))
+    assert committed(source, orders) == before
+    rename.roll_back(groups=[orders])
+    assert groups(source, orders) == [orders]
+    before_it = files["snapshot.json"].replace(b'"type": "classic"', b"")
+    rename.snapshot(orders)
+    assert rename.files()["snapshot.json"].replace(b'"type": "classic"', b"") == before_it  # epochs, too
+
+
+def test_what_cannot_be_meant_is_refused_and_nothing_is_written(source, orders, rename):
+    other, taken = f"{orders}-other", f"{orders}-taken"
+    commit(source, other, {(orders, 0): 9})
+    commit(source, taken, {(orders, 0): 1})
+    rename.snapshot(orders, other)
+    before = rename.files()
+    for rules, told in (
+        ([{"pattern": "(.*)", "to": "\\1"}], "nothing would change for group"),
+        (
+            [{"pattern": "(.*)", "to": "new-\\1"}, {"name": "nobody", "to": "y"}],
+            "entry 2 (name nobody) is used for nothing",
+        ),
+        ([{"pattern": ".*", "to": ["x", "x"]}], "has the new name x twice"),
+        (
+            [{"pattern": ".*", "to": "one"}],
+            f"two sources map to one destination: {orders} {orders} and {other} {orders}",
+        ),
+    ):
+        assert told in rename.translate(via=refuses, strategy="identical", group_map=rules)
+    assert rename.files() == before
+    rename.prepared(orders, group_map=[{"name": orders, "to": taken}])
+    assert "on_advance" in rename.commit(via=refuses, source=rename.source, on_advance="fail")
+    rename.commit(source=rename.source)
+    with member(source, orders, [orders]):
+        assert "has members" in rename.remove(via=refuses)
+    assert "partition 0: the group has committed offset 20, and the plan was made for 5" in rename.remove(via=refuses)
+    assert groups(source, orders) == [orders, other, taken]
+
+
+def test_one_group_becomes_several_and_several_become_one(source, orders, rename):
+    other = f"{orders}-other"
+    commit(source, other, {(orders, 0): 9, (orders, 1): 20})
+    names = [f"{orders}-a", f"{orders}-b"]
+    rename.prepared(orders, group_map=[{"name": orders, "to": names}])
+    rename.commit(source=rename.source)
+    assert [committed(source, name) for name in names] == [committed(source, orders)] * 2
+    for policy, offset, verdict in (("lowest", 5, "safe"), ("highest", 9, "requested")):
+        one = f"{orders}-{policy}"
+        rename.snapshot(orders, other)
+        planned = rename.translate(
+            strategy="identical", on_conflict=policy, group_map=[{"pattern": ".*", "to": one}], return_entries="changed"
+        )["entries"]
+        assert [(row["offset"], row["verdict"]) for row in planned] == [(offset, verdict), (20, "exact")]
+        rename.carefully(one, lambda **how: rename.commit(source=rename.source, **how))
+        assert {where: at for where, (at, _metadata) in committed(source, one).items()} == {
+            (orders, 0): offset,
+            (orders, 1): 20,
+        }
+
+
+def test_a_renewal_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(source, topic, tmp_path):
+    """Groups that had members once, with commits that no plan is about, are removed and made again."""
+    create_topic(source, topic, partitions=20)
+    produce(source, topic, [Message(b"%d" % number, partition=number % 20) for number in range(100)])
+    names = [f"{topic}-{number}" for number in range(6)]
+    new = [f"{name}-new" for name in names]
+    for name in names:
+        commit(source, name, {(topic, partition): 2 for partition in range(10)})
+        with member(source, f"{name}-new", [topic]):
+            pass  # it has committed everything, and is empty from now on
+    rename = Rename(tmp_path / "renewal", source, source)
+    rename.prepared(*names)
+    warned = rename.commit(check=True, on_rewind="rewind")
+    assert len(warned["notes"]) == 6 and "offsets.retention.minutes (10080)" in warned["notes"][0]
+    options = {"cluster": rename.destination, "plan": str(rename.plan_file), "receipt": str(rename.receipt_file)}
+    options |= {"idle_wait": 0, "on_rewind": "rewind", "on_expiring": "renew"}
+    chance = random.Random(7)
+    for _unused in range(5):
+        process = spawn("kafka_offset_commit", **options)
+        time.sleep(chance.uniform(0.05, 0.6))
+        kill(process)
+    rename.commit(on_rewind="rewind", on_expiring="renew")
+    expected = {(topic, partition): (2 if partition < 10 else 5, "") for partition in range(20)}
+    assert {name: committed(source, name) for name in new} == dict.fromkeys(new, expected)
+    assert "renewing" not in rename.receipt_file.read_text()
+    again = rename.commit(on_rewind="rewind", on_expiring="renew")
+    assert (again["changed"], again["notes"]) == (False, [])  # it counts from its commits now
+    rename.roll_back()
+    everything = {(topic, partition): (5, "") for partition in range(20)}
+    assert {name: committed(source, name) for name in new} == dict.fromkeys(new, everything)

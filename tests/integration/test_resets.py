@@ -1,0 +1,179 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Strategy reset on real brokers: planned, reviewed, committed and rolled back; the offsets are the stock tool's."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from demo.clients import (
+    Message,
+    commit,
+    committed,
+    create_topic,
+    delete_records,
+    log_bounds,
+    produce,
+    produce_in_transactions,
+)
+from tests.support.consumers import open_transaction
+from tests.support.logs import compacted_log
+from tests.support.modules import Migration, refuses
+from tests.support.playbooks import Controller, done, failed
+from tests.support.stock_tool import consumer_groups
+
+HOUR = 3_600_000  # milliseconds
+
+
+class Reset(Migration):
+    """A reset inside one cluster, whose files are those of a migration."""
+
+    def plan_resets(self, *rules, groups, **options):
+        its = {"source": None, "snapshot": None, "strategy": "reset", "groups": groups, "resets": list(rules)}
+        return self.translate(**its | options)
+
+
+@pytest.fixture
+def orders(source, topic):
+    """A topic of two partitions with ten records in each."""
+    create_topic(source, topic, partitions=2)
+    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
+    return topic
+
+
+def test_a_reset_is_planned_committed_and_rolled_back(source, orders, tmp_path):
+    before = {(orders, 0): (4, "by hand"), (orders, 1): (10, "")}
+    commit(source, orders, before)
+    reset = Reset(tmp_path / "reset", source, source)
+    planned = reset.carefully(orders, lambda **how: reset.plan_resets({"to": "earliest"}, groups=[orders], **how))
+    assert [(row["offset"], row["verdict"], row["repeats"], row["detail"]) for row in planned["entries"]] == [
+        (0, "requested", 4, "earliest; 4 offsets are repeated"),
+        (0, "requested", 10, "earliest; 10 offsets are repeated"),
+    ]
+    assert committed(source, orders) == before
+    reset.carefully(orders, lambda **how: reset.commit(on_rewind="rewind", **how))
+    assert committed(source, orders) == {(orders, 0): (0, ""), (orders, 1): (0, "")}
+    assert reset.plan_resets({"to": "earliest"}, groups=[orders])["changed"] is False
+    reset.roll_back(on_advance="advance")
+    assert committed(source, orders) == before
+
+
+@pytest.fixture
+def logs(source, topic):
+    """A log that begins at 4 with a record an hour, a compacted one, and one of transactions, of which one is open."""
+    names = [f"{topic}-plain", f"{topic}-compacted", f"{topic}-transactional"]
+    now = int(time.time() * 1000)
+    create_topic(source, names[0], retention_ms=-1)
+    produce(source, names[0], [Message(b"%d" % hour, timestamp=now - (20 - hour) * HOUR) for hour in range(20)])
+    delete_records(source, names[0], {0: 4})
+    compacted_log(source, names[1])
+    create_topic(source, names[2], retention_ms=-1)
+    for hour, is_committed in ((15, True), (10, False), (5, True)):
+        written = [Message(b"%d" % number, timestamp=now - hour * HOUR + number) for number in range(6)]
+        produce_in_transactions(source, names[2], [(written, is_committed)])
+    with open_transaction(source, names[2], [Message(b"open", timestamp=now - HOUR)] * 3):
+        yield names
+
+
+def at(hours):
+    """A time so many hours ago, as the stock tool and the collection read it, in a zone of its own."""
+    zone = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
+    moment = datetime.datetime.now(zone) - datetime.timedelta(hours=hours)
+    return moment.isoformat(timespec="milliseconds")
+
+
+SPECIFICATIONS = {
+    "earliest": (["--to-earliest"], {"to": "earliest"}, []),
+    "latest": (["--to-latest"], {"to": "latest"}, []),
+    "current": (["--to-current"], {"to": "current"}, []),
+    "shift back": (["--shift-by", "-2"], {"to": "shift", "value": -2}, []),
+    "shift forward": (["--shift-by", "3"], {"to": "shift", "value": 3}, []),
+    "offset": (["--to-offset", "11"], {"to": "offset", "value": 11}, []),
+    "duration": (["--by-duration", "PT4H30M"], {"to": "duration", "value": "PT4H30M"}, ["compacted"]),
+    "datetime": (["--to-datetime", at(12)], {"to": "datetime", "value": at(12)}, ["compacted"]),
+    # What the tool moves into the log, we refuse unless on_out_of_range says clamp.
+    "shift before the start": (["--shift-by", "-9"], {"to": "shift", "value": -9}, ["plain", "transactional"]),
+    "shift after the end": (["--shift-by", "5000"], {"to": "shift", "value": 5000}, ["plain", "compacted", "transactional"]),
+    "offset before the start": (["--to-offset", "2"], {"to": "offset", "value": 2}, ["plain"]),
+    "time before the first record": (
+        ["--by-duration", "P1D"], {"to": "duration", "value": "P1D"}, ["plain", "compacted", "transactional"]
+    ),
+}  # fmt: skip
+
+
+def test_every_specification_gives_the_offsets_of_the_stock_tool(source, logs, topic, tmp_path):
+    commit(source, topic, {(logs[0], 0): 8, (logs[1], 0): 150, (logs[2], 0): 7})
+    reset = Reset(tmp_path / "reset", source, source)
+    asked = ["--group", topic, "--all-topics", "--reset-offsets", "--dry-run", "--export"]
+    with ThreadPoolExecutor(2) as pool:  # most of a run is Java's start
+        answers = list(pool.map(lambda its: consumer_groups(source, *asked, *its[0]), SPECIFICATIONS.values()))
+    wrong = {}
+    for (name, (_words, rule, refused)), said in zip(SPECIFICATIONS.items(), answers, strict=True):
+        tool = {row[0]: int(row[2]) for row in csv.reader(said.splitlines()) if len(row) == 3}
+        clamped = reset.plan_resets(rule, groups=[topic], on_out_of_range="clamp")["entries"]
+        strict = reset.plan_resets(rule, groups=[topic])["entries"]
+        ours = {row["topic"]: row["offset"] for row in clamped}
+        blocked = [row["topic"].rsplit("-", 1)[1] for row in strict if row["reason"] == "out_of_range"]
+        same = {
+            row["topic"]: row["offset"] for row in strict if row["reason"] != "out_of_range"
+        }.items() <= tool.items()
+        if ours != tool or sorted(blocked) != sorted(refused) or not same:
+            wrong[name] = (tool, [(row["topic"], row["offset"], row["detail"]) for row in clamped], blocked)
+    assert not wrong
+
+
+def test_where_nothing_or_what_has_expired_is_committed_we_refuse_what_the_tool_does(source, logs, topic, tmp_path):
+    commit(source, topic, {(logs[0], 0): 2})
+    words = ["--group", topic, "--topic", logs[0], "--topic", logs[2], "--reset-offsets", "--dry-run", "--export"]
+    in_an_hour = at(-1)
+    current, future = (consumer_groups(source, *words, *to) for to in (["--to-current"], ["--to-datetime", in_an_hour]))
+    found = [
+        {row[0]: int(row[2]) for row in csv.reader(said.splitlines()) if len(row) == 3} for said in (current, future)
+    ]
+    ends = {name: max(end for _start, end in log_bounds(source, name).values()) for name in (logs[0], logs[2])}
+    assert found == [{**ends, logs[0]: 2}, ends]
+    reset = Reset(tmp_path / "reset", source, source)
+    selected = {"groups": [topic], "topics": [logs[0], logs[2]]}
+    planned = reset.plan_resets({"to": "current"}, **selected)["entries"]
+    assert [(row["reason"], row["verdict"]) for row in planned] == [("out_of_range", "blocked"), (None, "uncommitted")]
+    message = reset.plan_resets({"to": "datetime", "value": in_an_hour}, via=refuses, **selected)
+    assert "resets, entry 1: " in message and "is in the future" in message
+
+
+def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
+    before = {(orders, 0): (4, "by hand"), (orders, 1): (10, "")}
+    commit(source, orders, before)
+    controller = Controller(tmp_path / "infrastructure", onprem=source)
+    asked = {"groups": [orders], "resets": [{"topics": [orders], "to": "shift", "value": -3}]}
+    predicted = done(controller.reset_groups("--check", "--diff", **asked))
+    assert "Dry run: nothing of this has been written." in predicted.output
+    assert f"{orders} {orders}-0: 4 -> 1, requested: shift -3; 3 offsets are repeated" in predicted.output
+    assert committed(source, orders) == before and controller.files() == {}
+    assert done(controller.reset_groups(phase="plan", **asked)).changed
+    assert committed(source, orders) == before
+    done(controller.reset_groups(phase="apply", **asked))
+    after = {(orders, 0): (1, ""), (orders, 1): (7, "")}
+    assert committed(source, orders) == after
+    assert done(controller.reset_groups(**asked)).changed == 0
+    assert committed(source, orders) == after
+    done(controller.reset_groups(phase="rollback", **asked))
+    assert committed(source, orders) == before
+    assert done(controller.reset_groups(phase="rollback", **asked)).changed == 0
+
+
+def test_an_offset_outside_of_the_log_ends_the_run_unless_it_is_clamped(source, orders, tmp_path):
+    commit(source, orders, {(orders, 0): 4})
+    controller = Controller(tmp_path / "infrastructure", onprem=source)
+    asked = {"groups": [orders], "resets": [{"to": "shift", "value": -5}]}
+    output = failed(controller.reset_groups(**asked))
+    assert "out_of_range" in output and "on_out_of_range: clamp takes offset 0" in output
+    assert committed(source, orders) == {(orders, 0): (4, "")}
+    done(controller.reset_groups(on_out_of_range="clamp", **asked))
+    assert committed(source, orders) == {(orders, 0): (0, "")}

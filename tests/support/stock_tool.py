@@ -1,0 +1,21 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Kafka's own kafka-consumer-groups, from its jars."""
+
+from __future__ import annotations
+
+import subprocess
+
+from demo.clients import Servers
+from demo.sandbox import java_command
+
+_MAIN = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+
+
+def consumer_groups(cluster: Servers, *words: str) -> str:
+    """What the tool prints. CalledProcessError where it fails."""
+    command = java_command("4.3.0", _MAIN, *words, memory="128m")
+    command += ["--bootstrap-server", ",".join(cluster.bootstrap_servers)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout

@@ -1,0 +1,269 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Old groups of a rename are removed and come back, on a cluster in memory: the order of steps, kills, refusals."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import types
+import typing as t
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import group_removal as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.group_removal import (
+    RemovalOptions,
+    remove_old_groups,
+    restore_old_groups,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    Commits,
+    CommittedOffset,
+    GroupReading,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Evidence,
+    Plan,
+    PlanEntry,
+    SourcePosition,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Verdict
+
+HERE = connection_from({"bootstrap_servers": ["127.0.0.1:9092"]}, "cluster")
+NOW = RemovalOptions(idle_wait=0)
+P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+OLD: dict[str, Commits] = {
+    "billing": {P0: CommittedOffset(5, "five", 2), P1: CommittedOffset(7)},
+    "shipping": {P0: CommittedOffset(9)},
+}
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+class Cluster:
+    """Groups and their commits, the file of removed groups, and everything that was done, in order."""
+
+    BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP",)
+
+    def __init__(self) -> None:
+        self.groups: dict[str, Commits] = {name: dict(commits) for name, commits in OLD.items()}
+        self.groups |= {f"new-{name}": dict(commits) for name, commits in OLD.items()}
+        self.states: dict[str, str] = {}
+        self.protocols: dict[str, str] = {}
+        self.lacking: list[str] = []
+        self.done: list[str] = []
+        self.steps_to_live: int | None = None
+        self.removed: Removed | None = None
+
+    def step(self, name: str) -> None:
+        if self.steps_to_live is not None:
+            self.steps_to_live -= 1
+            if self.steps_to_live < 0:
+                raise Killed
+        self.done.append(name)
+
+    def save(self, removed: Removed) -> None:
+        self.step("file")
+        self.removed = removed
+
+    def read_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, GroupReading]:
+        return {
+            name: GroupReading(
+                name,
+                name in self.groups,
+                self.states.get(name, "Empty") if name in self.groups else "",
+                "classic" if name in self.groups else "",
+                self.protocols.get(name, ""),
+                dict(self.groups.get(name, {})),
+            )
+            for name in names
+        }
+
+    def missing_acls(self, _connection: object, **_needs: t.Collection[str]) -> list[str]:
+        return self.lacking
+
+    def delete_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, str]:
+        errors = {}
+        for name in names:
+            self.step(f"{name} removed")
+            if name in self.states:
+                errors[name] = "NON_EMPTY_GROUP: the group has members"
+            else:
+                del self.groups[name]
+        return errors
+
+    def commit_offsets(self, _connection: object, wanted: t.Mapping[str, Commits]) -> dict[str, dict[t.Any, str]]:
+        for group, commits in wanted.items():
+            for partition, committed in commits.items():
+                self.step(f"{group} {partition}")
+                self.groups.setdefault(group, {})[partition] = committed
+        return {}
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    its = Cluster()
+    for room in ("groups", "commits", "permissions"):
+        monkeypatch.setattr(use_case.writing, room, its)
+    monkeypatch.setattr(use_case, "cluster_id", lambda _connection: "id")
+    bounds = types.SimpleNamespace(
+        partition_bounds=lambda _connection, all_of: dict.fromkeys(all_of, Bounds(0, 99, 99))
+    )
+    monkeypatch.setattr(use_case, "positions", bounds)
+    return its
+
+
+def entry(group: str, partition: TopicPartition, to: str | None = None, **more: t.Any) -> PlanEntry:
+    committed = OLD[group][partition]
+    evidence = Evidence(certificate=CertificateName.SAME_LOG)
+    source = (SourcePosition(group, partition, committed.offset),)
+    return PlanEntry(
+        to or f"new-{group}", partition, committed.offset, Verdict.EXACT, source, committed.metadata,
+        committed.leader_epoch, evidence=evidence, **more,
+    )  # fmt: skip
+
+
+PLAN = Plan("id", "id", "digest", (entry("billing", P0), entry("billing", P1), entry("shipping", P0)))
+
+
+def test_the_file_is_on_disk_before_the_first_group_is_removed(cluster):
+    predicted = remove_old_groups(PLAN, None, None, HERE, NOW, None)
+    assert cluster.done == []
+    outcome = remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    assert outcome == predicted and outcome.groups == ["billing", "shipping"]
+    assert cluster.done == ["file", "billing removed", "shipping removed"]
+    assert set(cluster.groups) == {"new-billing", "new-shipping"}
+    assert cluster.removed.gone() == OLD
+    again = remove_old_groups(PLAN, None, cluster.removed, HERE, NOW, cluster.save)
+    assert (again.groups, again.left_out, again.removed) == ([], [], cluster.removed)
+
+
+def test_new_groups_that_have_consumed_since_are_known_by_the_receipt(cluster):
+    cluster.groups["new-shipping"][P0] = CommittedOffset(30)
+    with pytest.raises(Refused, match="has the committed offset 30, and not 9 of the plan.*Commit the plan first"):
+        remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    written = CommittedOffset(9)
+    receipt = Receipt("id", (ReceiptEntry("new-shipping", P0, None, written, written),))
+    assert remove_old_groups(PLAN, receipt, None, HERE, NOW, cluster.save).groups == ["billing", "shipping"]
+
+
+def change(cluster: Cluster, **groups: Commits) -> None:
+    for name, commits in groups.items():
+        cluster.groups[name] |= commits
+
+
+@pytest.mark.parametrize(
+    ("prepare", "plan", "told"),
+    [
+        (lambda it: change(it, billing={P1: CommittedOffset(8)}), PLAN, "partition 1: .* offset 8, and the plan was made"),
+        (lambda it: change(it, billing={P1._replace(topic="x"): CommittedOffset(8)}), PLAN, "topic x.* no new group gets"),
+        (
+            lambda it: None,
+            dataclasses.replace(PLAN, entries=(*PLAN.entries[:2], entry("shipping", P0, to="billing"))),
+            "group billing: the group is to be removed, and it is a new name in the plan, too",
+        ),
+        (
+            lambda it: None,
+            dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[0], offset=None), *PLAN.entries[1:])),
+            "partition 0: .* offset 5, and no new group gets it",
+        ),
+        (lambda it: None, dataclasses.replace(PLAN, source_id="other"), "the plan is from cluster other to cluster id"),
+        (lambda it: None, dataclasses.replace(PLAN, source_id="x", destination_id="x"), "the plan was made for cluster x"),
+        (lambda it: it.groups.pop("new-billing"), PLAN, "group new-billing, .* has the committed offset none, and not 5"),
+    ],
+)  # fmt: skip
+def test_nothing_is_removed_that_would_be_lost(cluster, prepare, plan, told):
+    prepare(cluster)
+    with pytest.raises(Refused, match=told):
+        remove_old_groups(plan, None, None, HERE, NOW, cluster.save)
+    assert cluster.done == []
+
+
+def test_groups_in_use_and_missing_rights_are_refused_before_anything_is_removed(cluster):
+    for states, protocols, told in (
+        ({"billing": "Stable"}, {}, "group billing: has members"),
+        ({}, {"billing": "connect"}, "belongs to Kafka Connect"),
+    ):
+        cluster.states, cluster.protocols = states, protocols
+        with pytest.raises(GroupBusy, match=told):
+            remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    skip = dataclasses.replace(NOW, on_active_group="skip_group")
+    assert remove_old_groups(PLAN, None, None, HERE, skip, None).groups == ["shipping"]
+    cluster.states, cluster.protocols, cluster.lacking = {}, {}, ["GROUP DELETE on billing"]
+    with pytest.raises(NotAuthorized, match="GROUP DELETE on billing"):
+        remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    assert cluster.done == []
+
+
+def test_a_group_that_is_joined_in_the_last_moment_is_not_in_the_file(cluster):
+    def save(removed: Removed) -> None:
+        cluster.save(removed)
+        cluster.states["billing"] = "Stable"
+
+    with pytest.raises(GroupBusy, match="group billing: the group cannot be removed"):
+        remove_old_groups(PLAN, None, None, HERE, NOW, save)
+    assert set(cluster.groups) == {"billing", "new-billing", "new-shipping"}
+    assert set(cluster.removed.gone()) == {"shipping"}
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_a_removal_that_was_killed_is_completed_or_taken_back(cluster, steps):
+    cluster.steps_to_live = steps
+    with contextlib.suppress(Killed):
+        remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    cluster.steps_to_live = None
+    remove_old_groups(PLAN, None, cluster.removed, HERE, NOW, cluster.save)
+    assert set(cluster.groups) == {"new-billing", "new-shipping"}
+    for lives in range(5):
+        cluster.steps_to_live = lives
+        with contextlib.suppress(Killed):
+            restore_old_groups(cluster.removed, None, HERE, NOW, cluster.save)
+    cluster.steps_to_live = None
+    restore_old_groups(cluster.removed, None, HERE, NOW, cluster.save)
+    assert {name: cluster.groups[name] for name in OLD} == OLD
+    assert cluster.removed.gone() == {}
+
+
+def test_only_selected_groups_come_back_and_a_second_time_nothing_is_done(cluster):
+    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    chosen = Selection(groups=("billing", "never-removed"))
+    predicted = restore_old_groups(cluster.removed, chosen, HERE, NOW, None)
+    outcome = restore_old_groups(cluster.removed, chosen, HERE, NOW, cluster.save)
+    assert outcome == predicted and outcome.groups == ["billing"]
+    assert cluster.groups["billing"] == OLD["billing"] and "shipping" not in cluster.groups
+    cluster.done.clear()
+    again = restore_old_groups(cluster.removed, chosen, HERE, NOW, cluster.save)
+    assert (again.groups, again.removed, cluster.done) == ([], cluster.removed, [])
+
+
+def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):
+    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    cluster.groups["billing"] = {P0: CommittedOffset(50)}
+    with pytest.raises(Refused, match="group billing, topic orders, partition 0: .* on_rewind"):
+        restore_old_groups(cluster.removed, None, HERE, NOW, cluster.save)
+    kept = restore_old_groups(cluster.removed, None, HERE, dataclasses.replace(NOW, on_rewind="keep"), cluster.save)
+    assert kept.groups == ["shipping"] and cluster.groups["billing"] == {P0: CommittedOffset(50)}
+    assert set(cluster.removed.gone()) == {"billing"}
+    restore_old_groups(cluster.removed, None, HERE, dataclasses.replace(NOW, on_rewind="rewind"), cluster.save)
+    assert cluster.groups["billing"] == OLD["billing"]
+
+
+def test_a_file_of_another_cluster_is_refused(cluster):
+    for call in (
+        lambda: remove_old_groups(PLAN, None, Removed("other"), HERE, NOW, cluster.save),
+        lambda: restore_old_groups(Removed("other"), None, HERE, NOW, cluster.save),
+    ):
+        with pytest.raises(Refused, match=r"cluster other, and this is cluster id"):
+            call()

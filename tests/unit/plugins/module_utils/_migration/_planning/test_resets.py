@@ -1,0 +1,195 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Resets of groups: which partitions they are about, what a second run finds, and what is refused. No cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import resets
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    GroupListing,
+    GroupReading,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import reset_rules_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+CLUSTER = Connection("destination cluster", ("broker:9092",))
+NOW = 1_795_370_400_000
+TOPICS = {"orders": 3, "clicks": 1}
+COMMITS = {
+    "billing": {("orders", 0): 40, ("orders", 1): 60, ("clicks", 0): 7, ("gone", 0): 5},
+    "shipping": {("orders", 2): 10},
+    "idle": {},
+}
+
+
+@pytest.fixture
+def state(monkeypatch):
+    """What the groups have committed; logs have the offsets from 10 to 100."""
+    commits = {
+        group: {TopicPartition(*where): CommittedOffset(at, "by hand", 3) for where, at in its.items()}
+        for group, its in COMMITS.items()
+    }
+
+    def read_groups(_cluster, names):
+        return {
+            name: GroupReading(
+                name,
+                name in commits,
+                "Empty" if name in commits else "",
+                "share" if name == "shared" else "classic",
+                "consumer",
+                dict(commits.get(name, {})),
+            )
+            for name in names
+        }
+
+    for room in (resets, expected):
+        monkeypatch.setattr(room.groups, "read_groups", read_groups)
+    monkeypatch.setattr(
+        resets.groups, "list_groups", lambda _cluster: [GroupListing(name, "", "", "") for name in commits]
+    )
+    monkeypatch.setattr(resets.topics, "cluster_id", lambda _cluster: "id")
+    monkeypatch.setattr(
+        resets.topics,
+        "partition_counts",
+        lambda _cluster, names: {name: TOPICS[name] for name in names if name in TOPICS},
+    )
+    monkeypatch.setattr(
+        resets.positions, "partition_bounds", lambda _cluster, wanted: dict.fromkeys(wanted, Bounds(10, 100, 100))
+    )
+    monkeypatch.setattr(
+        resets.positions,
+        "lookup_all_times",
+        lambda _cluster, wanted: {each: 10 if each[1] < NOW else 55 for each in wanted},
+    )
+    return commits
+
+
+def planned(*rules, receipt=None, previous=None, **selection):
+    selection = {name: tuple(its) for name, its in selection.items()}
+    its = resets.plan_resets(
+        CLUSTER, Selection(**selection), reset_rules_from(rules, NOW + 1), previous=previous, receipt=receipt
+    )
+    return its.plan
+
+
+def offsets(plan):
+    return {
+        (entry.group, str(entry.partition)): entry.offset if entry.offset is not None else entry.verdict.value
+        for entry in plan.entries
+    }
+
+
+def refused(*rules, kind=InvalidInput, **selection):
+    with pytest.raises(kind) as found:
+        planned(*rules, **selection)
+    assert found.value.remedy
+    return str(found.value)
+
+
+def test_a_group_goes_where_it_has_committed_and_what_is_missing_is_blocked(state):
+    assert offsets(planned({"to": "latest"}, groups=["billing"])) == {
+        ("billing", "clicks-0"): 100,
+        ("billing", "gone-0"): "blocked",
+        ("billing", "orders-0"): 100,
+        ("billing", "orders-1"): 100,
+        ("billing", "orders-2"): "uncommitted",
+    }
+
+
+def test_a_named_group_goes_on_all_partitions_of_a_named_topic_and_one_of_a_pattern_only_where_it_reads(state):
+    named = planned({"to": "earliest"}, groups=["billing", "new"], topics=["clicks", "orders"])
+    assert {where for where, offset in offsets(named).items() if offset == 10} == {
+        (group, where) for group in ("billing", "new") for where in ("clicks-0", "orders-0", "orders-1", "orders-2")
+    }
+    matched = offsets(planned({"to": "earliest"}, group_patterns=[".*"], topics=["clicks"]))
+    assert matched == {("billing", "clicks-0"): 10}
+
+
+def test_the_first_rule_that_fits_wins_and_what_none_fits_is_left_out(state):
+    rules = [{"to": "offset", "value": 50, "partitions": [1]}, {"to": "shift", "value": -5, "topics": ["orders"]}]
+    assert offsets(planned(*rules, groups=["billing"], topic_patterns=["orders|clicks"])) == {
+        ("billing", "orders-0"): 35,
+        ("billing", "orders-1"): 50,
+        ("billing", "orders-2"): "uncommitted",
+    }
+
+
+def test_metadata_stays_with_its_offset(state):
+    kept, moved = (planned({"to": to}, groups=["shipping"]).entries[-1].target for to in ("current", "latest"))
+    assert kept == CommittedOffset(10, "by hand", 3)
+    assert moved == CommittedOffset(100)
+
+
+def receipt_of(before, written, after):
+    where = TopicPartition("orders", 2)
+    its = [None if each is None else CommittedOffset(each) for each in (before, written, after)]
+    return Receipt("id", (ReceiptEntry("shipping", where, *its),))
+
+
+@pytest.mark.parametrize("now", [30, 45], ids=["as it was set", "consumed since"])
+def test_a_second_run_of_a_shift_does_not_shift_again(state, now):
+    rule = {"to": "shift", "value": 10}
+    state["shipping"] = {TopicPartition("orders", 2): CommittedOffset(20)}
+    first = planned(rule, groups=["shipping"])
+    state["shipping"] = {TopicPartition("orders", 2): CommittedOffset(now)}
+    again = planned(rule, groups=["shipping"], previous=first, receipt=receipt_of(20, 30, 30))
+    assert again == first
+    rolled_back = receipt_of(20, None, None)
+    assert offsets(planned(rule, groups=["shipping"], receipt=rolled_back))["shipping", "orders-2"] == now + 10
+
+
+def test_another_reset_counts_from_what_is_committed_now(state):
+    state["shipping"] = {TopicPartition("orders", 2): CommittedOffset(45)}
+    plan = planned({"to": "latest"}, groups=["shipping"], receipt=receipt_of(20, 30, 30))
+    assert plan.entries[-1].detail == "latest; 55 offsets are skipped"
+    stays = planned({"to": "current"}, groups=["shipping"], receipt=receipt_of(20, 30, 30))
+    assert offsets(stays)["shipping", "orders-2"] == 45
+
+
+def test_a_time_before_the_first_record_is_told_from_its_own_time(state):
+    early = planned({"to": "duration", "value": "PT1H"}, groups=["shipping"])
+    assert "the log's first record is younger" in early.entries[-1].detail
+    exactly = planned({"to": "duration", "value": "PT0.001S"}, groups=["shipping"])
+    assert offsets(exactly)["shipping", "orders-2"] == 55
+
+
+@pytest.mark.parametrize(
+    ("rules", "selection", "message"),
+    [
+        ([{"to": "latest"}], {}, "no group is selected"),
+        ([{"to": "latest"}], {"group_patterns": ["none-.*"]}, "no group is matched by group_patterns"),
+        ([{"to": "latest"}], {"groups": ["idle"]}, "group idle: the group has committed nothing"),
+        ([{"to": "latest"}], {"groups": ["nobody"]}, "group nobody: the group has committed nothing"),
+        ([{"to": "latest"}], {"groups": ["shared"], "topics": ["orders"]}, "this is a share group"),
+        (
+            [{"to": "latest", "topics": ["odrers"]}],
+            {"groups": ["billing"]},
+            "resets, entry 1 (latest) is about no partition",
+        ),
+        (
+            [{"to": "latest"}, {"to": "shift", "value": 1}],
+            {"groups": ["billing"]},
+            "resets, entry 2 (shift 1) is about no",
+        ),
+        ([{"to": "latest", "partitions": [0, 9]}], {"groups": ["billing"]}, "names partition 9, and no selected topic"),
+    ],
+)
+def test_what_is_about_nothing_is_refused(state, rules, selection, message):
+    assert message in refused(*rules, **selection)
+
+
+def test_a_topic_that_does_not_exist_is_refused(state):
+    message = refused({"to": "latest"}, kind=NotFound, groups=["billing"], topics=["odrers"])
+    assert "destination cluster" in message and "no such topic: odrers" in message

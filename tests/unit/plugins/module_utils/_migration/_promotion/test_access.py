@@ -1,0 +1,166 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which ACLs the destination gets, before and after the cut-over."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.access import acl_changes
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, PromotionOptions
+
+TOPICS = ("shop.orders", "shop.returns", "other")
+SHOP = Mapping((Rule(pattern=r"shop\.(.*)", to=r"store.\1"),))
+NAMES = {"shop.orders": "store.orders", "shop.returns": "store.returns"}
+
+
+def acl(text, principal="User:billing", host="*"):
+    """Of a text such as "ALLOW READ on TOPIC orders", where a name that ends with * is a prefix."""
+    permission, operation, _on, resource, name = text.split(" ")
+    is_prefix = len(name) > 1 and name.endswith("*")
+    pattern = "PREFIXED" if is_prefix else "LITERAL"
+    return Acl(resource, name[:-1] if is_prefix else name, pattern, principal, host, operation, permission)
+
+
+def changes(source, destination=(), which=Acls.CUTOVER, mapping=SHOP, names=None, **options):
+    found = acl_changes(source, destination, names or NAMES, TOPICS, mapping, PromotionOptions(acls=which, **options))
+    return {(str(each.acl), each.action) for each in found.changes}, found.notes
+
+
+def added(source, **options):
+    found, _notes = changes([acl(each) for each in source], **options)
+    return {text.removesuffix(" for User:billing") for text, action in found if action == "add"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "mirrored"),
+    [
+        ("READ", {"READ"}),
+        ("DESCRIBE", {"DESCRIBE"}),
+        ("DESCRIBE_CONFIGS", {"DESCRIBE_CONFIGS"}),
+        ("ALL", {"READ", "DESCRIBE", "DESCRIBE_CONFIGS"}),
+        ("WRITE", set()),
+        ("ALTER", set()),
+        ("DELETE", set()),
+        ("ALTER_CONFIGS", set()),
+    ],
+)
+def test_what_is_allowed_while_a_replication_tool_writes(operation, mirrored):
+    source = [f"ALLOW {operation} on TOPIC shop.orders"]
+    assert added(source, which=Acls.MIRROR) == {f"ALLOW {each} on TOPIC store.orders" for each in mirrored}
+    assert added(source) == {f"ALLOW {operation} on TOPIC store.orders"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "mirrored"),
+    [("READ", {"READ"}), ("DELETE", {"DELETE"}), ("DESCRIBE", {"DESCRIBE"}), ("WRITE", set()), ("ALL", {"READ"})],
+)
+def test_what_is_denied_while_a_replication_tool_writes(operation, mirrored):
+    source = [f"DENY {operation} on TOPIC shop.orders"]
+    assert added(source, which=Acls.MIRROR) == {f"DENY {each} on TOPIC store.orders" for each in mirrored}
+    assert added(source) == {f"DENY {operation} on TOPIC store.orders"}
+
+
+def test_hosts_are_kept_and_topics_that_are_not_selected_left_out():
+    source = [acl("ALLOW READ on TOPIC shop.orders", host="10.0.0.1"), acl("ALLOW READ on TOPIC other")]
+    assert changes(source)[0] == {("ALLOW READ on TOPIC store.orders for User:billing from 10.0.0.1", "add")}
+
+
+def test_a_prefix_maps_to_a_prefix():
+    assert added(["ALLOW WRITE on TOPIC shop.*"]) == {"ALLOW WRITE on TOPIC store.*"}
+    assert added(["ALLOW WRITE on TOPIC shop.or*"]) == {"ALLOW WRITE on TOPIC store.or*"}
+    policy = Mapping(topic_prefix="eu.")
+    names = {topic: f"eu.{topic}" for topic in TOPICS}
+    assert added(["ALLOW READ on TOPIC shop.*"], mapping=policy, names=names) == {"ALLOW READ on TOPIC eu.shop.*"}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "mapping"),
+    [
+        ("sh", SHOP),  # covers topics that the rule is not about
+        ("shop.", Mapping((Rule(pattern=r"shop\.(.*)", to=r"\1"),))),  # the prefix would vanish
+        ("shop.", Mapping((Rule(name="shop.orders", to="orders"),))),
+        ("shop.", Mapping((Rule(name="shop.later", to="later"),))),
+        ("shop.", Mapping((Rule(pattern=r"shop\.(.*)", to=r"\1.shop"),))),
+    ],
+)
+def test_a_prefix_that_maps_to_no_prefix_is_refused(prefix, mapping):
+    names = {topic: mapping.topic(topic) for topic in TOPICS}
+    with pytest.raises(Refused, match=rf"the source's ALLOW READ on TOPIC {prefix}\* for User:billing covers topics"):
+        changes([acl(f"ALLOW READ on TOPIC {prefix}*")], mapping=mapping, names=names)
+
+
+def test_a_prefix_of_topics_that_are_selected_only_in_part_becomes_an_acl_for_each():
+    found, notes = changes([acl("DENY READ on TOPIC shop.*")], names={"shop.orders": "store.orders"})
+    assert found == {("DENY READ on TOPIC store.orders for User:billing", "add")}
+    assert "because shop.returns with this prefix is not selected" in notes[0]
+
+
+def test_acls_on_everything_are_kept_only_when_asked_for():
+    source = [acl("ALLOW READ on TOPIC *"), acl("ALLOW READ on GROUP *")]
+    found, notes = changes(source)
+    assert found == set()
+    assert notes == ("ACLs on * are left out, because acl_wildcards is false: ALLOW READ on TOPIC * for User:billing.",)
+    assert added(["ALLOW READ on TOPIC *", "ALLOW READ on GROUP *"], acl_wildcards=True) == {"ALLOW READ on TOPIC *"}
+    both = {"ALLOW READ on TOPIC *", "ALLOW READ on GROUP *"}
+    assert added(both, acl_wildcards=True, acl_groups=(".*",)) == both
+
+
+def test_groups_and_transactional_ids_are_those_that_patterns_match():
+    source = ["ALLOW READ on GROUP billing", "ALLOW READ on GROUP bill*", "ALLOW WRITE on TRANSACTIONAL_ID tx"]
+    assert added(source) == set()
+    assert added(source, acl_groups=("billing",)) == {source[0]}
+    assert added(source, acl_groups=("bill.*",), acl_transactional_ids=("t.",)) == set(source)
+    assert added(source, which=Acls.MIRROR, acl_groups=(".*",), acl_transactional_ids=(".*",)) == set(source[:2])
+
+
+def test_nobody_reads_a_group_s_settings_or_a_transactional_id():
+    source = ["ALLOW ALL on GROUP billing", "ALLOW ALL on TRANSACTIONAL_ID tx"]
+    assert added(source, which=Acls.MIRROR, acl_groups=(".*",), acl_transactional_ids=(".*",)) == {
+        "ALLOW DESCRIBE on GROUP billing",
+        "ALLOW READ on GROUP billing",
+        "ALLOW DESCRIBE on TRANSACTIONAL_ID tx",
+    }
+
+
+def test_principals_are_renamed_with_their_type():
+    rules = (Rule(pattern="User:(.*)", to=r"User:\1-prod"),)
+    found, _notes = changes([acl("ALLOW READ on TOPIC shop.orders")], principal_rules=rules)
+    assert found == {("ALLOW READ on TOPIC store.orders for User:billing-prod", "add")}
+    for to in ("billing", "User:", ":billing"):
+        with pytest.raises(InvalidInput, match=f"principal_map makes '{to}' of User:billing, which is no principal"):
+            changes([acl("ALLOW READ on TOPIC shop.orders")], principal_rules=(Rule(name="User:billing", to=to),))
+
+
+def test_what_only_the_destination_has_is_listed_or_removed():
+    source = [acl("ALLOW READ on TOPIC shop.orders")]
+    destination = [
+        acl("ALLOW READ on TOPIC store.orders"),
+        acl("ALLOW WRITE on TOPIC store.orders"),
+        acl("ALLOW WRITE on TOPIC elsewhere"),
+        acl("ALLOW WRITE on TOPIC store.*"),
+    ]
+    extra = "ALLOW WRITE on TOPIC store.orders for User:billing"
+    found, notes = changes(source, destination)
+    assert found == {(extra, "extra")}
+    assert notes == (f"Only the destination has these ACLs: {extra}.",)
+    assert changes(source, destination, remove_acls=True) == ({(extra, "remove")}, ())
+
+
+def test_what_mirror_has_made_of_an_acl_on_all_is_no_extra_after_the_cut_over():
+    source = [acl("ALLOW ALL on TOPIC shop.orders"), acl("DENY ALL on TOPIC shop.returns")]
+    mirrored = [acl(f"ALLOW {each} on TOPIC store.orders") for each in ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")]
+    mirrored.append(acl("DENY READ on TOPIC store.returns"))
+    assert changes(source, mirrored, which=Acls.MIRROR, remove_acls=True) == (set(), ())
+    assert changes(source, mirrored, remove_acls=True) == (
+        {
+            ("ALLOW ALL on TOPIC store.orders for User:billing", "add"),
+            ("DENY ALL on TOPIC store.returns for User:billing", "add"),
+        },
+        (),
+    )

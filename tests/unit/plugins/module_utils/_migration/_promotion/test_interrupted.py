@@ -1,0 +1,260 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A promotion that is killed after any write is completed by the next run, and the receipt knows what stood there first."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import (
+    promote,
+    survey,
+    trial,
+    undo,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import TopicUse
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import topic_receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
+    Acls,
+    OnFewerPartitions,
+    PromotionOptions,
+    Settings,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
+OPTIONS = PromotionOptions(
+    on_fewer_partitions=OnFewerPartitions.GROW, settings=Settings.EXACT, acls=Acls.CUTOVER, remove_acls=True
+)
+
+
+class Killed(Exception):
+    pass
+
+
+@dataclasses.dataclass
+class Cluster:
+    """Topics with partitions, settings and an id, and ACLs. left: how many writes it lives to see, None for all."""
+
+    topics: dict
+    acls: set
+    left: int | None = None
+    made: int = 0
+
+    def write(self, change):
+        if self.left == 0:
+            raise Killed
+        change()
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                raise Killed
+
+    def state(self):
+        return {name: (partitions, dict(own)) for name, (partitions, own, _id) in self.topics.items()}, set(self.acls)
+
+    def create(self, new):
+        for name, topic in new.items():
+            self.made += 1
+            self.topics.setdefault(name, (topic.partitions, dict(topic.configs), f"id-{self.made}"))
+
+    def alter(self, changes):
+        for name, its in changes.items():
+            partitions, own, topic_id = self.topics[name]
+            own = {key: value for key, value in (own | its).items() if value is not None}
+            self.topics[name] = partitions, own, topic_id
+
+    def grow(self, counts):
+        for name, count in counts.items():
+            self.topics[name] = count, *self.topics[name][1:]
+
+    def states(self, names):
+        return {
+            name: TopicState(partitions, 1, TopicConfigs(own, own), topic_id)
+            for name, (partitions, own, topic_id) in self.topics.items()
+            if name in names
+        }
+
+
+def acl(name, operation):
+    return Acl("TOPIC", name, "LITERAL", "User:billing", "*", operation, "ALLOW")
+
+
+@pytest.fixture
+def clusters(monkeypatch):
+    """A source, and a destination with a missing topic, a smaller one with other settings, and other ACLs."""
+    source = Cluster(
+        {"new": (2, {"retention.ms": "5"}, None), "old": (3, {"retention.ms": "6"}, None)},
+        {acl("new", "READ"), acl("old", "READ")},
+    )
+    destination = Cluster({"old": (1, {"retention.ms": "1", "segment.ms": "7"}, "id-0")}, {acl("old", "WRITE")})
+
+    def its(connection):
+        return source if connection is SOURCE else destination
+
+    def take_survey(_source, _destination, selection, _mapping, _which):
+        names = {name: name for name in selection.topics}
+        there = destination.states(names)
+        every = (tuple(source.topics), source.states(names), there)
+        return Survey("S", "D", names, *every, frozenset(), 1, frozenset(source.acls), frozenset(destination.acls))
+
+    def writes(change):
+        return lambda _connection, what: destination.write(lambda: change(what)) if what else None
+
+    monkeypatch.setattr(survey, "take_survey", take_survey)
+    monkeypatch.setattr(survey, "topic_states", lambda connection, names: its(connection).states(names))
+    monkeypatch.setattr(trial, "check", lambda *_args: None)
+    monkeypatch.setattr(promote, "_use", lambda *_args: TopicUse())
+    monkeypatch.setattr(promote.topics, "cluster_id", lambda connection: "S" if connection is SOURCE else "D")
+    monkeypatch.setattr(promote, "create_topics", writes(destination.create))
+    monkeypatch.setattr(promote, "add_partitions", writes(destination.grow))
+    monkeypatch.setattr(promote, "empty_topics", lambda _connection, names: frozenset(names))
+    monkeypatch.setattr(promote, "readers_of", lambda _connection, names: dict.fromkeys(names, ()))
+    monkeypatch.setattr(undo, "delete_topics", writes(lambda ids: [destination.topics.pop(name) for name in ids]))
+    for module in (promote, undo):
+        monkeypatch.setattr(module, "alter_topic_configs", writes(destination.alter))
+        monkeypatch.setattr(module, "create_acls", writes(destination.acls.update))
+        monkeypatch.setattr(module, "delete_acls", writes(destination.acls.difference_update))
+        monkeypatch.setattr(module, "list_acls", lambda connection: frozenset(its(connection).acls))
+    return source, destination
+
+
+class Run:
+    """A promotion whose receipt is kept as a text, as the module keeps it; saving it counts as a write, too."""
+
+    def __init__(self, destination):
+        self.destination = destination
+        self.text = None
+
+    def receipt(self):
+        known = None if self.text is None else topic_receipt.from_json(self.text, "receipt")
+        return promote.promotion_receipt(DESTINATION, known)
+
+    def save(self, receipt):
+        def keep():
+            self.text = topic_receipt.to_json(receipt)
+
+        self.destination.write(keep)
+
+    def promote(self):
+        planned = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+        promote.apply_plan(DESTINATION, planned, self.receipt(), self.save)
+        return planned
+
+    def apply(self, plan):
+        left = promote.check_expected(SOURCE, DESTINATION, plan, self.receipt())
+        promote.apply_plan(DESTINATION, left, self.receipt(), self.save)
+        return left
+
+    def roll_back(self):
+        undone = undo.plan_undo(DESTINATION, self.receipt(), True)
+        undo.undo_promotion(DESTINATION, undone, self.save)
+
+
+PROMOTED = (
+    {"new": (2, {"retention.ms": "5"}), "old": (3, {"retention.ms": "6"})},
+    {acl("new", "READ"), acl("old", "READ")},
+)
+FIRST = {"old": (3, {"retention.ms": "1", "segment.ms": "7"})}, {acl("old", "WRITE")}  # partitions stay
+WRITES = 7  # the receipt twice, topics, partitions, settings, ACLs twice
+
+
+@pytest.mark.parametrize("ends", ["next run", "apply", "rollback"])
+@pytest.mark.parametrize("writes", range(1, WRITES + 1))
+def test_killed_after_any_write(clusters, writes, ends):
+    _source, destination = clusters
+    run = Run(destination)
+    before = destination.state()
+    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+    destination.left = writes
+    with pytest.raises(Killed):
+        run.promote()
+    destination.left = None
+    if ends == "apply":
+        run.apply(plan)
+    elif ends == "next run":
+        run.promote()
+    if ends != "rollback":
+        assert destination.state() == PROMOTED
+        assert not run.promote().changes
+    run.roll_back()
+    grown = destination.topics["old"][0]
+    topics, acls = destination.state()
+    assert acls == before[1]
+    assert topics["old"] == (grown, FIRST[0]["old"][1])
+    # Killed before its id was noted, a topic may be anybody's.
+    assert ("new" in topics) == (ends == "rollback" and writes == 2)
+
+
+@pytest.mark.parametrize("writes", range(1, 6))
+def test_a_rollback_killed_after_any_write(clusters, writes):
+    _source, destination = clusters
+    run = Run(destination)
+    run.promote()
+    destination.left = writes
+    with pytest.raises(Killed):
+        run.roll_back()
+    destination.left = None
+    run.roll_back()
+    assert destination.state() == FIRST
+    assert topic_receipt.from_json(run.text, "receipt").topics.keys() == {"old"}
+
+
+def test_repeated_promotions_keep_what_stood_there_first(clusters):
+    source, destination = clusters
+    run = Run(destination)
+    run.promote()
+    source.topics["old"] = (3, {"retention.ms": "8"}, None)
+    source.acls.add(acl("old", "WRITE"))
+    run.promote()
+    assert destination.topics["old"][1] == {"retention.ms": "8"}
+    run.roll_back()
+    assert destination.state() == FIRST
+
+
+def test_a_rollback_leaves_alone_what_somebody_has_changed(clusters):
+    _source, destination = clusters
+    run = Run(destination)
+    run.promote()
+    destination.alter({"old": {"retention.ms": "9"}})
+    undone = undo.plan_undo(DESTINATION, run.receipt(), False)
+    assert undone.settings["old"].keys() == {"segment.ms"}
+    assert "old: somebody has changed retention.ms since the promotion, and it is left alone." in undone.notes
+
+
+def test_a_plan_is_refused_where_the_destination_has_changed(clusters):
+    _source, destination = clusters
+    run = Run(destination)
+    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+    first = copy.deepcopy(destination.topics)
+    cases = {
+        "somebody else has created it since then": {**first, "new": (2, {"retention.ms": "5"}, "id-9")},
+        "it was deleted and created again": {"old": (1, first["old"][1], "id-9")},
+        "it has 2 partitions, and had 1": {"old": (2, first["old"][1], "id-0")},
+        r"its retention\.ms is 2, and was 1": {"old": (1, {**first["old"][1], "retention.ms": "2"}, "id-0")},
+        r"its segment\.ms is 8, and was 7": {"old": (1, {**first["old"][1], "segment.ms": "8"}, "id-0")},
+        "it does not exist any more": {},
+    }
+    for why, topics in cases.items():
+        destination.topics = topics
+        with pytest.raises(Refused, match=f"is not what it was when the promotion was planned: {why}"):
+            run.apply(plan)
+    destination.topics = first
+    run.apply(plan)
+    assert destination.state() == PROMOTED
+
+
+def test_the_receipt_of_another_cluster_is_refused(clusters):
+    with pytest.raises(Refused, match="the receipt is of cluster X, and the destination is cluster D"):
+        promote.promotion_receipt(DESTINATION, topic_receipt.PromotionReceipt("X"))

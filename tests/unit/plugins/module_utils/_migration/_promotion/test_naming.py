@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which topics are promoted, and names that cannot be meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.naming import (
+    check_topic_names,
+    pairs,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+EXISTING = (
+    "__consumer_offsets",
+    "connect-offsets",
+    "heartbeats",
+    "mm2.a.internal",
+    "orders",
+    "orders.replica",
+    "returns",
+)
+
+
+def test_a_pattern_leaves_out_what_tools_keep_for_themselves_and_says_so():
+    found = pairs(Selection(topic_patterns=(".*",)), Mapping(), EXISTING, "source")
+    assert found.names == {"orders": "orders", "returns": "returns"}
+    assert found.notes == (
+        "an exclude pattern leaves out connect-offsets, heartbeats, mm2.a.internal, orders.replica.",
+    )
+
+
+def test_an_internal_topic_is_never_selected():
+    everything = Selection(topic_patterns=(".*",), exclude_topic_patterns=())
+    assert "__consumer_offsets" not in pairs(everything, Mapping(), EXISTING, "source").names
+    with pytest.raises(InvalidInput, match="source, topic __consumer_offsets: the topic is internal"):
+        pairs(Selection(topics=("__consumer_offsets",)), Mapping(), EXISTING, "source")
+
+
+def test_a_topic_that_does_not_exist_is_named():
+    with pytest.raises(NotFound, match="source, topic nothing: the topic does not exist"):
+        pairs(Selection(topics=("nothing",)), Mapping(), EXISTING, "source")
+    with pytest.raises(NotFound, match="no topic is selected, because an exclude pattern leaves out heartbeats"):
+        pairs(Selection(topic_patterns=("heart.*",)), Mapping(), EXISTING, "source")
+
+
+def test_a_topic_with_the_prefix_of_the_policy_is_refused():
+    with pytest.raises(InvalidInput, match=r"topic eu\.orders: the topic has the prefix eu\. already"):
+        pairs(Selection(topics=("eu.orders",)), Mapping(topic_prefix="eu."), ["eu.orders"], "source")
+
+
+@pytest.mark.parametrize(
+    ("names", "there", "why"),
+    [
+        ({"a": "x", "b": "x"}, [], "a and b would both become x"),
+        ({"a": "x" * 250}, [], "has 250 characters, and Kafka allows 249"),
+        ({"a": "x y"}, [], "a would be called x y, which is no legal name"),
+        ({"a": ".."}, [], r"a would be called \.\., which is no legal name"),
+        ({"a": "__consumer_offsets"}, [], "a would become the internal topic __consumer_offsets"),
+        ({"a": "x.y", "b": "x_y"}, [], r"x_y and x\.y differ only in \. and _"),
+        ({"a": "x.y"}, ["x_y"], r"x\.y and x_y differ only in \. and _"),
+    ],
+)
+def test_names_that_cannot_be_meant_are_refused(names, there, why):
+    with pytest.raises(InvalidInput, match=why):
+        check_topic_names(names, there, False, "destination")
+
+
+def test_names_that_the_destination_has_already_are_no_collision():
+    check_topic_names({"a": "x.y"}, ["x_y", "x.y"], False, "destination")
+
+
+def test_a_topic_keeps_its_name_only_in_another_cluster():
+    check_topic_names({"a": "a"}, ["a"], False, "destination")
+    check_topic_names({"a": "b"}, ["a"], True, "destination")
+    with pytest.raises(InvalidInput, match="one cluster, and the topic would keep its name"):
+        check_topic_names({"a": "a"}, ["a"], True, "destination")
+
+
+def test_names_are_mapped_as_everywhere():
+    mapping = Mapping((Rule(pattern="(.*)s", to=r"\1"),))
+    assert pairs(Selection(topics=("orders",)), mapping, EXISTING, "source").names == {"orders": "order"}

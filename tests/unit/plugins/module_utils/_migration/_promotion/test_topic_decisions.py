@@ -1,0 +1,198 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What becomes of each topic."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import (
+    TopicUse,
+    decide_topics,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
+    EXCLUDED_SETTINGS,
+    OnFewerPartitions,
+    OnMissing,
+    OnUnknownSetting,
+    Override,
+    PromotionOptions,
+    Settings,
+)
+
+KNOWN = frozenset({"retention.ms", "segment.ms", "min.insync.replicas", "preallocate", "cleanup.policy"})
+
+UNUSED = TopicUse()
+
+
+def topic(partitions=1, replicas=1, hidden=(), **own):
+    settings = {name.replace("_", "."): value for name, value in own.items()}
+    return TopicState(partitions, replicas, TopicConfigs(settings, settings, frozenset(hidden)))
+
+
+def planned(source, destination=None, use=UNUSED, brokers=3, known=KNOWN, **options):
+    """The change of one topic, and the notes."""
+    there = {} if destination is None else {"orders": destination}
+    survey = Survey("s", "d", {"orders": "orders"}, ("orders",), {"orders": source}, there, known, brokers)
+    made = decide_topics(survey, Mapping(), PromotionOptions(**options), use, "destination")
+    return made.plan.topics[0], made.notes
+
+
+def values(change):
+    return {name: (each.before, each.after, each.origin) for name, each in change.settings.items()}
+
+
+def test_a_missing_topic_is_made_like_the_source_s():
+    change, notes = planned(topic(3, 2, retention_ms="5", min_insync_replicas="2"))
+    assert (change.before, change.after, change.replication_factor) == (None, 3, 2)
+    assert values(change) == {"retention.ms": (None, "5", "source")}
+    assert notes == ()
+    assert change.changes
+
+
+def test_a_missing_topic_may_stay_missing():
+    change, notes = planned(topic(3), on_missing=OnMissing.LEAVE)
+    assert not change.changes
+    assert notes == ("orders is missing at the destination, and on_missing leaves it so.",)
+
+
+@pytest.mark.parametrize(("asked", "brokers", "made"), [(None, 2, 2), (None, 5, 3), (-1, 2, -1), (1, 2, 1)])
+def test_the_replication_factor_is_the_source_s_the_brokers_or_a_number(asked, brokers, made):
+    change, notes = planned(topic(1, 3), brokers=brokers, replication_factor=asked)
+    assert change.replication_factor == made
+    said = ("orders gets 2 replicas instead of the source's 3, because the destination has 2 brokers.",)
+    assert notes == (said if (asked, brokers) == (None, 2) else ())
+
+
+def test_more_replicas_than_brokers_are_refused():
+    with pytest.raises(Refused, match="replication_factor is 4, and the cluster has 3 brokers"):
+        planned(topic(), replication_factor=4)
+
+
+def test_more_replicas_in_sync_than_replicas_are_refused():
+    override = (Override((".*",), {"min.insync.replicas": "2"}),)
+    for there in (None, topic(1, 1)):
+        with pytest.raises(
+            Refused, match=r"topic orders: min\.insync\.replicas would be 2, and the topic has 1 replica"
+        ):
+            planned(topic(), there, overrides=override)
+    planned(topic(1, 2), overrides=override)
+    planned(topic(), topic(1, 2), overrides=override)
+    planned(topic(), replication_factor=-1, overrides=override)  # the brokers check it
+
+
+def test_merge_deletes_nothing_and_exact_all_but_what_is_kept():
+    source = topic(retention_ms="5", cleanup_policy="compact, delete")
+    there = topic(
+        retention_ms="5", cleanup_policy="compact,delete", segment_ms="7", preallocate="true", min_insync_replicas="1"
+    )
+    assert values(planned(source, there)[0]) == {}
+    exact = planned(source, there, settings=Settings.EXACT, keep_settings=("pre.*",))[0]
+    assert values(exact) == {"segment.ms": ("7", None, "default")}
+    everything = planned(source, there, settings=Settings.EXACT, exclude_settings=())[0]
+    assert everything.settings.keys() == {"segment.ms", "preallocate", "min.insync.replicas"}
+
+
+def test_none_changes_no_setting():
+    assert values(planned(topic(retention_ms="5"), topic(segment_ms="7"), settings=Settings.NONE)[0]) == {}
+    assert values(planned(topic(retention_ms="5"), settings=Settings.NONE)[0]) == {}
+
+
+def test_the_first_override_that_fits_wins_setting_by_setting():
+    overrides = (
+        Override(("orders",), {"retention.ms": "1", "min.insync.replicas": "1"}),
+        Override(("returns",), {"segment.ms": "9"}),
+        Override((".*",), {"retention.ms": "2", "preallocate": "true"}),
+    )
+    survey = Survey(
+        "s",
+        "d",
+        {name: name for name in ("orders", "returns")},
+        ("orders", "returns"),
+        {name: topic(retention_ms="5") for name in ("orders", "returns")},
+        {},
+        KNOWN,
+        1,
+    )
+    made = decide_topics(
+        survey, Mapping(), PromotionOptions(overrides=overrides), TopicUse(), "destination"
+    ).plan.topics
+    assert {name: each.after for name, each in made[0].settings.items()} == {
+        "retention.ms": "1",
+        "min.insync.replicas": "1",
+        "preallocate": "true",
+    }
+    assert {name: each.after for name, each in made[1].settings.items()} == {
+        "retention.ms": "2",
+        "segment.ms": "9",
+        "preallocate": "true",
+    }
+
+
+def test_an_override_may_give_a_setting_back_to_the_brokers():
+    override = (Override((".*",), {"retention.ms": None}),)
+    source = topic(retention_ms="5")
+    assert values(planned(source, topic(retention_ms="6"), overrides=override)[0]) == {
+        "retention.ms": ("6", None, "override")
+    }
+    assert values(planned(source, overrides=override)[0]) == {}
+
+
+def test_an_override_for_no_topic_is_refused():
+    with pytest.raises(InvalidInput, match=r"overrides, entry 1 \(order\) is about no selected topic"):
+        planned(topic(), overrides=(Override(("order",), {"retention.ms": "1"}),))
+
+
+def test_a_setting_that_the_brokers_do_not_know_is_refused_or_left_out():
+    source = topic(retention_ms="5", message_format_version="2.8")
+    with pytest.raises(Refused, match=r"do not know the setting message\.format\.version of orders"):
+        planned(source)
+    change, notes = planned(source, on_unknown_setting=OnUnknownSetting.LEAVE)
+    assert change.settings.keys() == {"retention.ms"}
+    assert notes == ("orders: the brokers do not know message.format.version, which is left out.",)
+    excluded = (*EXCLUDED_SETTINGS, "message.*")
+    assert planned(source, exclude_settings=excluded)[0].settings.keys() == {"retention.ms"}
+    assert planned(source, known=frozenset())[0].settings.keys() == {"retention.ms", "message.format.version"}
+
+
+def test_a_value_that_brokers_hide_is_named_and_left_alone():
+    source, there = topic(retention_ms="5"), topic(hidden=["retention.ms", "segment.ms"])
+    change, notes = planned(source, there, settings=Settings.EXACT)
+    assert values(change) == {}
+    assert notes == ("orders: the brokers hide the value of retention.ms, which is left alone.",)
+    _change, notes = planned(topic(hidden=["segment.ms"]))
+    assert notes == ("orders: the source's brokers hide the value of segment.ms, which is left out.",)
+
+
+def test_more_partitions_stay():
+    change, notes = planned(topic(2), topic(3))
+    assert not change.changes
+    assert "orders has 3 partitions, and orders has 2 at the source. It stays so" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_empty", "after"),
+    [
+        ("fail", True, None),
+        ("grow_empty", False, None),
+        ("grow_empty", True, 3),
+        ("grow", False, 3),
+        ("leave", True, 2),
+    ],
+)
+def test_fewer_partitions_grow_only_as_asked_for(choice, is_empty, after):
+    use = TopicUse(frozenset({"orders"} if is_empty else ()), {"orders": ("billing",)})
+    source, there, option = topic(3), topic(2), OnFewerPartitions(choice)
+    if after is None:
+        with pytest.raises(Refused, match="destination, topic orders: the topic has 2 partitions"):
+            planned(source, there, use, on_fewer_partitions=option)
+        return
+    change, notes = planned(source, there, use, on_fewer_partitions=option)
+    assert change.after == after and change.grows == (after == 3)
+    assert ("Groups that read it: billing." in notes[0]) == (after == 3)

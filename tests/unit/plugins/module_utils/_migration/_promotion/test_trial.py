@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What brokers would refuse is named all together, before anything is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal, Trial
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import trial
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
+    AclChange,
+    SettingChange,
+    TopicChange,
+    TopicPlan,
+)
+
+DESTINATION = Connection("destination", ("d:1",))
+DENIED = Refusal("TOPIC_AUTHORIZATION_FAILED", "denied")
+PLAN = TopicPlan(
+    "s",
+    "d",
+    (
+        TopicChange("new", "new", None, 2, 1, {"retention.ms": SettingChange(None, "5", "source")}),
+        TopicChange("small", "small", 1, 2),
+        TopicChange(
+            "there",
+            "there",
+            1,
+            1,
+            None,
+            {name: SettingChange(None, "5", "source") for name in ("retention.ms", "segment.ms")},
+        ),
+    ),
+    (AclChange(Acl("TOPIC", "new", "LITERAL", "User:a", "*", "READ", "ALLOW"), "add"),),
+)
+
+
+@pytest.fixture
+def brokers(monkeypatch):
+    """What brokers say: a dictionary of refusals by kind of change, and of settings that are refused."""
+    said = {"create": {}, "grow": {}, "set": {}, "settings": {}, "cluster": []}
+
+    def try_settings(_connection, changes):
+        refused = {
+            topic: Refusal("INVALID_CONFIG", "one of them is wrong" if len(its) > 1 else f"{name} is wrong")
+            for topic, its in changes.items()
+            for name in its
+            if name in said["settings"]
+        }
+        return said["set"] | refused
+
+    monkeypatch.setattr(trial.topic_changes, "try_creation", lambda *_args: Trial(said["create"], {}))
+    monkeypatch.setattr(trial.topic_changes, "try_partitions", lambda *_args: said["grow"])
+    monkeypatch.setattr(trial.topic_changes, "try_settings", try_settings)
+    monkeypatch.setattr(trial, "missing_cluster_acls", lambda *_args: said["cluster"])
+    return said
+
+
+def test_what_brokers_would_take_passes(brokers):
+    trial.check(DESTINATION, PLAN)
+
+
+def test_every_missing_acl_is_named(brokers):
+    brokers |= {"create": {"new": DENIED}, "grow": {"small": DENIED}, "set": {"there": DENIED}}
+    brokers["cluster"] = ["CLUSTER ALTER on kafka-cluster"]
+    needed = "needs ACL TOPIC CREATE on new; TOPIC ALTER on small; TOPIC ALTER_CONFIGS on there; CLUSTER ALTER on kafka-cluster"
+    with pytest.raises(NotAuthorized, match=needed):
+        trial.check(DESTINATION, PLAN)
+
+
+def test_every_topic_that_would_be_refused_is_named_with_the_broker_s_words(brokers):
+    brokers["create"] = {"new": Refusal("POLICY_VIOLATION", "too few replicas")}
+    brokers["grow"] = {"small": Refusal("INVALID_PARTITIONS", "too many partitions")}
+    with pytest.raises(Refused) as refused:
+        trial.check(DESTINATION, PLAN)
+    assert "new: it cannot be created: too few replicas" in str(refused.value)
+    assert "small: partitions cannot be added: too many partitions" in str(refused.value)
+
+
+def test_a_setting_that_would_be_refused_is_named(brokers):
+    brokers["settings"] = ["segment.ms"]
+    with pytest.raises(Refused, match=r"there: its settings cannot be changed: segment\.ms: segment\.ms is wrong"):
+        trial.check(DESTINATION, PLAN)
+
+
+def test_a_topic_that_is_being_deleted_is_named(brokers):
+    brokers["create"] = {"new": Refusal("TOPIC_ALREADY_EXISTS", "Topic 'new' already exists")}
+    with pytest.raises(Refused, match="new: it cannot be created: the brokers say that it exists, and do not show it"):
+        trial.check(DESTINATION, PLAN)

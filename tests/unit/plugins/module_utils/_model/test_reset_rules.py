@@ -1,0 +1,140 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Rules of a reset: what can be meant is read, and what could be meant in two ways is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import (
+    LARGEST_OFFSET,
+    first_fit,
+    reset_rules_from,
+)
+
+NOW = 1_795_370_400_000  # 2026-11-22T18:00:00Z
+HOUR = 3_600_000
+
+
+def value_of(to, value):
+    (rule,) = reset_rules_from([{"to": to, "value": value}], NOW)
+    return rule.value
+
+
+@pytest.mark.parametrize(
+    ("to", "text", "value"),
+    [
+        ("datetime", "2026-11-22T18:00:00Z", NOW),
+        ("datetime", "2026-11-22 18:00:00+00:00", NOW),  # what Ansible makes of a date without quotes
+        ("datetime", "2026-11-22T19:29:00.250+01:30", NOW - 60_000 + 250),
+        ("datetime", "2026-11-22T17:00Z", NOW - HOUR),
+        ("datetime", "1970-01-01T00:00:00Z", 0),
+        # The night in which clocks go back has two half past two; the difference from UTC tells them apart.
+        ("datetime", "2026-10-25T02:30:00+02:00", NOW - 28 * 24 * HOUR - 17 * HOUR - HOUR // 2),
+        ("datetime", "2026-10-25T02:30:00+01:00", NOW - 28 * 24 * HOUR - 16 * HOUR - HOUR // 2),
+        ("duration", "P1D", NOW - 24 * HOUR),
+        ("duration", "PT2H30M", NOW - 5 * HOUR // 2),
+        ("duration", "P1DT0.5S", NOW - 24 * HOUR - 500),
+        ("duration", "PT0.001S", NOW - 1),
+        ("shift", "-100", -100),
+        ("shift", "+7", 7),
+        ("shift", "0", 0),
+        ("offset", "0", 0),
+        ("offset", str(LARGEST_OFFSET), LARGEST_OFFSET),
+    ],
+)
+def test_a_value_is_read(to, text, value):
+    assert value_of(to, text) == value
+
+
+@pytest.mark.parametrize(
+    ("to", "text", "why"),
+    [
+        ("datetime", "2026-11-22T18:00:00", "no time zone, and every zone has another 18:00 o'clock"),
+        ("datetime", "2026-11-22T18:00:00-00:00", "no time zone"),
+        ("datetime", "2026-11-22T18:00:00 Europe/Berlin", "is no date with a time of day"),
+        ("datetime", "2026-11-22T18:00:00[Europe/Berlin]", "is no date with a time of day"),
+        ("datetime", "2026-11-22", "is no date with a time of day"),
+        ("datetime", "22.11.2026 18:00", "is no date with a time of day"),
+        ("datetime", "1795370400000", "is no date with a time of day"),
+        ("datetime", "2026-02-30T00:00:00Z", "is no date with a time of day"),
+        ("datetime", "2026-11-22T18:00:01Z", "in the future: the clock says 2026-11-22T18:00:00"),
+        ("datetime", "1969-12-31T23:59:59Z", "before 1970"),
+        ("datetime", "٢٠٢٦-11-22T18:00:00Z", "is no date"),
+        ("duration", "P1M", "counts years, months or weeks"),
+        ("duration", "P1Y2M3D", "counts years, months or weeks"),
+        ("duration", "P2W", "counts years, months or weeks"),
+        ("duration", "PT0S", "is a duration of 0"),
+        ("duration", "P0D", "is a duration of 0"),
+        ("duration", "PT0.0001S", "is a duration of 0"),
+        ("duration", "-PT5M", "is no duration"),
+        ("duration", "P", "is no duration"),
+        ("duration", "PT", "is no duration"),
+        ("duration", "P1DT", "is no duration"),
+        ("duration", "5 minutes", "is no duration"),
+        ("duration", "P99999999999D", "longer than any log"),
+        ("duration", "P30000D", "before 1970"),
+        ("shift", "ten", "is no number of offsets"),
+        ("shift", "1.5", "is no number of offsets"),
+        ("shift", "-9223372036854775808", "is no number of offsets"),
+        ("offset", "four", "is no offset"),
+        ("offset", "-1", "is no offset"),
+        ("offset", "1e3", "is no offset"),
+        ("offset", "4_1", "is no offset"),
+        ("offset", "9223372036854775808", "is no offset"),
+        ("offset", "True", "is no offset"),
+        ("offset", "", "needs a value"),
+        ("shift", None, "needs a value"),
+        ("earliest", "0", "takes no value"),
+        ("current", "", "takes no value"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_or_in_two_ways_is_refused_with_its_entry(to, text, why):
+    with pytest.raises(InvalidInput) as refused:
+        reset_rules_from([{"to": "latest"}, {"to": to, "value": text}], NOW)
+    assert refused.value.what.startswith("resets, entry 2: ")
+    assert why in str(refused.value)
+    assert refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"topics": ["orders("]}, "resets, entry 1, topics holds 'orders(', which is no regular expression"),
+        ({"partitions": [-1]}, "resets, entry 1: -1 is no partition"),
+        ({"partitions": [1 << 31]}, "is no partition"),
+    ],
+)
+def test_a_rule_about_what_cannot_be_is_refused(row, why):
+    with pytest.raises(InvalidInput) as refused:
+        reset_rules_from([{"to": "latest", **row}], NOW)
+    assert why in str(refused.value)
+
+
+def test_a_reset_to_nowhere_is_refused():
+    with pytest.raises(InvalidInput, match="there are no resets"):
+        reset_rules_from([], NOW)
+
+
+def test_the_first_rule_that_fits_wins_and_patterns_match_whole_names():
+    rules = reset_rules_from(
+        [
+            {"to": "latest", "topics": ["orders"], "partitions": [1, 2]},
+            {"to": "earliest", "topics": ["orders", "shop-.*"]},
+            {"to": "current", "partitions": [7]},
+        ],
+        NOW,
+    )
+
+    def found(topic, partition):
+        rule = first_fit(rules, TopicPartition(topic, partition))
+        return None if rule is None else rule.to
+
+    assert [found("orders", each) for each in range(3)] == ["earliest", "latest", "latest"]
+    assert found("orders-retry", 0) is None
+    assert found("orders-retry", 7) == "current"
+    assert found("shop-a", 7) == "earliest"

@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a run comes to fits on one screen, whatever its size."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import summaries
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit, kafka_offset_translate
+
+
+def entry(group: str, number: int, verdict: Verdict, offset: int | None, source: int | None = 41, **more: object):
+    partition = TopicPartition("orders", number)
+    return PlanEntry(group, partition, offset, verdict, (SourcePosition(group, partition, source),), **more)  # type: ignore[arg-type]
+
+
+LAG = {"reason": Reason.DESTINATION_LAGS, "detail": "wait", "lossless": 6}
+PLAN = Plan(
+    "onprem-id",
+    "cloud-id",
+    "digest",
+    (
+        entry("shipping", 0, Verdict.BLOCKED, None, **LAG),
+        entry("billing", 2, Verdict.SAFE, 7, reason=Reason.TAIL_NOT_COUNTED, detail="not counted"),
+        entry("billing", 0, Verdict.EXACT, 7, repeats=0, detail="nothing to say"),
+        entry("billing", 1, Verdict.SAFE, 7, reason=Reason.EQUAL_RECORDS, repeats=2, detail="two are equal"),
+        entry("audit", 0, Verdict.SAFE, 9, reason=Reason.EQUAL_RECORDS, repeats=2),
+        entry("audit", 1, Verdict.SAFE, 9, reason=Reason.EQUAL_RECORDS, repeats=3),
+        entry("audit", 2, Verdict.UNCOMMITTED, None, None),
+    ),
+)
+
+
+def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
+    assert summaries.plan_summary(PLAN) == [
+        "group     partitions        exact         safe      blocked  uncommitted  at most repeated",
+        "audit              3            0            2            0            1                 5",
+        "billing            3            1            2            0            0       not counted",
+        "shipping           1            0            0            1            0                 0",
+        "  audit orders-0: 41 -> 9, safe (equal_records) repeats at most 2",
+        "  audit orders-1: 41 -> 9, safe (equal_records) repeats at most 3",
+        "  billing orders-1: 41 -> 7, safe (equal_records) repeats at most 2: two are equal",
+        "  billing orders-2: 41 -> 7, safe (tail_not_counted) repeats not counted: not counted",
+        "  shipping orders-0: 41 -> not set, blocked (destination_lags): wait (offset 6 would lose nothing)",
+        "Total: 3 groups, 7 group-partitions: 1 exact, 4 safe, 1 blocked, 1 uncommitted; repeats not counted.",
+    ]
+
+
+def test_what_is_not_exact_is_told_without_the_table():
+    assert [f"  {line}" for line in summaries.not_exact(PLAN)] == summaries.plan_summary(PLAN)[4:-1]
+
+
+def test_inside_one_cluster_old_and_new_groups_are_side_by_side_with_their_lags():
+    first, second = (TopicPartition("orders", number) for number in range(2))
+    entries = (
+        PlanEntry("all", first, 40, Verdict.SAFE, (SourcePosition("b", first, 40), SourcePosition("a", first, 55)),
+                  reason=Reason.GROUPS_MERGED, repeats=15, detail="told"),
+        PlanEntry("new-a", second, 7, Verdict.EXACT, (SourcePosition("a", second, 7),), repeats=0),
+        PlanEntry("new-a", first, None, Verdict.UNCOMMITTED, (SourcePosition("a", first, None),)),
+    )  # fmt: skip
+    assert summaries.plan_summary(Plan("id", "id", "digest", entries), {first: 60, second: 10}) == [
+        "old group         lag  new group         lag  partitions        exact         safe  uncommitted  at most repeated",
+        "a                   5  all                20           1            0            1            0                15",
+        "b                  20  all                20           1            0            1            0                15",
+        "a                   3  new-a               3           2            1            0            1                 0",
+        "  all orders-0: 40, 55 -> 40, safe (groups_merged) repeats at most 15: told",
+        "Total: 2 groups, 3 group-partitions: 1 exact, 1 safe, 0 blocked, 1 uncommitted; at most 15 records repeated.",
+    ]
+
+
+def test_the_commits_table_counts_by_group_and_tells_what_was_left_out():
+    keys = [("billing", TopicPartition("orders", number)) for number in range(12)]
+    before = dict.fromkeys(keys)
+    assert summaries.commit_summary(before, keys[:5], ["billing orders-7: left"]) == [
+        "group    partitions  changed",
+        "billing          12        5",
+        "  billing orders-7: left",
+        "Total: 1 group, 12 group-partitions: 5 changed, 1 left out.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "recorded", "line"),
+    [
+        ("", "ab", "0 of 2 groups in the receipt go back"),
+        ("a", "ab", "1 of 2 groups in the receipt goes back"),
+        ("ab", "abc", "2 of 3 groups in the receipt go back"),
+        ("", "a", "0 of 1 group in the receipt goes back"),
+    ],
+)
+def test_a_rollback_says_how_many_groups_of_how_many_go_back(written, recorded, line):
+    keys = [(group, TopicPartition("orders", number)) for group in written for number in range(3)]
+    assert summaries.rollback_line(keys, set(recorded)) == line
+
+
+def test_the_documented_samples_are_tables_of_this_form():
+    entries = tuple(entry("billing", number, Verdict.EXACT, 7, repeats=0) for number in range(12))
+    sample = yaml.safe_load(kafka_offset_translate.RETURN)["summary"]["sample"]
+    assert sample == summaries.plan_summary(Plan("a", "b", "c", entries))
+    sample = yaml.safe_load(kafka_offset_commit.RETURN)["summary"]["sample"]
+    keys = [each.key for each in entries]
+    assert sample == summaries.commit_summary(dict.fromkeys(keys), keys, [])
+
+
+def test_of_many_groups_the_exact_ones_are_one_line_and_the_others_are_named():
+    entries = [entry(f"g{number:03}", 0, Verdict.EXACT, 7, repeats=0) for number in range(400)]
+    entries[7] = entry("g007", 0, Verdict.SAFE, 7, reason=Reason.EQUAL_RECORDS, repeats=2)
+    assert summaries.plan_summary(Plan("a", "b", "c", tuple(entries))) == [
+        "group  partitions         safe  at most repeated",
+        "g007            1            1                 2",
+        "399 groups, all exact",
+        "  g007 orders-0: 41 -> 7, safe (equal_records) repeats at most 2",
+        "Total: 400 groups, 400 group-partitions: 399 exact, 1 safe, 0 blocked; at most 2 records repeated.",
+    ]
+
+
+def test_of_many_exceptions_the_rest_is_counted():
+    entries = tuple(entry(f"g{number:03}", 0, Verdict.BLOCKED, None, **LAG) for number in range(4000))
+    summary = summaries.plan_summary(Plan("a", "b", "c", entries))
+    assert len(summary) == 44  # a header, twice 20 lines and what is left of them, the totals
+    assert summary[21] == "... and 3,980 more groups"
+    assert summary[-2:] == [
+        "  ... and 3,980 more lines",
+        "Total: 4,000 groups, 4,000 group-partitions: 0 exact, 0 safe, 4,000 blocked; at most 0 records repeated.",
+    ]
+
+
+def test_of_many_groups_that_are_set_those_alike_are_one_line():
+    keys = [(f"g{number:03}", TopicPartition("orders", partition)) for number in range(50) for partition in range(2)]
+    written = [key for key in keys if key[0] < "g030"][:-1]
+    assert summaries.commit_summary(dict.fromkeys(keys), written, []) == [
+        "group  partitions  changed",
+        "g029            2        1",
+        "29 groups, all changed",
+        "20 groups, all unchanged",
+        "Total: 50 groups, 100 group-partitions: 59 changed, 0 left out.",
+    ]
+    assert summaries.commit_summary(dict.fromkeys(keys), keys, [])[0] == "50 groups, all changed"

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka_group_removal hands plan, receipt and the file of removed groups to the use case, and saves that file."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.group_removal import (
+    RemovalOptions,
+    RemovalOutcome,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnAdvance,
+    OnRewind,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed, RemovedGroup
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_removal
+from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
+    DESTINATION,
+    ORDERS,
+    entry,
+    plan_of,
+    saved,
+    warned,
+    written,
+)
+
+KEY = "billing", ORDERS
+REMOVED = Removed("id", (RemovedGroup("billing", "classic", False),), (SnapshotEntry(*KEY, CommittedOffset(3)),))
+OUTCOME = RemovalOutcome(
+    ["billing"], {KEY: CommittedOffset(3)}, {KEY: None}, ["fraud: left out"], ["look"], REMOVED
+)  # fmt: skip
+
+
+@pytest.fixture
+def removal(run_module, monkeypatch, tmp_path):
+    """``removal(**options)`` removes or restores; removal.asked is what the use case was given."""
+
+    def done(*given):
+        removal.asked = given
+        if callable(given[-1]):
+            given[-1](OUTCOME.removed)
+        return OUTCOME
+
+    def removal(check=False, diff=False, **options):
+        monkeypatch.setattr(kafka_group_removal.use_case, "remove_old_groups", done)
+        monkeypatch.setattr(kafka_group_removal.use_case, "restore_old_groups", done)
+        given = {"cluster": DESTINATION, "removed": str(tmp_path / "g.json"), **options}
+        if given.get("state") != "restored":
+            given["plan"] = saved(tmp_path / "p.json", plan.to_json(plan_of(entry())))
+        return run_module(kafka_group_removal, check=check, diff=diff, **given)
+
+    return removal
+
+
+def test_what_was_removed_is_told_and_saved(removal, tmp_path):
+    written_before = saved(tmp_path / "r.json", receipt.to_json(written(1)))
+    result = removal(diff=True, receipt=written_before, on_active_group="skip_group")
+    assert result["changed"] and result["groups"] == ["billing"] and result["left_out"] == ["fraud: left out"]
+    assert (result["diff"]["before"], result["diff"]["after"]) == ("billing orders-0: 3\n", "billing orders-0: none\n")
+    assert "look" in warned(result)
+    made, earlier, known, _cluster, policies, _save = removal.asked
+    assert (made, earlier, known) == (plan_of(entry()), written(1), None)
+    assert policies == RemovalOptions(OnActiveGroup.SKIP_GROUP, OnRewind.FAIL, OnAdvance.FAIL, 5)
+    assert removed.from_json((tmp_path / "g.json").read_text(), "g.json") == REMOVED
+
+
+def test_check_mode_says_the_same_and_saves_nothing(removal, tmp_path):
+    predicted = removal(check=True, diff=True)
+    assert not (tmp_path / "g.json").exists() and removal.asked[-1] is None
+    assert {**predicted, "invocation": None} == {**removal(diff=True), "invocation": None}
+
+
+def test_groups_are_restored_from_the_file(removal, tmp_path):
+    saved(tmp_path / "g.json", removed.to_json(REMOVED))
+    removal(state="restored", groups=["billing"], on_rewind="keep", idle_wait=0)
+    known, selection, _cluster, policies, _save = removal.asked
+    assert (known, selection, policies.on_rewind) == (REMOVED, Selection(groups=("billing",)), OnRewind.KEEP)
+    removal(state="restored", everything=True)
+    assert removal.asked[1] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"groups": ["billing"]}, "groups selects what is rolled back, and state is removed"),
+        ({"state": "restored"}, "no group is selected for the rollback"),
+        ({"state": "restored", "groups": ["billing"], "everything": True}, "everything is true, and groups selects"),
+        ({"idle_wait": -1}, "idle_wait is -1"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(removal, tmp_path, options, told):
+    if options.get("state"):
+        saved(tmp_path / "g.json", removed.to_json(REMOVED))
+    assert told in removal(**options)["msg"]
+
+
+def test_without_a_file_there_is_nothing_to_restore(removal):
+    assert "there is no removed groups file" in removal(state="restored", groups=["billing"])["msg"]

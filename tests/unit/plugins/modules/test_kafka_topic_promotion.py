@@ -1,0 +1,160 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka_topic_promotion decides or reads a plan, carries it out, and leaves files alone that say nothing new."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import Planned
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.undo import Undo
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import topic_plan, topic_receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
+    EXCLUDED_SETTINGS,
+    Acls,
+    PromotionOptions,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
+    AclChange,
+    SettingChange,
+    TopicChange,
+    TopicPlan,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_receipt import (
+    PromotionReceipt,
+    TopicReceipt,
+)
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_topic_promotion
+from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import DESTINATION, SOURCE
+
+READ = Acl("TOPIC", "orders", "LITERAL", "User:billing", "*", "READ", "ALLOW")
+GROUP = Acl("GROUP", "billing", "LITERAL", "User:billing", "*", "READ", "ALLOW")
+RETENTION = {"retention.ms": SettingChange("1", "5", "override"), "segment.ms": SettingChange("7", None, "default")}
+CHANGES = TopicPlan(
+    "S",
+    "D",
+    (
+        TopicChange("new", "new", None, 2, 3, {"retention.ms": SettingChange(None, "5", "source")}),
+        TopicChange("orders", "orders", 1, 2, None, RETENTION),
+        TopicChange("same", "same", 1, 1),
+    ),
+    (AclChange(READ, "add"), AclChange(READ._replace(operation="WRITE"), "remove"), AclChange(GROUP, "add")),
+)
+NO_CHANGES = TopicPlan("S", "D", (TopicChange("same", "same", 1, 1),))
+RECEIPT = PromotionReceipt("D", {"new": TopicReceipt("new", True, "id", None, 2)})
+UNDO = Undo(
+    {"orders": RETENTION}, (), (READ,), {"new": "id"}, {"orders": 2, "new": 2}, PromotionReceipt("D"), ("look",)
+)
+
+
+@pytest.fixture
+def promote(run_module, monkeypatch, tmp_path):
+    """``promote(plan, **options)``; promote.options is what the use case was given, promote.done what was carried out."""
+    use_case, undone = kafka_topic_promotion.promote, kafka_topic_promotion.undo
+
+    def run(plan=CHANGES, check=False, **options):
+        run.done = []
+
+        def planned(*given):
+            run.options = given[-1]
+            return Planned(plan, ("look",))
+
+        def carried_out(_destination, made, _receipt, save):
+            run.done.append(made)
+            if made.changes:
+                save(RECEIPT)
+
+        monkeypatch.setattr(use_case, "promotion_receipt", lambda _destination, known: known or PromotionReceipt("D"))
+        monkeypatch.setattr(use_case, "plan_promotion", planned)
+        monkeypatch.setattr(use_case, "check_expected", lambda _source, _destination, made, _receipt: made)
+        monkeypatch.setattr(use_case, "apply_plan", carried_out)
+        monkeypatch.setattr(undone, "plan_undo", lambda *_given: UNDO)
+        monkeypatch.setattr(undone, "undo_promotion", lambda _destination, made, save: save(made.receipt))
+        given = {"plan": str(tmp_path / "topics.json"), "receipt": str(tmp_path / "receipt.json"), "topics": ["x"]}
+        given |= {"source": SOURCE, "destination": DESTINATION, **options}
+        return run_module(kafka_topic_promotion, check=check, diff=True, **given)
+
+    return run
+
+
+def files(folder):
+    return {file.name for file in folder.iterdir()}
+
+
+def test_a_promotion_tells_what_changes_and_saves_both_files(promote, tmp_path):
+    result = promote()
+    assert result["changed"] and files(tmp_path) == {"topics.json", "receipt.json"}
+    assert result["summary"] == [
+        "new: created with 2 partitions and 3 replicas, retention.ms default -> 5 (source)",
+        "orders: 2 partitions instead of 1, retention.ms 1 -> 5 (override), segment.ms 7 -> default",
+        "added: ALLOW READ on TOPIC orders for User:billing",
+        "removed: ALLOW WRITE on TOPIC orders for User:billing",
+        "added: ALLOW READ on GROUP billing for User:billing",
+    ]
+    assert result["notes"] == ["look"]
+    assert [each["before_header"] for each in result["diff"]] == [
+        "new (before)",
+        "orders (before)",
+        "other ACLs (before)",
+    ]
+    assert result["diff"][0]["before"] == ""
+    assert result["diff"][1]["before"] == (
+        "partitions: 1\nretention.ms: 1\nsegment.ms: 7\nALLOW WRITE on TOPIC orders for User:billing\n"
+    )
+    assert result["diff"][1]["after"] == (
+        "partitions: 2\nretention.ms: 5  # override\nsegment.ms: default\nALLOW READ on TOPIC orders for User:billing\n"
+    )
+    assert topic_plan.from_json((tmp_path / "topics.json").read_text(), "") == CHANGES
+
+
+def test_check_mode_says_the_same_and_saves_nothing(promote, tmp_path):
+    predicted = promote(check=True)
+    assert files(tmp_path) == set() and promote.done == []
+    assert {**predicted, "invocation": None} == {**promote(), "invocation": None}
+
+
+def test_a_round_without_news_leaves_the_plan_as_it_is(promote, tmp_path):
+    promote()
+    before = (tmp_path / "topics.json").read_bytes()
+    result = promote(NO_CHANGES)
+    assert (result["changed"], result["summary"]) == (False, ["Nothing to change."])
+    assert (tmp_path / "topics.json").read_bytes() == before
+
+
+def test_a_plan_is_written_and_applied_later(promote, tmp_path):
+    assert promote(state="planned")["changed"]
+    assert promote.done == [] and files(tmp_path) == {"topics.json"}
+    assert not promote(state="planned")["changed"]
+    assert promote(NO_CHANGES, state="applied")["changed"]
+    assert promote.done == [CHANGES]
+
+
+def test_what_is_not_there_is_refused(promote):
+    assert "there is no topics file" in promote(state="applied")["msg"]
+    assert "there is no receipt file" in promote(state="rolled_back")["msg"]
+
+
+def test_a_rollback_tells_what_goes_back(promote, tmp_path):
+    (tmp_path / "receipt.json").write_text(topic_receipt.to_json(RECEIPT))
+    predicted = promote(state="rolled_back", check=True)
+    assert topic_receipt.from_json((tmp_path / "receipt.json").read_text(), "") == RECEIPT
+    result = promote(state="rolled_back")
+    assert {**predicted, "invocation": None} == {**result, "invocation": None}
+    assert result["summary"] == [
+        "new: deleted",
+        "orders: retention.ms 1 -> 5 (override), segment.ms 7 -> default",
+        "removed: ALLOW READ on TOPIC orders for User:billing",
+    ]
+    assert topic_receipt.from_json((tmp_path / "receipt.json").read_text(), "") == PromotionReceipt("D")
+
+
+def test_the_options_are_those_of_the_user(promote):
+    promote()
+    assert promote.options == PromotionOptions(exclude_settings=EXCLUDED_SETTINGS)
+    promote(exclude_settings=[], acls="cutover", replication_factor="2", remove_acls=True)
+    assert promote.options == PromotionOptions(
+        exclude_settings=(), acls=Acls.CUTOVER, replication_factor=2, remove_acls=True
+    )
