@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import socket
@@ -19,11 +20,10 @@ from unittest import mock
 import pyspark
 from pyspark.sql import SparkSession
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps, copy_verification
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
 from demo.sandbox import Process, alive, end, spawn
 
 HOME = Path(pyspark.__file__).parent
@@ -47,14 +47,17 @@ def one_session() -> t.Iterator[None]:
     open, this process has other environment variables and another folder for temporary files: whatever is to outlive the
     session has to be started before.
     """
-    with contextlib.ExitStack() as stack, session_on_demand(SparkOptions(master="local[2,4]")) as opened:
+    original = session.open_session
+    with contextlib.ExitStack() as stack:
+        opened = functools.cache(lambda: stack.enter_context(original(SparkOptions(master="local[2,4]"))))
 
-        def shared(_options: SparkOptions, _say: Say = silent) -> t.ContextManager[SparkSession]:
-            with mock.patch.object(session, "open_session", original):
-                return contextlib.nullcontext(opened())
+        @contextlib.contextmanager
+        def shared(options: SparkOptions, _say: Say = silent) -> t.Iterator[SparkSession]:
+            spark = opened()
+            with session._translated(options, Path(os.devnull)):
+                yield spark
 
-        original = session.open_session
-        for module in (session, copy_steps):
+        for module in (session, copy_steps, copy_verification):
             stack.enter_context(mock.patch.object(module, "open_session", shared))
         yield
 
