@@ -45,11 +45,11 @@ OTHER_NAMES = {
 }
 FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
-    "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest"},
+    "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest", "stop_timeout"},
     # Inside one cluster, offsets keep their meaning, and nothing is searched. What is blocked there is a mistake.
     "group_clone": {"match_on", "on_blocked", "on_expired", "on_no_anchor", "repartitioned", "replication_policy"}
-    | {"search_limit", "spark", "spark_limit", "strategy", "tail_check", "topic_map", "wait_for_replication"}
-    | {"on_out_of_range", "resets"},
+    | {"search_limit", "spark", "spark_limit", "stop_timeout", "strategy", "tail_check", "topic_map"}
+    | {"on_out_of_range", "resets", "wait_for_replication"},
     # A reset searches nothing, and takes no snapshot.
     "group_reset": {
         "group_map",
@@ -102,12 +102,15 @@ ADDED = {
         "A group in O(group_migration_groups) without committed offsets, such as a share group, counts as blocked, too.",
         "With V(fail), the phase V(plan) also fails when offsets fail verification.",
     ],
+    "group_migration_stop_timeout": ["Only the phases V(migrate) and V(cut_over) wait."],
+    "group_migration_wait_for_replication": ["By default, V(60) in the phase V(cut_over), and V(0) otherwise."],
     "group_reset_plan_digest": ["O(group_reset_phase=plan) prints the digest."],
     "group_clone_on_active_source": ["The phase V(plan) only warns about members."],
     "group_clone_plan_digest": ["O(group_clone_phase=plan) prints the digest."],
     "group_migration_plan_digest": ["O(group_migration_phase=plan) prints the digest."],
     "backlog_migration_live": ["The phase V(plan) always plans as if this were V(true)."],
     "backlog_migration_on_active_source": ["The phase V(plan) always only warns."],
+    "mirror_maker_group_sync_stop_timeout": ["Only the phase V(cut_over) waits."],
     "mirror_maker_group_sync_groups": ["You can also name groups that MirrorMaker 2 itself does not sync."],
     "mirror_maker_group_sync_on_rewind": [
         "This happens if the group was moved back at the source, or if another client has committed at the destination.",

@@ -23,6 +23,7 @@ extends_documentation_fragment:
   - streamshift.kafka._cluster
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
+  - streamshift.kafka._progress
 options:
   snapshot:
     description:
@@ -77,11 +78,30 @@ options:
       - With V(0), the module reads the committed offsets once.
     type: float
     default: 0
+  stop_timeout:
+    description:
+      - How many seconds to wait until nobody uses the groups any more, before O(on_active_group) applies to those that
+        are still in use. While it waits, the module shows who is in them - client ids and hosts, if the brokers return
+        them.
+      - A group counts as stopped when it has no members, and its committed offsets do not change within O(idle_wait).
+      - With V(0), the module does not wait.
+    type: float
+    default: 0
 seealso:
   - module: streamshift.kafka.kafka_offset_translate
 """
 
 EXAMPLES = r"""
+- name: Wait five minutes at most until the consumers have stopped, and save where they have stopped
+  streamshift.kafka.kafka_group_offsets:
+    cluster: "{{ kafka_cluster }}"
+    groups:
+      - billing
+    snapshot: "{{ inventory_dir }}/snapshot.json"
+    on_active_group: fail
+    idle_wait: 5
+    stop_timeout: 300
+
 - name: Save the committed offsets of two groups
   streamshift.kafka.kafka_group_offsets:
     cluster: "{{ kafka_cluster }}"
@@ -134,6 +154,27 @@ active_groups:
   type: list
   elements: str
   sample: []
+members:
+  description: Who is in the groups of RV(active_groups), if the brokers return it.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    group:
+      description: Name of the group.
+      type: str
+      returned: success
+      sample: billing
+    client_id:
+      description: Client id of the consumer.
+      type: str
+      returned: success
+      sample: billing-worker-1
+    host:
+      description: Host that the consumer connects from.
+      type: str
+      returned: success
+      sample: 10.0.0.7
 left_out_groups:
   description:
     - Groups that match a pattern but were left out because of an exclude pattern, their type or O(on_active_group), and
@@ -193,13 +234,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
 
 
 def take(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["snapshot"]
     files.check_writable(path)
-    options.check_not_negative(params, "idle_wait")
+    options.check_not_negative(params, "idle_wait", "stop_timeout")
     connection, selection = options.connection(params, "cluster"), options.selection(params)
     with files.locked(path):
         taken = use_case.take(
@@ -208,6 +250,8 @@ def take(module: Module) -> dict[str, t.Any]:
             OnActiveGroup(params["on_active_group"]),
             on_blocked=OnBlocked(params["on_blocked"]),
             idle_wait=params["idle_wait"],
+            stop_timeout=params["stop_timeout"],
+            say=reporter(params["progress_file"]),
             removed=_removed(params["removed"]),
         )
         text = _text(taken.snapshot, connection, params["format"])
@@ -229,6 +273,9 @@ def take(module: Module) -> dict[str, t.Any]:
             for group in taken.snapshot.groups
         ],
         "active_groups": sorted({*taken.active, *taken.moving}),
+        "members": [
+            {"group": group, **member._asdict()} for group, its in sorted(taken.members.items()) for member in its
+        ],
         "left_out_groups": sorted({*taken.left_out_groups, *taken.not_consumer_groups, *taken.skipped}),
         "left_out_topics": list(taken.left_out_topics),
         "diff": diff,
@@ -254,12 +301,14 @@ def main() -> None:
         argument_spec={
             **options.cluster_spec("cluster"),
             **options.selection_spec(),
+            **progress_spec(),
             "snapshot": {"type": "path", "required": True},
             "removed": {"type": "path"},
             "format": {"type": "str", "choices": ["json", *OffsetFormat], "default": "json"},
             "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
             "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
             "idle_wait": {"type": "float", "default": 0},
+            "stop_timeout": {"type": "float", "default": 0},
         },
         supports_check_mode=True,
     )

@@ -80,6 +80,17 @@ options:
         If O(plan) allows repeated records, it reads as many additional offsets, up to the same limit again.
     type: int
     default: 10000
+  incremental:
+    description:
+      - Whether to verify by O(method) only the entries of O(plan) that the plan file does not say to be verified so
+        already, with O(limit) or a larger limit. Of the others, the module compares the two records next to the offset,
+        as V(anchors) does.
+      - The module notes in the plan file how it has verified each entry without a problem, but not in check mode.
+        M(streamshift.kafka.kafka_offset_translate) keeps the note of an entry as long as it keeps the entry. So repeated
+        runs verify only what has moved. The note changes the SHA-256 digest of the plan file.
+      - Needs O(plan). Cannot be used with O(scope=committed) or O(copy).
+    type: bool
+    default: false
   match_on:
     description:
       - Without O(plan), which parts two records must have in common to count as the same record. A plan contains the
@@ -361,7 +372,10 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_verification
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit, pending
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import claimed_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import (
+    claimed_offsets,
+    incremental,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import verify as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -415,13 +429,12 @@ def verify(module: Module) -> dict[str, t.Any]:
     _check_paths(params)
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     planned = _planned(params, source, destination)
-    compare = _anchors if params["method"] == "anchors" else _records
-    found, reports = compare(module, planned, source, destination)
+    found, reports = (_incrementally if params["incremental"] else _compared)(module, planned, source, destination)
     if not module.check_mode:
         for path, each in zip(params["report"] or (), reports, strict=False):
             if not (params["scope"] == "to_commit" and _is_settled(each, path)):
                 files.write(path, report.to_json(each))
-    result = verify_results.verify_result(found, [each.digest for each in planned])
+    result = verify_results.verify_result(found, [each.plan for each in reports if each.plan is not None])
     if found.problems and params["on_problem"] == "fail":
         message = verify_results.failure(found.problems, _scope(params))
         module.fail_json(msg=message, failure=verify_results.failure_place(found.problems[0], destination), **result)
@@ -430,6 +443,11 @@ def verify(module: Module) -> dict[str, t.Any]:
 
 def _check_paths(params: dict[str, t.Any]) -> None:
     plans = len(params["plan"] or ())
+    if params["incremental"] and (params["copy"] or _scope(params) in (None, "committed")):
+        raise InvalidInput(
+            "incremental verifies a plan before it is committed",
+            remedy="set plan, and scope to plan or to_commit, and leave out copy; or leave out incremental",
+        )
     if len(params["receipt"] or ()) not in (0, 1, plans):
         raise InvalidInput(f"there are {plans} plans", remedy="name one receipt, or one for each plan, in receipt")
     reports = params["report"] or []
@@ -474,6 +492,47 @@ def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:
         return None
     text = files.read(path)
     return receipt.Receipt(made.destination_id) if text is None else receipt.from_json(text, path)
+
+
+def _compared(
+    module: Module, planned: list[_Planned], source: Connection, destination: Connection
+) -> tuple[use_case.Verified, list[report.Report]]:
+    compare = _anchors if module.params["method"] == "anchors" else _records
+    return compare(module, planned, source, destination)
+
+
+def _incrementally(
+    module: Module, planned: list[_Planned], source: Connection, destination: Connection
+) -> tuple[use_case.Verified, list[report.Report]]:
+    """Verify what the plans do not say to be verified so, look at the rest by its anchors, and note both in the plans."""
+    params = module.params
+    limit = params["limit"] or None if params["method"] == "records" else None
+    wanted = plan.Verification(params["method"], limit)
+    parted = [incremental.part(each.made.entries if each.chosen is None else each.chosen, wanted) for each in planned]
+    rest = [each._replace(chosen=its.verified) for each, its in zip(planned, parted, strict=True)]
+    todo = [each._replace(chosen=its.unverified) for each, its in zip(planned, parted, strict=True)]
+    anchored, by_anchors = _anchors(module, rest, source, destination)
+    compared, by_method = _compared(module, todo, source, destination)
+    reports = []
+    for path, each, its, looked_at in zip(params["plan"], planned, by_method, by_anchors, strict=True):
+        digest = _note(module, path, each, incremental.noted(each.made, its, looked_at, wanted))
+        reports.append(dataclasses.replace(incremental.joined(its, looked_at), plan=digest))
+    return use_case.together([compared, anchored]), reports
+
+
+def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
+    """Write a plan with its notes in place of the one that was read; the digest of what is there now."""
+    if after == before.made or module.check_mode:
+        return before.digest
+    with files.locked(path):
+        if files.file_digest(path) != before.digest:
+            raise InvalidInput(
+                f"{path} was changed while it was verified",
+                remedy="run one migration at a time in its directory",
+                kind=FailureKind.LOCKED,
+            )
+        files.write(path, plan.to_json(after))
+        return files.file_digest(path)
 
 
 def _records(
@@ -540,6 +599,7 @@ def main() -> None:
             "scope": {"type": "str", "choices": ["plan", "to_commit", "committed"]},
             "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},
             "limit": {"type": "int", "default": 10_000},
+            "incremental": {"type": "bool", "default": False},
             "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
             "on_problem": {"type": "str", "choices": ["fail", "report"], "default": "fail"},
             "on_absent": {"type": "str", "choices": ["fail", "warn"], "default": "fail"},

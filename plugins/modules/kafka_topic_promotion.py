@@ -404,6 +404,8 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
         receipt = promote.promotion_receipt(destination, _receipt(params["receipt"]))
         before = files.read(path)
         if decides:
+            if before is not None:
+                topic_plan.from_json(before, path)  # what is no plan, such as the receipt, is not overwritten
             mapping = options.mapping({**params, "group_map": []})
             plan, notes = promote.plan_promotion(
                 source, destination, options.selection(params), mapping, _options(params)

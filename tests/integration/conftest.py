@@ -57,6 +57,13 @@ def secured(shared_clusters: Path) -> KafkaCluster:
     return KafkaCluster(start("secured", shared_clusters, secured=True))
 
 
+@pytest.fixture
+def rights_on_copies(shared_clusters: Path, secured: KafkaCluster) -> t.Iterator[None]:
+    """No other test changes what the holder of the client certificate may do with the names that all copies share."""
+    with sharing.alone(shared_clusters / "rights-on-copies.lock"):
+        yield
+
+
 @pytest.fixture(scope="session")
 def kafka39(shared_clusters: Path) -> KafkaCluster:
     """Kafka 3.9.1."""

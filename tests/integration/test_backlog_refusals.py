@@ -313,6 +313,7 @@ class TestOptions:
             assert "Spark needs Java 17 or newer" in message and "/nowhere" in message
 
 
+@pytest.mark.usefixtures("rights_on_copies")
 class TestRights:
     """Each that the documentation names is missed by name before anything is written."""
 

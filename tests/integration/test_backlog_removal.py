@@ -257,6 +257,7 @@ def made_anew(copy):
     create_topic(copy.servers, copy.to, 2, retention_ms=-1)
 
 
+@pytest.mark.usefixtures("rights_on_copies")
 def test_permissions_are_asked_for_before_anything_is_changed(source, secured, orders, topic, tmp_path):
     copy = Copy(tmp_path / "migration", source, secured, orders, topic, COMMITS)
     copy.backlog()

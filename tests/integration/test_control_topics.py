@@ -24,10 +24,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
     topic_configs,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import Replicas
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import add_partitions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
     TopicDescription,
     describe_configs,
     describe_topics,
+    partition_counts,
     request_metadata,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -124,12 +126,14 @@ def test_a_change_that_is_refused_is_named_with_the_reason(connection, topic):
 
 
 def test_more_topics_than_one_request_may_hold(newest, topic, monkeypatch):
-    monkeypatch.setattr(configs, "PARTITIONS_PER_CREATION", 10)
+    monkeypatch.setattr(configs, "PARTITIONS_PER_REQUEST", 10)
     monkeypatch.setattr(configs, "TOPICS_PER_CHANGE", 2)
     names = [f"{topic}-{number}" for number in range(5)]
     sizes = dict(zip(names, (1, 12, 3, 4, 5), strict=True))
     create_topics(newest, {name: NewTopic(size, 1, {"segment.ms": "7000"}) for name, size in sizes.items()})
     assert {name: each.partitions for name, each in describe_topics(newest, names).items()} == sizes
+    add_partitions(newest, {name: size + 6 for name, size in sizes.items()})
+    assert partition_counts(newest, names) == {name: size + 6 for name, size in sizes.items()}
     alter_topic_configs(newest, {name: {"retention.ms": str(size)} for name, size in sizes.items()})
     assert {name: own(newest, name)["retention.ms"] for name in names} == {name: str(sizes[name]) for name in names}
 

@@ -47,9 +47,16 @@ def _locked(base: Path) -> t.Iterator[Path]:
     """Nobody else comes or goes meanwhile."""
     users = base / "sandbox-users"
     users.mkdir(parents=True, exist_ok=True)
-    with (base / "sandbox-users.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with alone(base / "sandbox-users.lock"):
         yield users
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> t.Iterator[None]:
+    """Wait until no other process is in a block that names this file."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _alive(pid: int) -> bool:

@@ -41,7 +41,7 @@ SET, DELETE = 0, 1  # operations of IncrementalAlterConfigs
 # A KRaft controller takes at most 10,000 records in one go, one for each setting and partition. Fewer at once let the
 # slower ones with ZooKeeper answer in time; a request for each topic would take a KRaft controller 40 times as long.
 TOPICS_PER_CHANGE = 200
-PARTITIONS_PER_CREATION = 2000
+PARTITIONS_PER_REQUEST = 2000
 SHOWN_SECONDS = 5.0
 LEADER_SECONDS = 30.0
 
@@ -120,15 +120,7 @@ def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mappin
     names = list(wanted)
 
     def alter(client: KafkaAdminClient) -> None:
-        asked = [
-            IncrementalAlterConfigsRequest(
-                resources=[alteration(name, wanted[name]) for name in names[start : start + TOPICS_PER_CHANGE]],
-                validate_only=False,
-            )
-            for start in range(0, len(names), TOPICS_PER_CHANGE)
-        ]
-        answers = exchange(client, [(each, None) for each in asked])
-        rows = {row.resource_name: row for answer in answers for row in answer.responses}
+        rows = alteration_rows(client, wanted, False)
         _raise_for(connection, rows, "ALTER_CONFIGS", "its settings cannot be changed")
 
     def shown(client: KafkaAdminClient) -> bool:
@@ -154,13 +146,9 @@ def create_topics(
     """
 
     def create(client: KafkaAdminClient) -> dict[str, TopicConfigs]:
-        controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
-        rows: dict[str, t.Any] = {}
-        for batch in batches(topics):
-            answer = exchange(client, [(creation(connection, batch, validate_only), controller)])[0]
-            rows |= {row.name: row for row in answer.topics}
         there = errors.TopicAlreadyExistsError.errno
-        rows = {name: row for name, row in rows.items() if row.error_code != there}
+        answered = creation_rows(client, connection, topics, validate_only)
+        rows = {name: row for name, row in answered.items() if row.error_code != there}
         _raise_for(connection, rows, "CREATE", "the topic cannot be created")
         return {name: configs_of(row.configs) for name, row in rows.items() if row.configs}
 
@@ -218,8 +206,23 @@ def plain_value(value: str | None) -> str | None:
     return None if value is None else value.replace(" ", "").lower()
 
 
-def alteration(topic: str, change: t.Mapping[str, str | None]) -> t.Any:
-    """The part of an IncrementalAlterConfigs request that is about one topic."""
+def alteration_rows(
+    client: KafkaAdminClient, changes: t.Mapping[str, t.Mapping[str, str | None]], validate_only: bool
+) -> dict[str, t.Any]:
+    """What the brokers answer of each topic to alter_topic_configs(), or to the question whether they would do it."""
+    names = sorted(changes)
+    asked = [
+        IncrementalAlterConfigsRequest(
+            resources=[_alteration(name, changes[name]) for name in names[start : start + TOPICS_PER_CHANGE]],
+            validate_only=validate_only,
+        )
+        for start in range(0, len(names), TOPICS_PER_CHANGE)
+    ]
+    answers = exchange(client, [(each, None) for each in asked])
+    return {row.resource_name: row for answer in answers for row in answer.responses}
+
+
+def _alteration(topic: str, change: t.Mapping[str, str | None]) -> t.Any:
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     return resource(
         resource_type=TOPIC_RESOURCE,
@@ -231,16 +234,21 @@ def alteration(topic: str, change: t.Mapping[str, str | None]) -> t.Any:
     )
 
 
-def batches(topics: t.Mapping[str, NewTopic]) -> t.Iterator[dict[str, NewTopic]]:
-    """The topics in parts that a controller takes in one request."""
-    ends = itertools.accumulate(each.partitions + len(each.configs) + 1 for each in topics.values())
-    turns = [(end // PARTITIONS_PER_CREATION, name) for end, name in zip(ends, topics, strict=True)]
-    for _turn, names in itertools.groupby(turns, key=lambda pair: pair[0]):
-        yield {name: topics[name] for _number, name in names}
+def creation_rows(
+    client: KafkaAdminClient, connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool
+) -> dict[str, t.Any]:
+    """What the brokers answer of each topic to create_topics()."""
+    controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
+    sizes = {name: each.partitions + len(each.configs) + 1 for name, each in topics.items()}
+    rows: dict[str, t.Any] = {}
+    for names in batches(sizes):
+        request = _creation(connection, {name: topics[name] for name in names}, validate_only)
+        (answer,) = exchange(client, [(request, controller)])
+        rows |= {row.name: row for row in answer.topics}
+    return rows
 
 
-def creation(connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool) -> CreateTopicsRequest:
-    """The request that makes these topics, or asks whether they could be made."""
+def _creation(connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool) -> CreateTopicsRequest:
     topic_of = CreateTopicsRequest.CreatableTopic
     return CreateTopicsRequest(
         topics=[
@@ -256,6 +264,13 @@ def creation(connection: Connection, topics: t.Mapping[str, NewTopic], validate_
         timeout_ms=int(connection.request_timeout * 1000),
         validate_only=validate_only,
     )
+
+
+def batches(sizes: t.Mapping[str, int]) -> t.Iterator[list[str]]:
+    """Topics in parts that a controller takes in one request. sizes: how many partitions and settings each is to get."""
+    turns = [end // PARTITIONS_PER_REQUEST for end in itertools.accumulate(sizes.values())]
+    for _turn, pairs in itertools.groupby(zip(turns, sizes, strict=True), key=lambda pair: pair[0]):
+        yield [name for _number, name in pairs]
 
 
 def _raise_for(connection: Connection, rows: t.Mapping[str, t.Any], operation: str, what: str) -> None:

@@ -15,18 +15,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_c
     is_retriable,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
-    TOPICS_PER_CHANGE,
     NewTopic,
     TopicConfigs,
-    alteration,
+    alteration_rows,
     await_leaders,
     batches,
     configs_of,
-    creation,
+    creation_rows,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     CreatePartitionsRequest,
-    IncrementalAlterConfigsRequest,
     KafkaAdminClient,
     errors,
 )
@@ -53,9 +51,7 @@ def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Tr
     """Ask whether these topics could be made."""
 
     def read(client: KafkaAdminClient) -> Trial:
-        controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
-        asked = [(creation(connection, batch, True), controller) for batch in batches(topics)]
-        rows = {row.name: row for answer in exchange(client, asked) for row in answer.topics}
+        rows = creation_rows(client, connection, topics, True)
         return Trial(_refusals(rows), {name: configs_of(row.configs) for name, row in rows.items() if row.configs})
 
     return attempt(connection, read) if topics else Trial({}, {})
@@ -63,20 +59,9 @@ def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Tr
 
 def try_settings(connection: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> dict[str, Refusal]:
     """Ask whether these settings could be changed, as alter_topic_configs() would change them."""
-    names = sorted(changes)
-
-    def read(client: KafkaAdminClient) -> dict[str, Refusal]:
-        asked = [
-            IncrementalAlterConfigsRequest(
-                resources=[alteration(name, changes[name]) for name in names[start : start + TOPICS_PER_CHANGE]],
-                validate_only=True,
-            )
-            for start in range(0, len(names), TOPICS_PER_CHANGE)
-        ]
-        answers = exchange(client, [(each, None) for each in asked])
-        return _refusals({row.resource_name: row for answer in answers for row in answer.responses})
-
-    return attempt(connection, read) if names else {}
+    if not changes:
+        return {}
+    return attempt(connection, lambda client: _refusals(alteration_rows(client, changes, True)))
 
 
 def try_partitions(connection: Connection, counts: t.Mapping[str, int]) -> dict[str, Refusal]:
@@ -104,16 +89,18 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
 def _grow(
     client: KafkaAdminClient, connection: Connection, counts: t.Mapping[str, int], validate_only: bool
 ) -> dict[str, Refusal]:
-    if not counts:
-        return {}
     topic_of = CreatePartitionsRequest.CreatePartitionsTopic
-    request = CreatePartitionsRequest(
-        topics=[topic_of(name=name, count=count, assignments=None) for name, count in sorted(counts.items())],
-        timeout_ms=int(connection.request_timeout * 1000),
-        validate_only=validate_only,
-    )
-    (answer,) = exchange(client, [(request, request_metadata(client, []).controller_id)])
-    return _refusals({row.name: row for row in answer.results})
+    controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
+    refusals: dict[str, Refusal] = {}
+    for names in batches(counts):
+        request = CreatePartitionsRequest(
+            topics=[topic_of(name=name, count=counts[name], assignments=None) for name in names],
+            timeout_ms=int(connection.request_timeout * 1000),
+            validate_only=validate_only,
+        )
+        (answer,) = exchange(client, [(request, controller)])
+        refusals |= _refusals({row.name: row for row in answer.results})
+    return refusals
 
 
 def _refusals(rows: t.Mapping[str, t.Any]) -> dict[str, Refusal]:

@@ -66,7 +66,6 @@ def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut
     if known.key(last) != known.key(context.before[-1]) or Side.UNKNOWN in cut.sides[cut.sides.index(Side.CONSUMED) :]:
         return None
     source, destination = reader.source, reader.destination
-    unconsumed = {record.bare for record in context.after}
     end, copies_end = context.before[-1].offset + 1, last.offset + 1
     for width in WIDTHS:
         source.want(end - width, end)
@@ -77,8 +76,8 @@ def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut
         found = _compared(known, originals[len(originals) - length :], copies[len(copies) - length :], whole)
         if found is None or len(copies) < len(originals):
             return None
-        if any(record.bare in unconsumed for record in copies):
-            return None  # one of these may be an unconsumed record's, with the time of an equal one
+        if context.may_hold_unconsumed(copies):
+            return None
         if found.tells_places_apart:
             return EndsWithConsumed(found, unexplained=0)
     return None

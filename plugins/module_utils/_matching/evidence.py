@@ -157,6 +157,7 @@ class Decision:
     detail: one clause for the user: what was assumed or found, and what to do when blocked.
     lossless: for a blocked entry, the offset that is known to lose nothing, if one is.
     matched_by: the parts of a record that the match compared.
+    to_come: where the destination lags, how many consumed offsets follow the last consumed record that has come to it.
     """
 
     verdict: Verdict
@@ -169,6 +170,7 @@ class Decision:
     matched_by: tuple[str, ...] = ()
     lossless: int | None = None
     certificate: Certificate | None = None
+    to_come: int | None = None
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.EXACT) != (self.certificate is not None):
@@ -182,9 +184,9 @@ class Decision:
         return cls(Verdict.EXACT, offset, reason, 0, detail, certificate=certificate, **more)
 
 
-def blocked(reason: Reason, detail: str, lossless: int | None = None) -> Decision:
+def blocked(reason: Reason, detail: str, lossless: int | None = None, to_come: int | None = None) -> Decision:
     """The answer where nothing is proved."""
-    return Decision(Verdict.BLOCKED, None, reason, detail=detail, lossless=lossless)
+    return Decision(Verdict.BLOCKED, None, reason, detail=detail, lossless=lossless, to_come=to_come)
 
 
 def united(spans: list[Span], new: Span) -> list[Span]:

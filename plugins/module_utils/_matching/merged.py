@@ -157,6 +157,7 @@ def decide_merged(sources: Sources, found: PartitionCount, there: LogFacts, poli
         f"{missing.offset}, has not come, nor any after it; they would be repeated when they come: wait for the "
         "replication tool",
         lossless=decision.offset,
+        to_come=missing.records,
     )
 
 

@@ -83,7 +83,10 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
         last = cut.last_consumed
         if last is None and not _is_empty(reader.destination):
             raise Doubt  # nothing there is known, not even that timestamps are kept
-        return lags(context.before[-1].offset, reader.destination.end if last is None else last.offset + 1)
+        reached = reader.source.start - 1 if last is None else known.consumed_at(last)
+        offset = reader.destination.end if last is None else last.offset + 1
+        lossless = None if context.may_hold_unconsumed(cut.records) else offset
+        return lags(context.before[-1].offset, lossless, reached)
     return None
 
 
@@ -96,13 +99,17 @@ def _doubt_what_is_there(reader: Reader, context: Context) -> None:
         raise Doubt
 
 
-def lags(anchor: int, lossless: int) -> Decision:
-    """The last consumed record has not come to the destination, nor any after it."""
+def lags(anchor: int, lossless: int | None, reached: int) -> Decision:
+    """The last consumed record has not come to the destination, nor any after it. lossless: None where it is not known.
+
+    reached: the source offset of the last consumed record that has come.
+    """
     return blocked(
         Reason.DESTINATION_LAGS,
         f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait "
         "for the replication tool",
         lossless=lossless,
+        to_come=anchor - reached,
     )
 
 

@@ -87,7 +87,9 @@ def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
     if at_offset is None or at_start is None or at_end is None or not logs.alone():
         return None
     if committed > logs.high:
-        return rows.lags(committed - 1, destination.end) if source.records(committed - 1, committed) else None
+        if not source.records(committed - 1, committed):
+            return None
+        return rows.lags(committed - 1, destination.end, logs.high - 1)
     offset = committed - logs.shift
     return Decision.exact(
         SameDifference(at_start, at_offset, at_end, only_there=True),

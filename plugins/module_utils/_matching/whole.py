@@ -130,7 +130,8 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
     if answer.last_at_source is None and after is None:
         return rows.by_policy(reader, question, matching, position)
     if answer.last_at_source is not None and not answer.arrived:
-        return rows.lags(answer.last_at_source, answer.offset)
+        reached = reader.source.start - 1 if before is None else before.source_offset
+        return rows.lags(answer.last_at_source, answer.offset, reached)
     last = None if before is None else Located(_record(reader, before), before.source_offset)
     first_wanted = None if after is None else Located(_record(reader, after), after.source_offset)
     repeats = answer.repeats + answer.to_come

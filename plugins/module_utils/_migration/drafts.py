@@ -168,6 +168,7 @@ def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) ->
         repeats=decision.repeats,
         detail=decision.detail,
         lossless=decision.lossless,
+        to_come=decision.to_come,
         evidence=Evidence(
             _copied(decision.before), _copied(decision.after), match_on.matched_by(decision.matched_by), certificate
         ),

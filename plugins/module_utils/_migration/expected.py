@@ -51,4 +51,4 @@ def _stands(entry: PlanEntry, previous: PlanEntry) -> bool:
         entry = dataclasses.replace(
             entry, offset=previous.offset, repeats=previous.repeats, detail=previous.detail, evidence=previous.evidence
         )
-    return dataclasses.replace(entry, expected=previous.expected) == previous
+    return dataclasses.replace(entry, expected=previous.expected, verified=previous.verified) == previous

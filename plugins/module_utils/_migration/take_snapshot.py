@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import time
+import types
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     GroupBusy,
@@ -19,9 +20,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -38,7 +40,7 @@ class TakenSnapshot(t.NamedTuple):
     left_out_groups, left_out_topics: matched by a pattern, and by an exclude pattern too.
     not_consumer_groups: selected, but share or Connect groups, which have no offsets to move.
     active: groups with members, and their state. moving: others whose commits have moved while they were watched.
-    skipped: those of both that were left out for it.
+    skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell.
     """
 
     snapshot: Snapshot
@@ -48,6 +50,7 @@ class TakenSnapshot(t.NamedTuple):
     active: dict[str, str]
     moving: dict[str, list[Move]]
     skipped: tuple[str, ...]
+    members: quiet.Members = types.MappingProxyType({})
 
     def warnings(self) -> list[str]:
         """A line for each thing that the user should know and need not stop for."""
@@ -59,7 +62,11 @@ class TakenSnapshot(t.NamedTuple):
             names = ", ".join(self.not_consumer_groups)
             lines.append(f"Left out, because share and Connect groups hold no committed offsets: {names}.")
         if self.skipped:
-            lines.append(f"Left out, because they are in use: {', '.join(self.skipped)}.")
+            shown = [
+                quiet.members_text({name: self.active[name]}, self.members) if name in self.active else name
+                for name in self.skipped
+            ]
+            lines.append(f"Left out, because they are in use: {', '.join(shown)}.")
         staying = [name for name in self.active if name not in self.skipped]
         if staying:
             lines.append(
@@ -69,7 +76,7 @@ class TakenSnapshot(t.NamedTuple):
         moving = {name: moved for name, moved in self.moving.items() if name not in self.skipped}
         if moving:
             lines.append(
-                f"Committed offsets of groups without members still change: {_moving_text(moving)}. Consumers "
+                f"Committed offsets of groups without members still change: {quiet.moving_text(moving)}. Consumers "
                 "that use assign() do that. "
                 "Stop them before their offsets are committed elsewhere."
             )
@@ -93,6 +100,8 @@ def take(
     surely: bool = True,
     on_blocked: OnBlocked = OnBlocked.FAIL,
     idle_wait: float = 0,
+    stop_timeout: float = 0,
+    say: Say = silent,
     removed: Removed | None = None,
 ) -> TakenSnapshot:
     """Read the selected groups' commits.
@@ -102,6 +111,8 @@ def take(
     :param on_blocked: fail, or skip_group or skip_partition, which leave out named groups that hold no committed offsets.
     :param idle_wait: seconds between two readings, once for all groups together; the second one is the snapshot. Consumers
         that use assign() never show as members, only their commits move. 0 reads once.
+    :param stop_timeout: seconds to wait until nobody uses the groups any more, before on_active_group says what becomes of
+        those that are still in use.
     :param removed: groups that an earlier run has removed are taken as they were then.
     Raises NotFound for a group or topic that was asked for by name and is not there or has no commits, InvalidInput
     for patterns that match nothing, GroupBusy where on_active_group says so.
@@ -118,22 +129,18 @@ def take(
             remedy="correct the patterns, or name the groups in groups",
             kind=FailureKind.NOTHING_SELECTED,
         )
-    readings = _read(connection, selected.names, gone)
+    readings = quiet.read_or_recall(connection, selected.names, gone)
     foreign = tuple(name for name in selected.names if not readings[name].keeps_offsets)
     nothing_else = len(foreign) == len(selected.names)
     for name in selected.names:
         if name in selection.groups and (name not in foreign or on_blocked == OnBlocked.FAIL or nothing_else):
             _check_named(readings[name], connection)
     readings = {name: reading for name, reading in readings.items() if name not in foreign}
-    moving: dict[str, list[Move]] = {}
-    if idle_wait and readings and not (on_active_group == OnActiveGroup.FAIL and _with_members(readings)):
-        time.sleep(idle_wait)
-        first, readings = readings, _read(connection, sorted(readings), gone)
-        moving = _moving(first, readings, selection)
-    active = _with_members(readings)
-    moving = {name: moved for name, moved in moving.items() if name not in active}
+    only_all = on_active_group == OnActiveGroup.FAIL
+    seen = quiet.watch(connection, readings, selection, idle_wait, stop_timeout, say, only_all, gone)
+    readings, active, moving = seen.readings, seen.active, seen.moving
     if (active or moving) and on_active_group == OnActiveGroup.FAIL:
-        raise _in_use(active, moving, connection)
+        raise _in_use(seen, stop_timeout, connection)
     skipped = tuple(sorted({*active, *moving})) if on_active_group == OnActiveGroup.SKIP_GROUP else ()
     readings = {name: reading for name, reading in readings.items() if name not in skipped}
 
@@ -165,7 +172,9 @@ def take(
             if partition.topic in selected_topics.names
         ),
     )
-    return TakenSnapshot(snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped)
+    return TakenSnapshot(
+        snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped, seen.members
+    )
 
 
 def with_every_partition(
@@ -190,14 +199,6 @@ def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupRea
             kind=FailureKind.OTHER_CLUSTER,
         )
     return removed.readings()
-
-
-def _read(
-    connection: Connection, names: t.Sequence[str], gone: t.Mapping[str, GroupReading]
-) -> dict[str, GroupReading]:
-    """The groups as they are, and where they are gone as they were."""
-    found = groups.read_groups(connection, names)
-    return {name: gone.get(name, each) if not each.exists else each for name, each in found.items()}
 
 
 def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
@@ -240,46 +241,20 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
         )
 
 
-def _with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
-    """The state of each group that has members."""
-    return {name: each.state for name, each in sorted(readings.items()) if each.state not in IDLE_STATES}
-
-
-def _moving(
-    first: t.Mapping[str, GroupReading], second: t.Mapping[str, GroupReading], selection: Selection
-) -> dict[str, list[Move]]:
-    """What has moved of the selected topics in each group between two readings; groups that stand still are left out."""
-    topics = {
-        partition.topic for readings in (first, second) for each in readings.values() for partition in each.offsets
-    }
-    selected = set(selection.select_topics(topics).names)
-
-    def offsets(reading: GroupReading) -> dict[TopicPartition, int | None]:
-        return {where: commit.offset for where, commit in reading.offsets.items() if where.topic in selected}
-
-    found = {name: moves(offsets(first[name]), offsets(second[name])) for name in sorted(first)}
-    return {name: moved for name, moved in found.items() if moved}
-
-
-def _in_use(active: dict[str, str], moving: dict[str, list[Move]], connection: Connection) -> GroupBusy:
-    members = [f"{name} ({state})" for name, state in active.items()]
-    clauses = [f"groups still have members: {', '.join(members)}"] if members else []
-    if moving:
+def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> GroupBusy:
+    clauses = [f"groups still have members: {quiet.members_text(seen.active, seen.members)}"] if seen.active else []
+    if seen.moving:
         clauses.append(
-            f"committed offsets of groups without members still change: {_moving_text(moving)}; consumers that "
-            "use assign() do that"
+            f"committed offsets of groups without members still change: {quiet.moving_text(seen.moving)}; consumers "
+            "that use assign() do that"
         )
     return GroupBusy(
-        "; ".join(clauses),
+        "; ".join(clauses) + (f"; stop_timeout of {stop_timeout:g} s is over" if stop_timeout else ""),
         cluster=str(connection),
         why="what they consume from now on would be consumed again at the destination",
         remedy="stop their consumers and wait for the session timeout, or allow it by on_active_group "
         "(on_active_source of the roles)",
     )
-
-
-def _moving_text(moving: t.Mapping[str, list[Move]]) -> str:
-    return ", ".join(f"{name} ({moves_text(moved)})" for name, moved in moving.items())
 
 
 def _excluded(left_out: tuple[str, ...]) -> str:

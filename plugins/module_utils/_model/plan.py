@@ -50,12 +50,29 @@ class Evidence(t.NamedTuple):
     certificate: CertificateName | None = None
 
 
+class Verification(t.NamedTuple):
+    """How an entry was verified: method is that of kafka_offset_verify; limit in offsets on both sides, None for none."""
+
+    method: str
+    limit: int | None = None
+
+    def covers(self, wanted: Verification) -> bool:
+        """Has this looked at everything that `wanted` would look at?"""
+        if wanted.method == "anchors":
+            return True
+        if self.method != wanted.method:
+            return False
+        return self.limit is None or (wanted.limit is not None and wanted.limit <= self.limit)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanEntry:
     """One destination group, topic and partition. offset is None for blocked and uncommitted entries.
 
-    lossless is, for a blocked entry, an offset that is known to lose nothing, when one is known. expected is
-    what the destination group had committed when the plan was made, None for nothing.
+    lossless is, for a blocked entry, an offset that is known to lose nothing, when one is known. to_come is, where the
+    destination lags, how many consumed offsets follow the last consumed record that has come to it. expected is
+    what the destination group had committed when the plan was made, None for nothing. verified: how the entry was
+    verified since it was decided, without a problem; None where it was not.
     """
 
     group: str
@@ -71,6 +88,8 @@ class PlanEntry:
     lossless: int | None = None
     evidence: Evidence = dataclasses.field(default_factory=Evidence)
     expected: CommittedOffset | None = None
+    verified: Verification | None = None
+    to_come: int | None = None
 
     @property
     def key(self) -> tuple[str, TopicPartition]:
@@ -167,6 +186,7 @@ def _row(entry: PlanEntry) -> documents.Json:
         "repeats": entry.repeats,
         "detail": entry.detail,
         "lossless": entry.lossless,
+        "to_come": entry.to_come,
         "source": [
             {"group": at.group, "topic": at.partition.topic, "partition": at.partition.partition, "offset": at.offset}
             for at in entry.source
@@ -178,6 +198,7 @@ def _row(entry: PlanEntry) -> documents.Json:
             "certificate": entry.evidence.certificate,
         },
         "expected": committed_row(entry.expected),
+        "verified": entry.verified and entry.verified._asdict(),
     }
 
 
@@ -207,6 +228,7 @@ def _entry(row: t.Any) -> PlanEntry:
         repeats=_optional(row["repeats"]),
         detail=documents.text_of(row.get("detail", "")),
         lossless=_optional(row.get("lossless")),
+        to_come=_optional(row.get("to_come")),
         evidence=Evidence(
             _copied(row["evidence"]["before"]),
             _copied(row["evidence"]["after"]),
@@ -214,7 +236,15 @@ def _entry(row: t.Any) -> PlanEntry:
             _certificate(row["evidence"].get("certificate")),
         ),
         expected=committed_from(row["expected"]),
+        verified=_verification(row.get("verified")),
     )
+
+
+def _verification(row: t.Any) -> Verification | None:
+    """None for a method that this version does not know, too: the entry is then verified again."""
+    if row is None or row["method"] not in ("records", "anchors"):
+        return None
+    return Verification(documents.text_of(row["method"]), _optional(row["limit"]))
 
 
 def _certificate(name: t.Any) -> CertificateName | None:

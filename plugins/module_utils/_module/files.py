@@ -147,8 +147,8 @@ def check_makeable(path: str) -> None:
     )
 
 
-def write(path: str, text: str) -> None:
-    """Replace a file at once: after a crash it is the old one or the new one, never a part. Mode 0600."""
+def write(path: str, text: str, mode: int = 0o600) -> None:
+    """Replace a file at once: after a crash it is the old one or the new one, never a part."""
     folder = os.path.dirname(os.path.abspath(path))
     scratch = ""
     try:
@@ -156,6 +156,7 @@ def write(path: str, text: str) -> None:
         descriptor, scratch = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.")
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(text)
+            os.fchmod(stream.fileno(), mode)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(scratch, path)

@@ -10,7 +10,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_records import settled
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import kept_entries
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import read_index
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     StrategyInput,
@@ -23,14 +23,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 
 def by_mirror_maker(given: StrategyInput) -> StrategyOutput:
     """Entries of the previous plan for groups that have not moved; the rule's, which knows the noted offsets, for others."""
-    source, destination, options = given.source, given.destination, given.options
-    if options.mirror is None:
+    if given.options.mirror is None:
         raise ValueError("strategy mirror_maker needs to know how MirrorMaker 2 calls its topics")
-    index = read_index(source.connection, destination.connection, options.mirror)
-    kept = {}
-    if given.previous is not None:
-        kept = kept_entries(given.searched, given.previous, source, destination, options.match_on)
-    moved = {key: draft for key, draft in given.searched.items() if key not in kept}
+    index = read_index(given.source.connection, given.destination.connection, given.options.mirror)
+    kept, moved = part_kept(given)
     return StrategyOutput(kept | settled(given, moved, index), len(kept), index.counts())
 
 

@@ -11,6 +11,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import (
     PAUSE,
     SAY_WAITING_EVERY,
@@ -38,8 +39,9 @@ class OffsetHints(t.Protocol):
 
 
 def by_records(given: StrategyInput) -> StrategyOutput:
-    """Entries that the rule decides, by what the clusters' records say and nothing else."""
-    return StrategyOutput(settled(given, given.searched))
+    """Entries of the previous plan for groups that have not moved; for others the rule's, by the records alone."""
+    kept, moved = part_kept(given)
+    return StrategyOutput(kept | settled(given, moved), len(kept))
 
 
 def settled(

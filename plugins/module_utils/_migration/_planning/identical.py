@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     blocked,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     DraftKey,
@@ -46,17 +47,17 @@ def identical(given: StrategyInput) -> StrategyOutput:
             topic=given.merged[0].source_partition.topic,
             remedy="use strategy records, or take the topic out of repartitioned",
         )
+    kept, moved = part_kept(given, same_offsets=True)
     options = given.options
-    return StrategyOutput(
-        identical_entries(
-            given.searched,
-            given.source,
-            given.destination,
-            given.is_one_cluster,
-            options.match_on,
-            options.policy.on_expired,
-        )
+    decided_now = identical_entries(
+        moved,
+        given.source,
+        given.destination,
+        given.is_one_cluster,
+        options.match_on,
+        options.policy.on_expired,
     )
+    return StrategyOutput(kept | decided_now, len(kept))
 
 
 def identical_entries(

@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import StrategyInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
@@ -27,13 +28,29 @@ _Key = tuple[str, TopicPartition]
 _Pair = tuple[TopicPartition, TopicPartition]
 
 
+def part_kept(given: StrategyInput, same_offsets: bool = False) -> tuple[dict[_Key, PlanEntry], dict[_Key, Draft]]:
+    """The entries that are kept from the previous plan, and the drafts that are to be decided. same_offsets: as below."""
+    kept: dict[_Key, PlanEntry] = {}
+    if given.previous is not None:
+        kept = kept_entries(
+            given.searched, given.previous, given.source, given.destination, given.options.match_on, same_offsets
+        )
+    return kept, {key: draft for key, draft in given.searched.items() if key not in kept}
+
+
 def kept_entries(
-    searched: t.Mapping[_Key, Draft], previous: Plan, here: ClusterLogs, there: ClusterLogs, match_on: MatchOn
+    searched: t.Mapping[_Key, Draft],
+    previous: Plan,
+    here: ClusterLogs,
+    there: ClusterLogs,
+    match_on: MatchOn,
+    same_offsets: bool = False,
 ) -> dict[_Key, PlanEntry]:
     """The entries of a plan for the same clusters that are about the same commits, and as exact as they were.
 
     Of each partition one record and its copy are read again, the last that the plan names, and what stands at the
     destination's end: a topic that was recreated shows there, and a replication tool that has begun again.
+    same_offsets: only entries that keep the source's offset, as strategy identical demands.
     """
     known = previous.by_key()
     same: dict[_Key, PlanEntry] = {}
@@ -42,6 +59,8 @@ def kept_entries(
         entry = known.get(key)
         anchor = _anchor(entry, draft, match_on) if entry is not None else None
         if entry is None or anchor is None or (entry.offset or 0) <= there.logs[draft.partition].facts.log_start:
+            continue
+        if same_offsets and entry.offset != draft.offset:
             continue
         same[key] = entry
         pair, its = (draft.source_partition, draft.partition), (anchor, "timestamp" in entry.evidence.matched_by)

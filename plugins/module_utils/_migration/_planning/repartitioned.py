@@ -227,6 +227,7 @@ def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[_Key, PlanE
             repeats=decision.repeats,
             detail=decision.detail,
             lossless=decision.lossless,
+            to_come=decision.to_come,
             evidence=evidence,
         )
         for partition, (decision, evidence) in zip(its.targets, decisions, strict=True)

@@ -53,11 +53,17 @@ def test_a_csv_file_shows_its_own_lines(take, tmp_path):
 
 
 def test_options_reach_the_use_case(take):
-    take(on_active_group="skip_group", on_blocked="skip_group", idle_wait=2, group_patterns=["b.*"])
+    take(on_active_group="skip_group", on_blocked="skip_group", idle_wait=2, stop_timeout=60, group_patterns=["b.*"])
     _connection, selection, on_active_group, more = take.asked
     assert selection.group_patterns == ("b.*",)
     assert on_active_group is OnActiveGroup.SKIP_GROUP
-    assert more == {"on_blocked": OnBlocked.SKIP_GROUP, "idle_wait": 2.0, "removed": None}
+    del more["say"]
+    assert more == {
+        "on_blocked": OnBlocked.SKIP_GROUP,
+        "idle_wait": 2.0,
+        "stop_timeout": 60.0,
+        "removed": None,
+    }
 
 
 def test_the_user_is_warned_of_groups_in_use_and_left_out(take):

@@ -132,6 +132,15 @@ def test_a_plan_is_written_and_applied_later(promote, tmp_path):
     assert promote.done == [CHANGES]
 
 
+@pytest.mark.parametrize("state", ["planned", "promoted"])
+def test_a_plan_never_replaces_a_file_of_another_kind(promote, tmp_path, state):
+    both = tmp_path / "topics.json"
+    both.write_text(topic_receipt.to_json(RECEIPT))
+    result = promote(state=state, receipt=str(both))
+    assert topic_receipt.from_json(both.read_text(), "") == RECEIPT
+    assert f"{both} is not a topics file" in result["msg"] and promote.done == []
+
+
 def test_what_is_not_there_is_refused(promote):
     assert "there is no topics file" in promote(state="applied")["msg"]
     assert "there is no receipt file" in promote(state="rolled_back")["msg"]

@@ -39,6 +39,15 @@ def test_no_world_breaks_a_promise(way: str, name: str) -> None:
         ),
         pytest.param("S 0:b@10 1:b@12 2:b@25 T 0:b@10<0 1:b@10<1 2:b@20<2 C=1", id="some of them to another one"),
         pytest.param("S 0:a@0 1:a@0 2:a@2 T 0:a@0<0 1:a@0<1 2:a@0<2 C=2 scaled=1", id="seen from nearby"),
+        pytest.param(
+            "S 0:a@0 1:a@3 2:a@4 3:a@5 4:a@8 T 0:a@0<0 1:a@0<1 2:a@0<2 3:a@0<3 4:a@0<4 C=2 scaled=1",
+            id="advice, where the tool seems to lag",
+        ),
+        pytest.param(
+            "S 0:b@1 1:a@4 2:b@5 3:a@6 4:b@10 5:a@10 6:b@13 7:a@13 "
+            "T 0:b@0<0 1:a@0<1 2:b@0<2 3:a@0<3 4:b@10<4 5:a@10<5 6:b@10<6 7:a@10<7 C=7 scaled=1",
+            id="the same near the end",
+        ),
     ],
 )
 def test_no_way_breaks_a_promise_where_one_once_did(case: str) -> None:

@@ -31,7 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, Verification
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
@@ -42,7 +42,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 ONPREM = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
 ORDERS = TopicPartition("orders", 0)
-IDENTICAL = TranslateOptions(strategy="identical")
+IDENTICAL = TranslateOptions(strategy=Strategy.IDENTICAL)
 
 
 def snapshot(offset: int, cluster_id: str | None = "source cluster-id") -> Snapshot:
@@ -293,3 +293,32 @@ def test_an_offset_that_has_expired_is_blocked_where_the_user_says_so(world: Wor
         wanted = dataclasses.replace(IDENTICAL, policy=Policy(on_expired))
         (entry,) = translate(snapshot(3), ONPREM, CLOUD, renamed, wanted, None, None).plan.entries
         assert (entry.verdict, entry.reason, entry.offset, entry.lossless) == said
+
+
+def kept(previous: Plan, offset: int = 7, **options: t.Any) -> int:
+    wanted = dataclasses.replace(IDENTICAL, **options)
+    return translate(snapshot(offset), ONPREM, CLOUD, Mapping(), wanted, previous).kept
+
+
+@pytest.mark.parametrize("strategy", [Strategy.IDENTICAL, Strategy.RECORDS])
+def test_an_entry_that_has_not_moved_is_kept_with_what_verified_it(world, strategy):
+    first = planned(strategy=strategy)
+    entry = dataclasses.replace(first.entries[0], verified=Verification("records", 5))
+    first = dataclasses.replace(first, entries=(entry,))
+    assert planned(first, strategy=strategy) == first
+    assert kept(first, strategy=strategy) == 1
+    assert kept(first, offset=8, strategy=strategy) == 0
+    assert planned(first, strategy=strategy, offset=8).entries[0].verified is None
+
+
+@pytest.mark.parametrize("side", ["source cluster", "destination cluster"])
+def test_an_entry_of_a_recreated_topic_is_decided_anew(world, side):
+    first = planned(strategy=Strategy.RECORDS)
+    world.records[side] = [record(each.offset, b"another %8d" % each.offset) for each in world.records[side]]
+    assert kept(first, strategy=Strategy.RECORDS) == 0
+
+
+def test_an_entry_with_another_offset_is_not_kept_where_offsets_must_be_equal(world):
+    first = planned(strategy=Strategy.RECORDS)
+    moved = dataclasses.replace(first.entries[0], offset=8)
+    assert kept(dataclasses.replace(first, entries=(moved,)), strategy=Strategy.IDENTICAL) == 0

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which entries of a plan are still to be verified, and what a verification notes in the plan. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, Verification
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Report
+
+
+class Parted(t.NamedTuple):
+    """Entries that have offsets: those that were not verified so far as is wanted now, and the others."""
+
+    unverified: list[PlanEntry]
+    verified: list[PlanEntry]
+
+
+def part(entries: t.Iterable[PlanEntry], wanted: Verification) -> Parted:
+    """Part entries by what the plan notes. Those of a repartitioned topic are verified together, or not at all."""
+    planned = [entry for entry in entries if entry.target is not None]
+    lacking = {
+        (entry.group, entry.source) for entry in planned if entry.verified is None or not entry.verified.covers(wanted)
+    }
+    return Parted(
+        [entry for entry in planned if (entry.group, entry.source) in lacking],
+        [entry for entry in planned if (entry.group, entry.source) not in lacking],
+    )
+
+
+def noted(plan: Plan, report: Report, anchors: Report, wanted: Verification) -> Plan:
+    """The plan in which each entry that was found right says how it was verified.
+
+    report: of the entries that were verified as `wanted` says; anchors: of those that had been so before, and were only
+    looked at. An entry of which no record was compared, because the limit ended before one came, stays unverified. So does
+    one with a problem, which loses an earlier note.
+    """
+    notes: dict[tuple[str, t.Any], Verification | None] = {}
+    for finding in report.findings:
+        is_right = not finding.problems and bool(finding.compared or finding.complete)
+        notes |= {
+            (finding.group, partition): wanted if is_right else None for partition, _offset in finding.destination
+        }
+    for finding in anchors.findings:
+        if finding.problems:
+            notes |= {(finding.group, partition): None for partition, _offset in finding.destination}
+    entries = (
+        dataclasses.replace(entry, verified=notes[entry.key]) if entry.key in notes else entry for entry in plan.entries
+    )
+    return dataclasses.replace(plan, entries=tuple(entries))
+
+
+def joined(first: Report, second: Report) -> Report:
+    """The reports of two verifications of one plan as one, called after the first."""
+    return dataclasses.replace(first, findings=first.findings + second.findings)

@@ -1,0 +1,41 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: how far is each group of a plan from being ready for its cut-over?"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import readiness
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
+
+
+def look_at_readiness(
+    plan: Plan, source: Connection, destination: Connection, since: t.Mapping[str, str], now: str
+) -> list[Readiness]:
+    """Read groups and log ends, no records. since, now: see readiness.assess_readiness(). Raises Refused for other clusters."""
+    for expected, connection in ((plan.source_id, source), (plan.destination_id, destination)):
+        if expected != topics.cluster_id(connection):
+            raise Refused(
+                f"the plan was made for cluster {expected}, and this is another one",
+                cluster=str(connection),
+                remedy="connect to the plan's clusters, or plan again",
+                kind=FailureKind.OTHER_CLUSTER,
+            )
+    names = sorted({at.group for entry in plan.entries for at in entry.source})
+    here = groups.read_groups(source, names)
+    there = groups.read_groups(destination, sorted({entry.group for entry in plan.entries}))
+    wanted = {at.partition for entry in plan.entries for at in entry.source}
+    counts = topics.partition_counts(source, {partition.topic for partition in wanted})
+    known = sorted(partition for partition in wanted if partition.partition < counts.get(partition.topic, 0))
+    ends = (
+        {at: bounds.high_watermark for at, bounds in positions.partition_bounds(source, known).items()} if known else {}
+    )
+    return readiness.assess_readiness(plan, here, there, ends, since, now)

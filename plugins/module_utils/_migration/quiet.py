@@ -1,0 +1,131 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Are groups quiet: nobody in them, and two readings of their commits equal? Wait until they are."""
+
+from __future__ import annotations
+
+import time
+import types
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    IDLE_STATES,
+    GroupMember,
+    GroupReading,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of, paced, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.group_members import group_members
+
+PAUSE = 1.0  # seconds between two looks
+SAY_WAITING_EVERY = 5.0  # seconds
+_NAMED = 3  # members, and groups, that a line names
+Members = t.Mapping[str, t.Sequence[GroupMember]]
+
+
+class Seen(t.NamedTuple):
+    """What the last look has shown.
+
+    active: groups with members, and their state. moving: other groups whose commits have moved while they were watched.
+    members: who is in the active ones; empty for a group whose members the brokers do not tell.
+    """
+
+    readings: dict[str, GroupReading]
+    active: dict[str, str]
+    moving: dict[str, list[Move]]
+    members: Members
+
+
+def watch(
+    connection: Connection,
+    readings: dict[str, GroupReading],
+    selection: Selection,
+    idle_wait: float,
+    stop_timeout: float = 0,
+    say: Say = silent,
+    only_all: bool = False,
+    gone: t.Mapping[str, GroupReading] = types.MappingProxyType({}),
+) -> Seen:
+    """Look at groups until all of them are quiet, or the time is up; at least once.
+
+    :param readings: the first reading. :param idle_wait: seconds between two readings of commits; 0 compares none, so that
+        consumers with assign() are not seen. :param stop_timeout: seconds to wait for groups in use; 0 does not wait.
+    :param only_all: groups that are not quiet will be refused, so that a group with members ends the look at once.
+    :param gone: groups that were removed, as they were.
+    """
+    deadline = time.monotonic() + stop_timeout
+    say = paced(say, SAY_WAITING_EVERY)
+    moved: dict[str, list[Move]] = {}
+    compared = not idle_wait
+    while True:
+        active = with_members(readings)
+        # Commits are compared when everybody has left, and whatever happens before the time is up.
+        if readings and not compared and not (active and (only_all or time.monotonic() < deadline)):
+            time.sleep(idle_wait)
+            first, readings = readings, read_or_recall(connection, sorted(readings), gone)
+            active, moved, compared = with_members(readings), _moved(first, readings, selection), True
+        moving = {name: its for name, its in moved.items() if name not in active}
+        left = deadline - time.monotonic()
+        if not (active or moving) or left <= 0:
+            return Seen(readings, active, moving, group_members(connection, sorted(active)) if active else {})
+        say(f"waiting for consumers to stop: {_names(connection, active, moving)} ({left:.0f} s left)")
+        time.sleep(min(PAUSE, left))
+        readings, moved, compared = read_or_recall(connection, sorted(readings), gone), {}, not idle_wait
+
+
+def read_or_recall(
+    connection: Connection, names: t.Sequence[str], gone: t.Mapping[str, GroupReading]
+) -> dict[str, GroupReading]:
+    """The groups as they are, and where they are gone as they were."""
+    found = groups.read_groups(connection, names)
+    return {name: gone.get(name, each) if not each.exists else each for name, each in found.items()}
+
+
+def with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
+    """The state of each group that has members."""
+    return {name: each.state for name, each in sorted(readings.items()) if each.state not in IDLE_STATES}
+
+
+def members_text(active: t.Mapping[str, str], members: Members) -> str:
+    """Groups with members: the state, and the clients and their hosts, where the brokers tell."""
+    shown = []
+    for name, state in active.items():
+        its = first_of([f"client {each.client_id} on {each.host}" for each in members.get(name) or ()], _NAMED)
+        shown.append(f"{name} ({state})" + (f": {its}" if its else ""))
+    return ", ".join(shown)
+
+
+def moving_text(moving: t.Mapping[str, list[Move]]) -> str:
+    """Groups whose commits move, with both offsets."""
+    return ", ".join(f"{name} ({moves_text(moved)})" for name, moved in moving.items())
+
+
+def _names(connection: Connection, active: t.Mapping[str, str], moving: t.Mapping[str, list[Move]]) -> str:
+    named = dict(list(active.items())[:_NAMED])
+    members = group_members(connection, sorted(named)) if named else {}
+    texts = [members_text({name: state}, members) for name, state in named.items()]
+    texts += [f"{name} (its committed offsets still change)" for name in list(moving)[: _NAMED - len(named)]]
+    more = len(active) + len(moving) - len(texts)
+    return ", ".join(texts) + (f" and {more} more" if more else "")
+
+
+def _moved(
+    first: t.Mapping[str, GroupReading], second: t.Mapping[str, GroupReading], selection: Selection
+) -> dict[str, list[Move]]:
+    """What has moved of the selected topics in each group between two readings; groups that stand still are left out."""
+    topics = {
+        partition.topic for readings in (first, second) for each in readings.values() for partition in each.offsets
+    }
+    selected = set(selection.select_topics(topics).names)
+
+    def offsets(reading: GroupReading) -> dict[TopicPartition, int | None]:
+        return {where: commit.offset for where, commit in reading.offsets.items() if where.topic in selected}
+
+    found = {name: moves(offsets(first[name]), offsets(second[name])) for name in sorted(first)}
+    return {name: moved for name, moved in found.items() if moved}

@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""A status as a text file for Prometheus's node exporter. Pure.
+
+The format is Prometheus's text exposition format 0.0.4, which the textfile collector reads; timestamps of samples are left out,
+as the collector demands.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.status import Status
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+_PREFIX = "streamshift_kafka_"
+_Labels = tuple[tuple[str, str], ...]
+_Samples = list[tuple[_Labels, float]]
+
+
+def exposition(status: Status, migration: str) -> str:
+    """The text of the file; `migration` becomes the label of that name, so that several files can lie side by side."""
+    its: _Labels = (("migration", migration),)
+
+    def per_group(name: str) -> _Samples:
+        return [((*its, ("group", row["group"])), row[name]) for row in status.groups if row[name] is not None]
+
+    verdicts = [
+        ((*its, ("group", row["group"]), ("verdict", verdict.value)), row["verdicts"].get(verdict.value, 0))
+        for row in status.groups
+        for verdict in Verdict
+    ]
+    good = [] if status.last_good is None else [(its, status.last_good)]
+    families: list[tuple[str, str, t.Sequence[tuple[_Labels, float]]]] = [
+        ("last_good_round_timestamp_seconds", "When the last round ended that did not fail, as Unix time.", good),
+        ("last_round_timestamp_seconds", "When the last round ended, as Unix time.", [(its, status.ended)]),
+        ("last_round_seconds", "How long the last round took.", [(its, max(0.0, status.ended - status.started))]),
+        ("last_round_failed", "1 if the last round has failed, else 0.", [(its, int(status.failure is not None))]),
+        ("last_round_changed_offsets", "Offsets that the last round has committed.", [(its, status.changed)]),
+        ("group_ready", "1 if the group stands at the destination where it must, else 0.", per_group("ready")),
+        ("group_lag", "Records that the group has not consumed at the source, in offsets.", per_group("lag")),
+        ("group_to_come", "Consumed records that have still to come to the destination.", per_group("to_come")),
+        ("group_partitions", "Partitions of the group with each verdict.", verdicts),
+    ]
+    lines = []
+    for name, text, samples in families:
+        if samples:
+            lines += [f"# HELP {_PREFIX}{name} {text}", f"# TYPE {_PREFIX}{name} gauge"]
+            lines += [f"{_PREFIX}{name}{_labels(labels)} {_number(value)}" for labels, value in samples]
+    return "\n".join(lines) + "\n"
+
+
+def _labels(labels: _Labels) -> str:
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else f"{value:.3f}"

@@ -1,0 +1,160 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""How far each group of a plan is from being ready for its cut-over. Pure."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+MOST_LINES = 20
+_NAMED = 3  # partitions that a line names
+
+
+class NotExact(t.NamedTuple):
+    """A partition of the destination whose offset is not proved, and why; reason is None for a requested offset."""
+
+    partition: TopicPartition
+    verdict: Verdict
+    reason: Reason | None
+    repeats: int | None
+
+    def __str__(self) -> str:
+        return f"{self.partition} {self.verdict.value}" + (f" ({self.reason.value})" if self.reason else "")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Readiness:
+    """One group of the destination.
+
+    lag: records that it has not consumed at the source, in offsets; None without a commit there. to_come: consumed offsets
+    that the replication tool has still to bring; None where it lags and that is not known. verdicts: how many partitions
+    have each. not_committed: partitions of which the group has not committed the plan's offset at the destination.
+    in_use_at_source and in_use_at_destination: has it members there? ready_since: UTC, in ISO 8601; None for a group that is
+    not ready.
+    """
+
+    group: str
+    source_groups: tuple[str, ...]
+    lag: int | None
+    to_come: int | None
+    verdicts: dict[Verdict, int]
+    not_exact: tuple[NotExact, ...]
+    not_committed: int
+    in_use_at_source: bool
+    in_use_at_destination: bool
+    ready_since: str | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Does the group stand at the destination where the plan says, on every partition, and nobody uses it there?"""
+        return not (self.verdicts.get(Verdict.BLOCKED) or self.not_committed or self.in_use_at_destination)
+
+    @property
+    def line(self) -> str:
+        """The group in one line for people."""
+        partitions = sum(self.verdicts.values())
+        exact = self.verdicts.get(Verdict.EXACT, 0)
+        state = f"ready since {self.ready_since}" if self.ready and self.ready_since else "ready" if self.ready else ""
+        parts = [state or "not ready", f"{exact} of {counted(partitions, 'partition')} exact"]
+        if self.not_exact:
+            parts[-1] += f", not {first_of([str(each) for each in self.not_exact], _NAMED)}"
+        if self.to_come:
+            parts.append(f"{counted(self.to_come, 'record')} to come")
+        if self.not_committed:
+            parts.append(f"{counted(self.not_committed, 'offset')} not yet committed at the destination")
+        if self.in_use_at_destination:
+            parts.append("in use at the destination")
+        if self.lag is not None:
+            parts.append(f"lag {self.lag:,} at the source" + (", in use" if self.in_use_at_source else ""))
+        return f"{self.group}: " + "; ".join(parts)
+
+
+def assess_readiness(
+    plan: Plan,
+    source: t.Mapping[str, GroupReading],
+    destination: t.Mapping[str, GroupReading],
+    ends: t.Mapping[TopicPartition, int],
+    since: t.Mapping[str, str],
+    now: str,
+) -> list[Readiness]:
+    """One entry a group, sorted by name.
+
+    source, destination: the groups now, by the names that they have there. ends: where the source's logs end, for those that
+    are there. since: since when groups were ready at the last round. now: what a group that has become ready gets.
+    """
+    groups: dict[str, list[PlanEntry]] = {}
+    for entry in plan.entries:
+        groups.setdefault(entry.group, []).append(entry)
+    result = []
+    for name, entries in sorted(groups.items()):
+        found = _assess(name, entries, source, destination[name], ends)
+        result.append(dataclasses.replace(found, ready_since=since.get(name, now)) if found.ready else found)
+    return result
+
+
+def _assess(
+    name: str,
+    entries: list[PlanEntry],
+    source: t.Mapping[str, GroupReading],
+    stands: GroupReading,
+    ends: t.Mapping[TopicPartition, int],
+) -> Readiness:
+    positions = {(at.group, at.partition) for entry in entries for at in entry.source}
+    source_groups = tuple(sorted({group for group, _partition in positions}))
+    lags = [
+        max(0, ends[partition] - committed.offset)
+        for group, partition in positions
+        if partition in ends and (committed := source[group].offsets.get(partition)) is not None
+    ]
+    lagging = [entry.to_come for entry in entries if entry.reason is Reason.DESTINATION_LAGS and entry.target is None]
+    not_committed = 0
+    for entry in entries:
+        found = stands.offsets.get(entry.partition)
+        if entry.target is not None and (found is None or found.offset != entry.offset):
+            not_committed += 1
+    return Readiness(
+        name,
+        source_groups,
+        sum(lags) if lags else None,
+        None if None in lagging else sum(each or 0 for each in lagging),
+        dict(collections.Counter(entry.verdict for entry in entries)),
+        tuple(
+            NotExact(entry.partition, entry.verdict, entry.reason, entry.repeats)
+            for entry in sorted(entries, key=lambda entry: entry.key)
+            if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED, Verdict.REQUESTED)
+        ),
+        not_committed,
+        any(_in_use(source[group]) for group in source_groups),
+        _in_use(stands),
+    )
+
+
+def readiness_lines(groups: t.Iterable[Readiness], most: int = MOST_LINES) -> list[str]:
+    """A line a group, the worst first, and how many there are besides."""
+    sorted_groups = sorted(groups, key=_badness)
+    result = [each.line for each in sorted_groups[:most]]
+    rest = sorted_groups[most:]
+    if rest:
+        ready = sum(each.ready for each in rest)
+        result.append(f"and {counted(len(rest), 'group')} more, {ready} of them ready")
+    return result
+
+
+def _badness(group: Readiness) -> tuple[bool, int, int, int, int, str]:
+    to_come = group.to_come if group.to_come is not None else 1 << 63
+    blocked = group.verdicts.get(Verdict.BLOCKED, 0)
+    return group.ready, -blocked, -to_come, -len(group.not_exact), -(group.lag or 0), group.group
+
+
+def _in_use(reading: GroupReading) -> bool:
+    return reading.exists and reading.state not in IDLE_STATES

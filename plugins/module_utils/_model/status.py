@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The status file: what the last round has done, and how far each group is. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
+
+KIND = "status"
+_Row = documents.Json
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Status:
+    """The last round. started and ended: Unix time in seconds; last_good: when the last round that did not fail ended.
+
+    phase: of the role. changed: offsets that were written. failure: why the round has failed, None for a good one. groups: rows
+    of the file, one a group, which a failed round takes over from the one before.
+    """
+
+    phase: str
+    started: float
+    ended: float
+    changed: int
+    failure: str | None
+    last_good: float | None
+    groups: tuple[_Row, ...] = ()
+
+    @property
+    def ready_since(self) -> dict[str, str]:
+        """Since when the groups have been ready, by name."""
+        return {row["group"]: row["ready_since"] for row in self.groups if row["ready_since"] is not None}
+
+
+def to_json(status: Status) -> str:
+    """The text of a status file."""
+    head = {
+        "phase": status.phase,
+        "started": round(status.started, 3),
+        "ended": round(status.ended, 3),
+        "seconds": round(max(0.0, status.ended - status.started), 3),
+        "changed": status.changed,
+        "failure": status.failure,
+        "last_good": None if status.last_good is None else round(status.last_good, 3),
+    }
+    return documents.dumps(KIND, head, status.groups)
+
+
+def from_json(text: str, path: str) -> Status:
+    """Read a status file, or raise InvalidFile."""
+    head, rows = documents.loads(KIND, text, path)
+    groups = documents.parse_entries(KIND, path, rows, _checked)
+    return documents.parse(
+        KIND,
+        path,
+        head,
+        lambda it: Status(
+            documents.text_of(it["phase"]),
+            float(it["started"]),
+            float(it["ended"]),
+            documents.offset_of(it["changed"]),
+            None if it["failure"] is None else documents.text_of(it["failure"]),
+            None if it["last_good"] is None else float(it["last_good"]),
+            groups,
+        ),
+    )
+
+
+def group_row(group: Readiness) -> _Row:
+    """A group as the status file and the module's result hold it."""
+    return {
+        "group": group.group,
+        "ready": group.ready,
+        "ready_since": group.ready_since,
+        "source_groups": list(group.source_groups),
+        "lag": group.lag,
+        "to_come": group.to_come,
+        "verdicts": {verdict.value: number for verdict, number in sorted(group.verdicts.items())},
+        "not_exact": [
+            {
+                **each.partition._asdict(),
+                "verdict": each.verdict.value,
+                "reason": each.reason and each.reason.value,
+                "repeats": each.repeats,
+            }
+            for each in group.not_exact
+        ],
+        "not_committed": group.not_committed,
+        "in_use_at_source": group.in_use_at_source,
+        "in_use_at_destination": group.in_use_at_destination,
+    }
+
+
+def _checked(row: t.Any) -> _Row:
+    """A row that ready_since and the metrics can be taken from."""
+    documents.name_of(row["group"])
+    documents.flag_of(row["ready"])
+    for name in ("ready_since", "lag", "to_come", "verdicts"):
+        _unused = row[name]
+    if row["ready_since"] is not None:
+        documents.text_of(row["ready_since"])
+    row["verdicts"].items()  # AttributeError for anything but an object
+    return dict(row)

@@ -1,0 +1,345 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kafka_group_readiness
+short_description: Show how far consumer groups are from being ready for a cut-over
+version_added: 0.1.0
+description:
+  - Returns one entry for each group of a plan file - its lag at the source, the records that the replication tool has
+    still to bring, the partitions whose offset is not exact, and whether somebody uses the group on either cluster.
+  - A group is ready if no partition is blocked, if the group has committed the planned offsets at the destination, and
+    if nobody uses it there.
+  - Can write the same to a status file, and to a metrics file for Prometheus's node exporter.
+  - Reads no records and writes nothing to the clusters.
+author:
+  - The streamshift.kafka authors (@streamshift)
+extends_documentation_fragment:
+  - streamshift.kafka._attributes
+  - streamshift.kafka._source_destination
+options:
+  plan:
+    description:
+      - Path of the plan file of M(streamshift.kafka.kafka_offset_translate).
+    type: path
+    required: true
+  status:
+    description:
+      - Path of the status file. The module replaces it, and takes from the earlier file only since when groups have
+        been ready. You can remove it at any time.
+    type: path
+  metrics:
+    description:
+      - Path of a text file for the textfile collector of Prometheus's node exporter. Its name must end in C(.prom). The
+        module replaces it at once, with mode 0644.
+    type: path
+  migration:
+    description:
+      - Name of the migration, for the label C(migration) of the metrics. By default, the name of the directory of
+        O(plan).
+    type: str
+  phase:
+    description:
+      - What the run was, for the status file.
+    type: str
+    default: sync
+  started:
+    description:
+      - When the round has started, as Unix time in seconds. By default, now.
+    type: float
+  changed_offsets:
+    description:
+      - How many offsets the round has committed.
+    type: int
+    default: 0
+  wait_for_start:
+    description:
+      - How many seconds to wait at most until every group has members at the destination. Consumers that use
+        C(assign()) never show as members.
+      - With V(0), the module does not wait.
+    type: float
+    default: 0
+  failed_result:
+    description:
+      - The result of the task with which a round has failed, for a C(rescue) section. The module then contacts no cluster,
+        keeps the groups of the earlier status file, writes C(msg) as the reason, and fails with the same C(msg) and
+        C(failure).
+    type: dict
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Check mode returns exactly what the real run returns, and writes nothing.
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+    details:
+      - Never returns C(changed), although each call replaces the status file and the metrics file.
+seealso:
+  - module: streamshift.kafka.kafka_offset_translate
+"""
+
+EXAMPLES = r"""
+- name: Look how far the groups are
+  streamshift.kafka.kafka_group_readiness:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    plan: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud/plan.json"
+  register: groups
+
+- name: Wait for the groups that are not ready
+  ansible.builtin.assert:
+    that: groups.not_ready | length == 0
+    fail_msg: "{{ groups.summary | join('\n') }}"
+"""
+
+RETURN = r"""
+readiness:
+  description: One entry for each group, sorted by name.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    group:
+      description: The group at the destination.
+      type: str
+      returned: success
+      sample: billing
+    ready:
+      description: Whether the group is ready.
+      type: bool
+      returned: success
+      sample: true
+    ready_since:
+      description: Since when the group has been ready in every round, in UTC; null if it is not ready.
+      type: str
+      returned: success
+      sample: "2026-11-22T20:15:00Z"
+    source_groups:
+      description: The groups at the source.
+      type: list
+      elements: str
+      returned: success
+      sample:
+        - billing
+    lag:
+      description: Number of offsets that the group has not consumed at the source; null without a committed offset.
+      type: int
+      returned: success
+      sample: 1204
+    to_come:
+      description: Number of consumed offsets that the replication tool has still to bring; null if it lags and the number
+        is not known.
+      type: int
+      returned: success
+      sample: 0
+    verdicts:
+      description: Number of partitions with each verdict that occurs.
+      type: dict
+      returned: success
+      sample:
+        exact: 12
+    not_exact:
+      description: The partitions whose verdict is V(safe), V(blocked) or V(requested), each with C(topic), C(partition),
+        C(verdict), C(reason) and C(repeats).
+      type: list
+      elements: dict
+      returned: success
+      sample: []
+    not_committed:
+      description: Number of partitions for which the group has not committed the planned offset at the destination.
+      type: int
+      returned: success
+      sample: 0
+    in_use_at_source:
+      description: Whether the group has members at the source.
+      type: bool
+      returned: success
+      sample: true
+    in_use_at_destination:
+      description: Whether the group has members at the destination.
+      type: bool
+      returned: success
+      sample: false
+not_started:
+  description: The groups that have no members at the destination, sorted by name.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+not_ready:
+  description: The groups that are not ready, sorted by name.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+summary:
+  description: One line for each group, the worst first, twenty at most, and how many more there are.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "billing: ready since 2026-11-22T20:15:00Z; 12 of 12 partitions exact; lag 1,204 at the source, in use"
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: acl_missing
+    cluster:
+      description: The cluster that the failure is about; null if it is about none, or both.
+      type: str
+      returned: failure
+      sample: "source cluster broker1:9092"
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
+"""
+
+import os
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import look_at_readiness as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import metrics, plan, readiness, status
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidFile,
+    InvalidInput,
+    MigrationError,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+
+_PAUSE = 2.0  # seconds between two looks
+_EVERYBODY = 0o644  # the node exporter is another user
+
+
+def look(module: Module) -> dict[str, t.Any]:
+    params = module.params
+    options.check_not_negative(params, "changed_offsets", "wait_for_start")
+    if params["failed_result"] is not None:
+        _end_with(module, params["failed_result"])
+    _check_paths(params)
+    last, started, now = _last(module, params)
+    made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
+    found = _watched(params, made, last.ready_since if last is not None else {}, now)
+    rows = tuple(status.group_row(each) for each in found)
+    _write(module, status.Status(params["phase"], started, now, params["changed_offsets"], None, now, rows))
+    return {
+        "changed": False,
+        "readiness": list(rows),
+        "not_started": [row["group"] for row in rows if not row["in_use_at_destination"]],
+        "not_ready": [row["group"] for row in rows if not row["ready"]],
+        "summary": readiness.readiness_lines(found),
+    }
+
+
+def _end_with(module: Module, result: dict[str, t.Any]) -> t.NoReturn:
+    """Write down why the round has failed, and fail for that reason, even if it cannot be written."""
+    params = module.params
+    reason = str(result.get("msg") or "the round has failed")
+    try:
+        _check_paths(params)
+        last, started, now = _last(module, params)
+        good, rows = (last.last_good, last.groups) if last is not None else (None, ())
+        _write(module, status.Status(params["phase"], started, now, params["changed_offsets"], reason, good, rows))
+    except MigrationError as exc:
+        module.warn(f"The reason of the failure is not in the status file: {exc}")
+    module.fail_json(msg=reason, **({"failure": result["failure"]} if "failure" in result else {}))
+
+
+def _write(module: Module, made: status.Status) -> None:
+    params = module.params
+    if module.check_mode:
+        return
+    if params["status"]:
+        files.write(params["status"], status.to_json(made))
+    if params["metrics"]:
+        name = params["migration"] or os.path.basename(os.path.dirname(os.path.abspath(params["plan"])))
+        files.write(params["metrics"], metrics.exposition(made, name), _EVERYBODY)
+
+
+def _watched(params: dict[str, t.Any], made: plan.Plan, since: dict[str, str], now: float) -> list[readiness.Readiness]:
+    """Look at the groups, and again until all have started, or the time is up."""
+    deadline = time.monotonic() + params["wait_for_start"]
+    clusters = options.connection(params, "source"), options.connection(params, "destination")
+    clock = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+    while True:
+        found = use_case.look_at_readiness(made, *clusters, since, clock)
+        left = deadline - time.monotonic()
+        if left <= 0 or all(group.in_use_at_destination for group in found):
+            return found
+        time.sleep(min(_PAUSE, left))
+
+
+def _check_paths(params: dict[str, t.Any]) -> None:
+    for name in ("status", "metrics"):
+        if params[name]:
+            files.check_writable(params[name])
+    if params["metrics"] and not params["metrics"].endswith(".prom"):
+        raise InvalidInput(
+            f"metrics is {params['metrics']}, and node exporters read only files whose names end in .prom",
+            remedy="correct the path",
+        )
+
+
+def _last(module: Module, params: dict[str, t.Any]) -> tuple[status.Status | None, float, float]:
+    """The status of the round before, when this one has started, and now. The earlier one serves only ready_since."""
+    now, path = time.time(), params["status"]
+    started = now if params["started"] is None else params["started"]
+    last = None
+    try:
+        text = files.read(path) if path else None
+        last = status.from_json(text, path) if text is not None else None
+    except InvalidFile as exc:
+        module.warn(f"{exc} The groups count as ready from now on.")
+    if now < started or (last is not None and now < last.ended):
+        module.warn(
+            "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
+        )
+    return last, started, now
+
+
+def main() -> None:
+    module = Module(
+        argument_spec={
+            **options.cluster_spec("source", "destination"),
+            "plan": {"type": "path", "required": True},
+            "status": {"type": "path"},
+            "metrics": {"type": "path"},
+            "migration": {"type": "str"},
+            "phase": {"type": "str", "default": "sync"},
+            "started": {"type": "float"},
+            "changed_offsets": {"type": "int", "default": 0},
+            "wait_for_start": {"type": "float", "default": 0},
+            "failed_result": {"type": "dict"},
+        },
+        supports_check_mode=True,
+    )
+    run(module, look)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Rounds while everything runs, and a cut-over of what has moved since, beside a replication tool that is not MirrorMaker 2."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+
+from demo.clients import Message, commit, committed, create_topic, log_bounds, produce
+from tests.support.consumers import assigned, member, unconsumed
+from tests.support.live_tool import LiveTool
+from tests.support.playbooks import Controller, done, failed
+
+NOW = int(time.time() * 1000) - 86_400_000
+
+
+@pytest.fixture
+def orders(source, destination, topic):
+    """A topic on both clusters with 200 records in two partitions at the source, and a group that has consumed half of them."""
+    for cluster in (source, destination):
+        create_topic(cluster, topic, partitions=2, retention_ms=-1)
+    more(source, topic, 0, 200)
+    commit(source, topic, {(topic, 0): 50, (topic, 1): 50})
+    return topic
+
+
+@pytest.fixture
+def controller(source, destination, tmp_path):
+    return Controller(tmp_path, onprem=source, cloud=destination)
+
+
+def more(source, topic, first, count):
+    messages = (
+        Message(b"%d" % number, b"key", (), NOW + 10 * number, number % 2) for number in range(first, first + count)
+    )
+    produce(source, topic, list(messages))
+
+
+def until_copied(source, destination, topic):
+    deadline = time.monotonic() + 60
+    while log_bounds(source, topic) != log_bounds(destination, topic):
+        assert time.monotonic() < deadline, "the replication tool does not come to the end"
+        time.sleep(0.2)
+
+
+def status(controller):
+    return json.loads((controller.directory / "kafka-migrations/onprem-to-cloud/status.json").read_text())
+
+
+def plan(controller):
+    return json.loads((controller.directory / "kafka-migrations/onprem-to-cloud/plan.json").read_text())["entries"]
+
+
+def test_rounds_and_then_a_cut_over(source, destination, orders, controller):
+    metrics = controller.directory / "kafka.prom"
+    with LiveTool(source, destination, orders):
+        until_copied(source, destination, orders)
+        with member(source, orders, [orders]):  # it has consumed everything
+            first = done(controller.migrate_groups(groups=[orders], phase="sync", metrics=str(metrics)))
+            assert "Round 1: 2 of 2 offsets changed. 2 exact; 0 as decided before" in first.output
+            assert f"{orders}: ready since" in first.output
+            assert committed(destination, orders) == {(orders, 0): (100, ""), (orders, 1): (100, "")}
+            again = done(controller.migrate_groups(groups=[orders], phase="sync", metrics=str(metrics)))
+            assert "Round 1: 0 of 2 offsets changed. 2 exact; 2 as decided before" in again.output
+            assert again.changed == 0
+            assert [entry["verified"] for entry in plan(controller)] == [{"method": "anchors", "limit": None}] * 2
+            (group,) = status(controller)["entries"]
+            assert (group["ready"], group["in_use_at_source"], status(controller)["failure"]) == (True, True, None)
+            assert "streamshift_kafka_group_ready" in metrics.read_text()
+            assert metrics.stat().st_mode & 0o777 == 0o644
+
+            before = committed(destination, orders)
+            refused = failed(controller.migrate_groups(groups=[orders], phase="cut_over", stop_timeout=3))
+            assert f"{orders} (Stable): client " in refused
+            assert "stop_timeout of 3 s is over" in refused
+            assert re.search(r'"kind":\s*"group_in_use"', refused)
+            assert committed(destination, orders) == before
+            assert "still have members" in status(controller)["failure"]
+            left = done(controller.migrate_groups(groups=[orders], phase="cut_over", on_not_ready="skip_group"))
+            assert "No group was cut over" in left.output
+            assert committed(destination, orders) == before
+
+        more(source, orders, 200, 100)
+        commit(source, orders, {(orders, 0): 120, (orders, 1): 130})
+        last = done(controller.migrate_groups(groups=[orders], phase="cut_over", idle_wait=1, stop_timeout=30))
+        assert f"Consumers may start at the destination: {orders}." in last.output
+        assert "It took gate " in last.output
+        assert committed(destination, orders) == {(orders, 0): (120, ""), (orders, 1): (130, "")}
+        until_copied(source, destination, orders)
+        assert unconsumed(destination, orders, orders) == unconsumed(source, orders, orders)
+        assert done(controller.migrate_groups(groups=[orders], phase="cut_over")).changed == 0
+    done(controller.rollback(groups=[orders]))
+    assert committed(destination, orders) == {}
+
+
+def test_a_consumer_with_assign_is_waited_for_and_a_policy_of_another_phase_is_refused(
+    source, destination, orders, controller
+):
+    with LiveTool(source, destination, orders), assigned(source, orders, orders) as consume:
+        until_copied(source, destination, orders)
+        assert "group_migration_on_not_ready takes its place" in failed(
+            controller.migrate_groups(groups=[orders], phase="cut_over", on_blocked="skip_group")
+        )
+        assert "metrics is /nowhere/kafka.prom" in failed(
+            controller.migrate_groups(groups=[orders], phase="sync", metrics="/nowhere/kafka.prom")
+        )
+        assert "give both" in failed(controller.migrate_groups(groups=[orders], phase="sync", interval=5))
+        consume()
+        predicted = done(controller.migrate_groups("--check", groups=[orders], phase="sync"))
+        assert "Dry run" in predicted.output
+        assert committed(destination, orders) == {}
+        assert not (controller.directory / "kafka-migrations").exists()

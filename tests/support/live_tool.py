@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A replication tool that goes on copying while a test does something else, and can be killed and started again."""
+
+from __future__ import annotations
+
+import threading
+import types
+import typing as t
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from demo.clients import Servers, partitions_of
+
+_WAIT = 0.1  # seconds
+
+
+class LiveTool:
+    """Copies one topic, record by record, with key, value, headers, timestamp and partition. `to` must exist.
+
+    Use it as a context manager; it ends without finishing what it is about, as a killed tool does.
+    """
+
+    def __init__(self, source: Servers, destination: Servers, topic: str, to: str | None = None) -> None:
+        self._clusters = source, destination
+        self._topic, self._to = topic, to or topic
+        self._next = dict.fromkeys(partitions_of(source, topic), 0)
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failure: Exception | None = None
+
+    def __enter__(self) -> t.Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: types.TracebackType | None
+    ) -> None:
+        self.kill()
+
+    def start(self, again: int = 0) -> None:
+        """Go on; again: first copy the last so many records of each partition a second time."""
+        self._next = {partition: max(0, offset - again) for partition, offset in self._next.items()}
+        self._over.clear()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def kill(self) -> None:
+        """Stop in the middle of things."""
+        if self._thread is not None:
+            self._over.set()
+            self._thread.join()
+            self._thread = None
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        source, destination = (",".join(cluster.bootstrap_servers) for cluster in self._clusters)
+        consumer = Consumer(
+            {
+                "bootstrap.servers": source,
+                "group.id": "streamshift-live-tool",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "log_level": 0,
+            }
+        )
+        producer = Producer(
+            {"bootstrap.servers": destination, "linger.ms": 5, "enable.idempotence": True, "log_level": 0}
+        )
+        try:
+            consumer.assign([TopicPartition(self._topic, *each) for each in self._next.items()])
+            while not self._over.is_set():
+                for message in consumer.consume(500, _WAIT):
+                    if message.error():
+                        continue
+                    partition = message.partition() or 0
+                    producer.produce(
+                        self._to,
+                        message.value(),
+                        message.key(),
+                        partition,
+                        timestamp=message.timestamp()[1],
+                        headers=message.headers() or [],
+                    )
+                    self._next[partition] = (message.offset() or 0) + 1
+                producer.flush(30)
+        except Exception as exc:  # noqa: BLE001  # the test's own thread raises it
+            self._failure = exc
+        finally:
+            consumer.close()

@@ -1,0 +1,56 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Topics grow by as many partitions as the brokers take at once, because a controller refuses more than 10,000."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topic_changes
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+
+CONNECTION = connection_from({"bootstrap_servers": "127.0.0.1:1"})
+COUNTS = {f"orders-{number}": 3001 for number in range(4)}
+
+
+@pytest.fixture
+def controller(monkeypatch):
+    """A KRaft controller with topics of one partition each. What is grown beyond its limit it refuses without a word."""
+    partitions = dict.fromkeys(COUNTS, 1)
+
+    def exchange(_client, requests):
+        return [types.SimpleNamespace(results=_answer(request, partitions)) for request, _node in requests]
+
+    def metadata(_client, names):
+        rows = [types.SimpleNamespace(name=name, partitions=[None] * partitions[name]) for name in names]
+        return types.SimpleNamespace(controller_id=1, topics=rows)
+
+    monkeypatch.setattr(topic_changes, "attempt", lambda _connection, operation: operation(None))
+    monkeypatch.setattr(topic_changes, "exchange", exchange)
+    monkeypatch.setattr(topic_changes, "request_metadata", metadata)
+    monkeypatch.setattr(topic_changes, "await_leaders", lambda *_arguments: None)
+    return partitions
+
+
+def _answer(request, partitions):
+    left, rows = 10_000, []
+    for each in request.topics:
+        left -= each.count - partitions[each.name]
+        rows.append(types.SimpleNamespace(name=each.name, error_code=0 if left >= 0 else -1, error_message=None))
+        if left >= 0 and not request.validate_only:
+            partitions[each.name] = each.count
+    return rows
+
+
+def test_more_partitions_than_a_controller_takes_at_once_are_tried(controller):
+    assert topic_changes.try_partitions(CONNECTION, COUNTS) == {}
+    assert controller == dict.fromkeys(COUNTS, 1)
+
+
+def test_more_partitions_than_a_controller_takes_at_once_are_added(controller):
+    topic_changes.add_partitions(CONNECTION, COUNTS)
+    assert controller == COUNTS

@@ -1,0 +1,125 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How far groups are from their cut-over, on the screen, in the status file and as metrics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import metrics, readiness, status
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+NOW = "2026-11-22T20:00:00Z"
+SCHEMA = json.loads((Path(__file__).parents[5] / "docs" / "schemas" / "status.schema.json").read_text())
+
+
+def at(partition: int) -> TopicPartition:
+    return TopicPartition("orders", partition)
+
+
+def entry(group: str, partition: int, offset: int | None = 7, verdict: Verdict = Verdict.EXACT, **more) -> PlanEntry:
+    return PlanEntry(group, at(partition), offset, verdict, (SourcePosition(group, at(partition), 5),), **more)
+
+
+def lagging(group: str, partition: int, to_come: int | None = 3) -> PlanEntry:
+    return entry(group, partition, None, Verdict.BLOCKED, reason=Reason.DESTINATION_LAGS, to_come=to_come)
+
+
+def reading(group: str, offsets: dict[int, int], state: str = "Empty") -> GroupReading:
+    commits = {at(partition): CommittedOffset(offset) for partition, offset in offsets.items()}
+    return GroupReading(group, True, state, "classic", "consumer", commits)
+
+
+def assess(*entries: PlanEntry, here=None, there=None, since=None):
+    names = {each.group for each in entries}
+    source = {name: reading(name, {0: 5, 1: 5}) for name in names} | (here or {})
+    destination = {name: reading(name, {0: 7, 1: 7}) for name in names} | (there or {})
+    ends = {at(0): 9, at(1): 6}
+    return readiness.assess_readiness(Plan("a", "b", "c", entries), source, destination, ends, since or {}, NOW)
+
+
+def test_a_group_that_stands_where_it_must_is_ready_since_then():
+    (found,) = assess(entry("billing", 0), entry("billing", 1))
+    assert (found.ready, found.lag, found.to_come, found.ready_since) == (True, 5, 0, NOW)
+    assert found.line == f"billing: ready since {NOW}; 2 of 2 partitions exact; lag 5 at the source"
+    (again,) = assess(entry("billing", 0), since={"billing": "2026-11-22T19:00:00Z"})
+    assert again.ready_since == "2026-11-22T19:00:00Z"
+
+
+def test_members_at_the_source_keep_no_group_from_being_ready():
+    (found,) = assess(entry("billing", 0), here={"billing": reading("billing", {0: 6}, "Stable")})
+    assert (found.ready, found.in_use_at_source, found.lag) == (True, True, 3)
+
+
+@pytest.mark.parametrize(
+    ("entries", "there", "words"),
+    [
+        ([entry("billing", 0), lagging("billing", 1)], {}, "3 records to come"),
+        ([lagging("billing", 1)], {}, "not orders-1 blocked (destination_lags)"),
+        ([entry("billing", 0)], {"billing": reading("billing", {0: 6})}, "1 offset not yet committed"),
+        ([entry("billing", 0)], {"billing": reading("billing", {0: 7}, "Stable")}, "in use at the destination"),
+    ],
+)
+def test_what_keeps_a_group_from_being_ready_is_said(entries, there, words):
+    (found,) = assess(*entries, there=there, since={"billing": NOW})
+    assert (found.ready, found.ready_since) == (False, None)
+    assert found.line.startswith("billing: not ready; ")
+    assert words in found.line
+
+
+def test_a_safe_offset_is_ready_and_named():
+    (found,) = assess(entry("billing", 0, verdict=Verdict.SAFE, reason=Reason.CAUGHT_UP, repeats=4))
+    assert found.ready
+    assert "0 of 1 partition exact, not orders-0 safe (caught_up)" in found.line
+
+
+def test_the_worst_comes_first_and_twenty_lines_are_enough():
+    entries = [entry(f"group-{number:02}", 0) for number in range(30)]
+    found = assess(*entries, lagging("x", 1, 9), lagging("y", 1, 90), lagging("z", 1, None))
+    lines = readiness.readiness_lines(found)
+    assert [line.split(":")[0] for line in lines[:4]] == ["z", "y", "x", "group-00"]
+    assert len(lines) == 21
+    assert lines[-1] == "and 13 groups more, 13 of them ready"
+
+
+def made(**more) -> status.Status:
+    groups = assess(entry('bill"ing', 0), entry("late", 0), lagging("late", 1))
+    return status.Status("sync", 100.0, 103.5, 2, None, 103.5, tuple(map(status.group_row, groups)), **more)
+
+
+def test_the_status_file_fits_its_schema_and_is_read_back():
+    text = status.to_json(made())
+    jsonschema.validate(json.loads(text), SCHEMA)
+    assert status.from_json(text, "status.json") == made()
+    assert status.from_json(text, "status.json").ready_since == {'bill"ing': NOW}
+    failed = status.Status("cut_over", 1.0, 2.0, 0, "no", None)
+    jsonschema.validate(json.loads(status.to_json(failed)), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "damage", [('"verdicts": {', '"verdicts": [{'), ('"started": 100.0', '"started": "x"'), ("{", "")]
+)
+def test_a_damaged_status_file_is_told(damage):
+    with pytest.raises(InvalidFile, match="status"):
+        status.from_json(status.to_json(made()).replace(damage[0], damage[1], 1), "status.json")
+
+
+def test_metrics_are_in_the_format_of_prometheus():
+    lines = metrics.exposition(made(), "onprem-to-cloud").splitlines()
+    assert 'streamshift_kafka_last_good_round_timestamp_seconds{migration="onprem-to-cloud"} 103.500' in lines
+    assert 'streamshift_kafka_group_ready{migration="onprem-to-cloud",group="late"} 0' in lines
+    assert 'streamshift_kafka_group_lag{migration="onprem-to-cloud",group="bill\\"ing"} 4' in lines
+    assert 'streamshift_kafka_group_to_come{migration="onprem-to-cloud",group="late"} 3' in lines
+    labels = 'migration="onprem-to-cloud",group="late",verdict="blocked"'
+    assert f"streamshift_kafka_group_partitions{{{labels}}} 1" in lines
+    assert all(line.startswith(("# HELP ", "# TYPE ")) or line.rsplit(" ", 1)[1] for line in lines)

@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka_group_readiness returns how far groups are, and replaces the status and the metrics, of a failed round too."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness
+
+CLUSTERS = {
+    "source": {"bootstrap_servers": ["127.0.0.1:1"]},
+    "destination": {"bootstrap_servers": ["127.0.0.1:2"]},
+}
+
+
+@pytest.fixture
+def look(run_module, monkeypatch, tmp_path):
+    """``look(**options)`` looks at one group that is ready; look.in_use says whether somebody uses it at the destination."""
+    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+
+    def use_case(_plan, _source, _destination, since, now):
+        look.asked += 1
+        its = Readiness("billing", ("billing",), 3, 0, {Verdict.EXACT: 1}, (), 0, True, look.in_use)
+        return [Readiness(*(getattr(its, name) for name in its.__slots__[:-1]), since.get("billing", now))]
+
+    def look(**options):
+        paths = {"plan": str(tmp_path / "plan.json"), "status": str(tmp_path / "status.json")}
+        return run_module(kafka_group_readiness, **CLUSTERS, **{**paths, **options})
+
+    look.asked, look.in_use = 0, False
+    monkeypatch.setattr(kafka_group_readiness.use_case, "look_at_readiness", use_case)
+    return look
+
+
+def test_the_status_and_the_metrics_say_what_the_result_says(look, tmp_path):
+    result = look(metrics=str(tmp_path / "kafka.prom"), changed_offsets=2, migration="onprem-to-cloud")
+    assert (result["changed"], result["not_ready"], result["not_started"]) == (False, [], ["billing"])
+    status = json.loads((tmp_path / "status.json").read_text())
+    assert (status["entries"], status["changed"], status["failure"]) == (result["readiness"], 2, None)
+    assert 'streamshift_kafka_group_ready{migration="onprem-to-cloud",group="billing"} 1' in (
+        (tmp_path / "kafka.prom").read_text()
+    )
+    assert (tmp_path / "kafka.prom").stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / "status.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_check_mode_writes_nothing(look, tmp_path):
+    assert look(check=True)["not_ready"] == []
+    assert not (tmp_path / "status.json").exists()
+
+
+def test_a_failed_round_asks_no_cluster_and_keeps_what_was_known(look, tmp_path):
+    known = look()["readiness"]
+    good = json.loads((tmp_path / "status.json").read_text())["last_good"]
+    failed = look(failed_result={"msg": "the source is away", "changed": False})
+    assert (failed["failed"], failed["msg"]) == (True, "the source is away")
+    status = json.loads((tmp_path / "status.json").read_text())
+    assert (status["failure"], status["last_good"], look.asked) == ("the source is away", good, 1)
+    assert status["entries"] == known
+
+
+@pytest.mark.parametrize("status", ["status.json", "nowhere/status.json"])
+def test_a_failed_round_ends_with_the_failure_of_its_task_even_if_it_cannot_be_written(look, tmp_path, status):
+    failure = {"kind": "group_in_use", "cluster": "source", "group": "billing", "topic": None, "partition": None}
+    failed = look(status=str(tmp_path / status), failed_result={"msg": "it is in use", "failure": failure})
+    assert (failed["failed"], failed["msg"], failed["failure"]) == (True, "it is in use", failure)
+    assert bool(failed.get("warnings")) is (status != "status.json")
+
+
+def test_a_group_stays_ready_since_the_first_round_and_a_damaged_status_is_only_told(look, tmp_path):
+    status = json.loads((look() and (tmp_path / "status.json")).read_text())
+    status["entries"][0]["ready_since"] = "2020-01-01T00:00:00Z"
+    (tmp_path / "status.json").write_text(json.dumps(status))
+    assert look()["readiness"][0]["ready_since"] == "2020-01-01T00:00:00Z"
+    (tmp_path / "status.json").write_text("{")
+    result = look()
+    assert result["readiness"][0]["ready_since"] != "2020-01-01T00:00:00Z"
+    assert result["warnings"]
+
+
+def test_consumers_that_do_not_start_are_waited_for_and_named(look, monkeypatch):
+    monkeypatch.setattr(kafka_group_readiness, "_PAUSE", 0.01)
+    assert look(wait_for_start=0.05)["not_started"] == ["billing"]
+    assert look.asked > 1
+    look.asked, look.in_use = 0, True
+    assert look(wait_for_start=60)["not_started"] == []
+    assert look.asked == 1
+
+
+def test_a_path_that_no_node_exporter_reads_is_refused(look, tmp_path):
+    result = look(metrics=str(tmp_path / "kafka.txt"))
+    assert result["failed"]
+    assert ".prom" in result["msg"]
+    assert look.asked == 0
