@@ -96,7 +96,7 @@ def to_theirs(source, destination, orders, topic, tmp_path):
 
 
 def killed(copy):
-    running = copy.begun(seconds=100)
+    running = copy.begun(seconds=20)
     copy.comes_to(300, running)
     assert kill(running)
     copy.names = all_groups(copy.known())
@@ -220,7 +220,7 @@ class TestGivenUp:
     def test_not_while_a_run_of_it_is_under_way(self, source, destination, orders, topic, tmp_path):
         copy = Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS)
         running = copy.begun(seconds=200)
-        copy.comes_to(100, running)
+        copy.comes_to(1, running)
         elsewhere = shutil.copytree(copy.directory, tmp_path / "elsewhere")
         other = {"copy": str(elsewhere / "copy.json"), "plan": str(elsewhere / "plan.json")}
         named = f"process {running.pid} on host {socket.gethostname()}"
@@ -239,7 +239,7 @@ class TestGivenUp:
         """On another machine, and so slow that it seems to stand still."""
         copy = Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS)
         running = copy.begun(seconds=200)
-        copy.comes_to(100, running)
+        copy.comes_to(1, running)
         elsewhere = shutil.copytree(copy.directory, tmp_path / "elsewhere")
         monkeypatch.setattr(socket, "gethostname", lambda: "another")
         copy.remove(copy=str(elsewhere / "copy.json"), plan=str(elsewhere / "plan.json"), idle_wait=0)
