@@ -68,10 +68,13 @@ options:
     description:
       - With O(state=absent), whether to delete the topics that the copy has created, together with their records.
       - The module fails before it changes anything, and names the topic, if another group has committed an offset on
-        such a topic, or if the topic contains anything but the copied records. To check this, it reads all of these
-        records. It fails, too, if the topic changes meanwhile.
-      - The module does not detect consumers that have not committed an offset yet, and jobs that keep their offsets
-        elsewhere, as Flink and Spark do. Stop these first.
+        such a topic, if a member of a group is subscribed to it, or if the topic contains anything but the copied
+        records. To check this, it reads all of these records. It fails, too, if the topic changes meanwhile, or if
+        a run of the copy starts.
+      - The module does not detect consumers that assign partitions to themselves without committing offsets, and jobs
+        that keep their offsets elsewhere, as Flink and Spark do. Stop these first. It warns about groups of the newer
+        protocol (C(group.protocol=consumer)) with members that have not committed an offset on the topics yet, because
+        it cannot read what they are subscribed to.
       - The module never deletes topics that existed before the copy.
     type: bool
     default: false
@@ -164,9 +167,9 @@ notes:
     on the topics.
   - O(state=absent) needs GROUP DELETE and TRANSACTIONAL_ID WRITE on this prefix, TOPIC DESCRIBE on the topics, and
     DESCRIBE_CONFIGS and ALTER_CONFIGS on those whose settings it restores. O(remove_topics) also needs TOPIC READ and
-    DELETE on the topics that it deletes. With O(remove_topics), or to restore settings without the plan of a finished
-    copy, it also needs GROUP DESCRIBE on all groups, and CLUSTER DESCRIBE, because brokers do not list all groups
-    without it.
+    DELETE on the topics that it deletes, and GROUP READ on the prefix. With O(remove_topics), or to restore settings
+    without the plan of a finished copy, it also needs GROUP DESCRIBE on all groups, and CLUSTER DESCRIBE, because
+    brokers do not list all groups without it.
   - C(compression.type) in O(destination.client_config) compresses the copied records. They are not compressed by
     default.
 seealso:

@@ -18,6 +18,7 @@ from tests.support.consumers import unconsumed
 from tests.support.kinds import KINDS, check_copy, commit_all, group_of
 from tests.support.modules import Migration, refuses
 from tests.support.rights import grant
+from tests.support.spark import one_session
 
 NAMES = [kind.__name__ for kind in KINDS]
 RENAMED = {"topic_map": [{"pattern": "(.*)", "to": r"new.\1"}], "group_map": [{"pattern": "(.*)", "to": r"new.\1"}]}
@@ -61,6 +62,12 @@ class Copied:
         )  # fmt: skip
         last = group_of(topic, len(groups) // 2)  # and one of them goes on
         assert unconsumed(self.destination, self.prefix + last, there) == unconsumed(self.filled.source, last, topic)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shared_session(source, destination, secured, kafka39, old):
+    with one_session():
+        yield
 
 
 @pytest.fixture(scope="module")

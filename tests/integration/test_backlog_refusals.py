@@ -34,6 +34,7 @@ from tests.support.consumers import content, open_transaction, unconsumed
 from tests.support.killing import dies_copying
 from tests.support.modules import Migration, refuses
 from tests.support.rights import grant, revoke
+from tests.support.spark import one_session
 
 
 @pytest.fixture
@@ -370,12 +371,13 @@ def test_a_record_that_fits_only_when_it_is_compressed(source, destination, topi
     commit(source, topic, {(topic, 0): 0})
     migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(topic)
-    message = migration.backlog(via=refuses_later)
-    assert message.startswith("destination cluster ") and f"topic {topic}, partition 0: the record at" in message
-    assert f"source offset 1 of {topic}-0 has 200000 bytes, and max.message.bytes is 50000" in message
-    assert read(destination, topic) == [] and not migration.plan_file.exists()
-    migration.destination["client_config"] = {"compression.type": "gzip"}
-    migration.backlog()
+    with one_session():
+        message = migration.backlog(via=refuses_later)
+        assert message.startswith("destination cluster ") and f"topic {topic}, partition 0: the record at" in message
+        assert f"source offset 1 of {topic}-0 has 200000 bytes, and max.message.bytes is 50000" in message
+        assert read(destination, topic) == [] and not migration.plan_file.exists()
+        migration.destination["client_config"] = {"compression.type": "gzip"}
+        migration.backlog()
     assert [content(each) for each in read(destination, topic)] == [content(each) for each in read(source, topic)]
     migration.commit()
     assert len(unconsumed(destination, topic, topic)) == 3

@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from demo.clients import Message, commit, create_topic, list_groups, log_bounds, partitions_of, produce, read
 from tests.support.consumers import content
 from tests.support.modules import Migration, run
+from tests.support.spark import one_session
 
 LONG_AGO = 1_400_000_000_000
 FOREIGN = b"foreign"
@@ -31,6 +32,12 @@ THEIRS = {
 
 def own(cluster, topic):
     return topic_configs(connection_from(cluster.plaintext, "cluster"), [topic])[topic].own
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shared_session(source, destination):
+    with one_session():
+        yield
 
 
 @pytest.fixture

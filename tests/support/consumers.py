@@ -22,8 +22,10 @@ Content = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | N
 
 
 @contextlib.contextmanager
-def member(cluster: Servers, group: str, topics: t.Sequence[str], protocol: str = "classic") -> t.Iterator[Consumer]:
-    """A live member that has consumed and committed everything. protocol: classic, or consumer for KIP-848."""
+def member(
+    cluster: Servers, group: str, topics: t.Sequence[str], protocol: str = "classic", commits: bool = True
+) -> t.Iterator[Consumer]:
+    """A live member that has consumed everything. protocol: classic, or consumer for KIP-848. commits: that, too."""
     consumer = Consumer(
         {
             "bootstrap.servers": ",".join(cluster.bootstrap_servers),
@@ -44,7 +46,8 @@ def member(cluster: Servers, group: str, topics: t.Sequence[str], protocol: str 
             message = consumer.poll(0.1)
             if message is not None and message.error():
                 ends.add((message.topic(), message.partition()))
-        consumer.commit(offsets=consumer.position(consumer.assignment()), asynchronous=False)
+        if commits:
+            consumer.commit(offsets=consumer.position(consumer.assignment()), asynchronous=False)
         yield consumer
     finally:
         consumer.close()

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import socket
@@ -14,9 +15,15 @@ import sys
 import time
 import typing as t
 from pathlib import Path
+from unittest import mock
 
 import pyspark
+from pyspark.sql import SparkSession
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps, copy_verification
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
 from demo.sandbox import Process, alive, end, spawn
 
 HOME = Path(pyspark.__file__).parent
@@ -30,6 +37,29 @@ class Standalone(t.NamedTuple):
     master: Process
     workers: list[Process]
     folder: Path
+
+
+@contextlib.contextmanager
+def one_session() -> t.Iterator[None]:
+    """Modules that are run in this process share one session, which the first that wants one opens.
+
+    To start Spark takes longer than what most tests let it do; test_spark_sessions.py has its beginning and end. While it is
+    open, this process has other environment variables and another folder for temporary files: whatever is to outlive the
+    session has to be started before.
+    """
+    original = session.open_session
+    with contextlib.ExitStack() as stack:
+        opened = functools.cache(lambda: stack.enter_context(original(SparkOptions(master="local[2,4]"))))
+
+        @contextlib.contextmanager
+        def shared(options: SparkOptions, _say: Say = silent) -> t.Iterator[SparkSession]:
+            spark = opened()
+            with session._translated(options, Path(os.devnull)):
+                yield spark
+
+        for module in (session, copy_steps, copy_verification):
+            stack.enter_context(mock.patch.object(module, "open_session", shared))
+        yield
 
 
 @contextlib.contextmanager

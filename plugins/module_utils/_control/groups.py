@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import struct
 import time
 import typing as t
 
@@ -15,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_c
     raise_if_retriable,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
+    ConsumerProtocolSubscription,
     DescribeGroupsRequest,
     FindCoordinatorRequest,
     KafkaAdminClient,
@@ -34,6 +36,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 SETTLE_SECONDS = 2.0
 GROUPS_PER_REQUEST = 200
+_REBALANCING = ("PreparingRebalance", "CompletingRebalance")
+_REBALANCE_SECONDS = 10.0  # a new group waits 3 seconds for its members (group.initial.rebalance.delay.ms)
 GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
 
 
@@ -86,6 +90,36 @@ def read_groups(connection: Connection, groups: t.Sequence[str], stable: bool = 
         return readings
 
     return attempt(connection, read)
+
+
+def subscriptions(connection: Connection, groups: t.Collection[str]) -> dict[str, frozenset[str] | None]:
+    """The topics that members of these groups are subscribed to; None for a group whose members do not tell them.
+
+    Brokers describe members of classic groups of consumers, but not while the group rebalances, which is waited for. The
+    request that describes other groups (KIP-848) is not known to the library.
+    """
+
+    def read(client: KafkaAdminClient) -> dict[str, t.Any]:
+        return _described(client, coordinators(client, connection, sorted(set(groups))))
+
+    found = attempt(connection, read) if groups else {}
+    end = time.monotonic() + _REBALANCE_SECONDS
+    while any(row.group_state in _REBALANCING for row in found.values()) and time.monotonic() < end:
+        time.sleep(0.5)
+        found = attempt(connection, read)
+    return {group: _subscribed(row) for group, row in sorted(found.items())}
+
+
+def _subscribed(row: t.Any) -> frozenset[str] | None:
+    if row.protocol_type != "consumer" or not row.members:
+        return None
+    topics: set[str] = set()
+    for member in row.members:
+        try:
+            topics.update(ConsumerProtocolSubscription.decode(member.member_metadata).topics)
+        except (struct.error, ValueError, IndexError):
+            return None
+    return frozenset(topics)
 
 
 def coordinators(client: KafkaAdminClient, connection: Connection, groups: t.Sequence[str]) -> dict[str, int]:

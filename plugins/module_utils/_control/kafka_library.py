@@ -35,6 +35,7 @@ try:
         ListGroupsRequest,
     )
     from kafka.protocol.consumer import ListOffsetsRequest, OffsetCommitRequest, OffsetDeleteRequest, OffsetFetchRequest
+    from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
     from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
@@ -46,6 +47,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (("kafka-python", (3, 0, 12), (3, 1)),)
 __all__ = [
     "REQUIREMENTS",
     "AbstractTokenProvider",
+    "ConsumerProtocolSubscription",
     "CreateAclsRequest",
     "CreatePartitionsRequest",
     "CreateTopicsRequest",

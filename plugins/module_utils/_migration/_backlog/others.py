@@ -16,21 +16,25 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import PREFIX, all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount, count_records
 
+_NAMED = 5  # groups in a warning
 _KEEP = "run without remove_topics, which keeps the topics; or delete them yourself"
 
 
-def check_commits(backlog: Backlog, names: t.Collection[str], destination: Connection) -> None:
-    """Raise Refused where another group has committed an offset of one of these topics.
+def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connection) -> list[str]:
+    """Raise Refused where another group has committed an offset of one of these topics, or has a member that reads one.
 
-    Raises NotAuthorized where the user may not see every group.
+    -> a word on groups whose members brokers do not describe in a form that this understands. Raises NotAuthorized where the
+    user may not see every group.
     """
     if not names:
-        return
-    for name, reading in _other_groups(backlog, names, destination, f"or {_KEEP}"):
+        return []
+    found = _other_groups(backlog, names, destination, f"or {_KEEP}")
+    for name, reading in found:
         where = min((each for each in reading.offsets if each.topic in names), default=None)
         if where is not None:
             raise Refused(
@@ -41,6 +45,23 @@ def check_commits(backlog: Backlog, names: t.Collection[str], destination: Conne
                 **where._asdict(),
                 kind=FailureKind.COPY_IN_USE,
             )
+    occupied = [name for name, reading in found if reading.state not in IDLE_STATES]
+    unknown = []
+    for name, subscribed in sorted(groups.subscriptions(destination, occupied).items()):
+        if subscribed is None:
+            unknown.append(name)
+        elif topic := min(subscribed & set(names), default=None):
+            raise Refused(
+                "the topic was made by this copy, and a member of the group is subscribed to it",
+                cluster=str(destination),
+                group=name,
+                topic=topic,
+                remedy=f"stop the members of the group; or {_KEEP}",
+                kind=FailureKind.COPY_IN_USE,
+            )
+    if not unknown:
+        return []
+    return [f"Nobody can tell whether members of these groups read the deleted topics: {first_of(unknown, _NAMED)}."]
 
 
 def check_waiting(backlog: Backlog, names: t.Collection[str], destination: Connection) -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
@@ -22,18 +23,30 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     running,
     takeover,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_state import read_progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import committed_within
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Run,
     all_groups,
+    transactional_id,
     transactional_ids,
+    transactional_number,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    Locked,
+    NotAuthorized,
+    Refused,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import fence
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claims, Kept, claim, fence
+
+Runs = dict[TopicPartition, Run | None]
 
 
 class Removal(t.NamedTuple):
@@ -60,8 +73,8 @@ def remove_copy(
     """Clear what a copy has left at the destination. May be killed at any moment, and called again then.
 
     plan: of a copy that is done. wait: see running.check_idle(). predict: only tell. Asks nobody but the destination.
-    Raises, before anything is removed, NotAuthorized for missing ACLs, Locked where a run is under way, and Refused for
-    topics of which somebody else needs, or has written, something. What is fenced by then stays fenced.
+    Raises, before anything is removed, NotAuthorized for missing ACLs, Locked where a run is under way or begins meanwhile,
+    and Refused for topics of which somebody else needs, or has written, something. What is fenced by then stays fenced.
     """
     identity.check_copy_cluster(backlog, destination)
     if plan is not None:
@@ -73,9 +86,10 @@ def remove_copy(
     _check_rights(backlog, destination, names, staying, made)
     running.check_idle(backlog, destination, wait)
     _check_consumers(backlog, plan, destination, staying)
-    others.check_commits(backlog, deleted, destination)
+    others.check_groups(backlog, deleted, destination)
+    claimed: Runs = {}
     if not predict:
-        fence(destination, transactional_ids(backlog))
+        claimed = _claimed(backlog, deleted, destination)
     if deleted:
         say(f"looking whether others have written to {counted(len(deleted), 'topic')}")
         others.check_records(backlog, deleted, destination, fenced=not predict)
@@ -88,16 +102,65 @@ def remove_copy(
                 kind=FailureKind.TOPIC_RECREATED,
             )
         _check_consumers(backlog, plan, destination, staying)
-        others.check_commits(backlog, deleted, destination)
+        warnings += others.check_groups(backlog, deleted, destination)
     settings = destination_topics.changes_back(destination, staying)
     left = tuple(name for name, its in groups.read_groups(destination, names, stable=False).items() if its.exists)
     if not predict:
-        if deleted:  # a run may have begun meanwhile
+        if deleted:
+            _check_claim(backlog, destination, claimed)
             fence(destination, transactional_ids(backlog))
+            _check_claim(backlog, destination, claimed)  # of a run that has begun just before it was fenced
         destination_topics.give_back(destination, settings)
         deletion.delete_topics(destination, {topic.name: topic.topic_id for topic in made if topic.topic_id})
         _delete_groups(destination, names)
     return Removal(left, tuple(sorted(settings)), tuple(sorted(deleted)), warnings)
+
+
+def _claimed(backlog: Backlog, deleted: t.Collection[str], destination: Connection) -> Runs:
+    """End every run of the copy. -> what its progress names then, which changes when a run begins.
+
+    deleted: topics whose records are read before they are deleted, for hours perhaps. Their progress, where there is any, names
+    this process meanwhile, so that a run which was fenced can say by whom.
+    """
+    progress = read_progress(backlog, destination, stable=False)
+    known = [each for each in backlog.ranges if each.destination.topic in deleted and progress.get(each.source)]
+    numbers = {transactional_number(each.destination) for each in known}
+    fence(destination, sorted({*transactional_ids(backlog)} - {transactional_id(backlog.name, at) for at in numbers}))
+    if known:
+        names = all_groups(backlog)
+        decide = functools.partial(_as_they_are, destination, names[0])
+        claim(destination, backlog.name, names, known, takeover.new_run(), decide)
+    return _named(backlog, destination)
+
+
+def _as_they_are(destination: Connection, group: str, kept: Kept) -> Claims:
+    claims = {where: progress for where, progress in kept.items() if progress is not None}
+    if len(claims) < len(kept):
+        raise Locked(
+            "somebody else removes the progress of the copy, too",
+            cluster=str(destination),
+            group=group,
+            remedy="run again",
+        )
+    return claims
+
+
+def _check_claim(backlog: Backlog, destination: Connection, claimed: Runs) -> None:
+    """Raise Locked where a run of the copy has begun since it was claimed."""
+    for where, run in _named(backlog, destination).items():
+        if run != claimed[where]:
+            raise Locked(
+                "a run of this copy has begun while records were read" + (f": {run}" if run else ""),
+                cluster=str(destination),
+                group=all_groups(backlog)[0],
+                remedy="stop that run, or let it end; then run again",
+            )
+
+
+def _named(backlog: Backlog, destination: Connection) -> Runs:
+    """The run that the progress of each range names, by source partition."""
+    progress = read_progress(backlog, destination, stable=True)
+    return {where: its.run if its else None for where, its in progress.items()}
 
 
 def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[BacklogTopic], list[str]]:
@@ -137,12 +200,13 @@ def _check_rights(
     destination: Connection,
     names: t.Sequence[str],
     staying: t.Iterable[BacklogTopic],
-    made: t.Iterable[BacklogTopic],
+    made: t.Collection[BacklogTopic],
 ) -> None:
     lacking = permissions.missing_acls(
         destination,
         reads_groups=names,
         deletes_groups=names,
+        commits_groups=names if made else (),
         transactional_ids=transactional_ids(backlog),
         alters_topics=[topic.name for topic in staying if topic.suspended],
         deletes_topics=[topic.name for topic in made],

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 
@@ -28,14 +29,15 @@ _ROUNDING = 1.0  # seconds: both times are cut to what their clocks tell
 def check_idle(backlog: Backlog, destination: Connection, wait: float) -> None:
     """Raise Locked, which names the run, where somebody copies this now.
 
-    A run of this machine is under way while its process is found here. Of any other one nobody knows that here, nor of one in
-    another container of this name: its progress is read twice, `wait` seconds apart, and must be the same.
+    A run of this machine is under way while its process is found here, and is not this one, which may have claimed the copy to
+    give it up. Of any other one nobody knows that here, nor of one in another container of this name: its progress is read
+    twice, `wait` seconds apart, and must be the same.
     """
     first = _progress(backlog, destination)
     run = max(filter(None, map(run_of, first.values())), key=lambda each: each.started, default=None)
     if run is None or backlog.is_done:
         return
-    if run.host != host_name(socket.gethostname()) or not is_alive(run):
+    if run.host != host_name(socket.gethostname()) or run.process == os.getpid() or not is_alive(run):
         time.sleep(wait)
         if _progress(backlog, destination) == first:
             return

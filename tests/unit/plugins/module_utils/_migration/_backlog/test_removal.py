@@ -29,10 +29,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
+    Run,
     all_groups,
     progress_commits,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked, NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupListing,
@@ -56,6 +57,7 @@ class Cluster:
     def __init__(self, monkeypatch):
         self.done = []
         self.offsets = {}  # by group
+        self.members = {}  # of groups, the topics that theirs are subscribed to
         self.ids = {"orders": "first"}
         self.sizes = {WHERE: 1}
         self.back = {"orders": {"retention.ms": "600000"}}
@@ -67,11 +69,13 @@ class Cluster:
         patch(removal.permissions, "missing_acls", lambda *_args, **_needs: [])
         patch(removal.running, "check_idle", lambda *_args: None)
         patch(removal, "fence", lambda *_args: self.done.append("fence"))
+        patch(removal, "claim", lambda *_args: self.done.append("claim"))
         patch(removal.destination_topics, "changes_back", lambda _connection, topics: self.back)
         patch(removal.destination_topics, "give_back", lambda _connection, changes: self.done.append(changes))
         patch(removal.deletion, "delete_topics", lambda _connection, topics: self.done.append(topics))
         patch(removal.commits, "delete_groups", lambda _connection, names: self.done.append(names) or {})
         patch(others.groups, "list_groups", lambda *_args, **_how: self.listed())
+        patch(others.groups, "subscriptions", lambda _connection, names: {name: self.members[name] for name in names})
         patch(others.groups, "read_groups", lambda _connection, names, stable=True: self.readings(names))
         patch(others.storage, "log_sizes", lambda _connection, _partitions: self.sizes)
         patch(others.positions, "partition_bounds", lambda _connection, its: dict.fromkeys(its, self.bounds))
@@ -86,11 +90,12 @@ class Cluster:
         self.offsets[group] = {where: CommittedOffset(offset, "")}
 
     def listed(self):
-        return [GroupListing(name, "Empty", "classic", "consumer") for name in self.offsets]
+        return [GroupListing(name, "", "classic", "consumer") for name in {**self.offsets, **self.members}]
 
     def readings(self, names):
         its = {name: self.offsets.get(name, {}) for name in names}
-        return {name: GroupReading(name, True, "Empty", "classic", "", each) for name, each in its.items()}
+        states = {name: "Stable" if name in self.members else "Empty" for name in names}
+        return {name: GroupReading(name, True, states[name], "classic", "", each) for name, each in its.items()}
 
     def remove(self, backlog=BACKLOG, plan=None, remove_topics=False):
         return removal.remove_copy(backlog, plan, NOWHERE, remove_topics, 0, False, silent)
@@ -174,19 +179,19 @@ class TestWhileTheRecordsAreRead:
         during(lambda: setattr(cluster, "bounds", Bounds(0, 21, 21)))
         with pytest.raises(Refused, match="topic orders, partition 0.*the log has changed while it was read"):
             cluster.remove(MAKING, remove_topics=True)
-        assert cluster.done == ["fence"]
+        assert cluster.done == ["fence", "claim"]
 
     def test_a_group_commits(self, cluster, during):
         during(lambda: cluster.commits("billing", 3))
         with pytest.raises(Refused, match="group billing.*committed offset 3"):
             cluster.remove(MAKING, remove_topics=True)
-        assert cluster.done == ["fence"]
+        assert cluster.done == ["fence", "claim"]
 
     def test_the_topic_is_made_anew(self, cluster, during):
         during(lambda: cluster.ids.update(orders="second"))
         with pytest.raises(Refused, match="topics were deleted or created while records were read"):
             cluster.remove(MAKING, remove_topics=True)
-        assert cluster.done == ["fence"]
+        assert cluster.done == ["fence", "claim"]
 
     def test_a_group_comes_to_a_topic_that_stays(self, cluster, during):
         both = dataclasses.replace(MAKING, topics=(MADE, dataclasses.replace(HELD, name="kept", topic_id="kept")))
@@ -197,7 +202,7 @@ class TestWhileTheRecordsAreRead:
         during(lambda: cluster.commits("billing", 3, where))
         with pytest.raises(Refused, match="group billing, topic kept.*yet to consume"):
             cluster.remove(both, remove_topics=True)
-        assert cluster.done == ["fence"]
+        assert cluster.done == ["fence", "claim"]
 
 
 def test_settings_stay_suspended_under_another_copy(cluster):
@@ -273,8 +278,50 @@ class TestThePlanOfAnotherCopy:
         assert cluster.remove(done, Plan("here", "there", "digest", ())).settings == ("orders",)
 
 
-def test_a_run_that_begins_while_records_are_read_is_fenced_too(cluster, monkeypatch):
+def test_what_is_deleted_is_claimed_while_its_records_are_read(cluster, monkeypatch):
     monkeypatch.setattr(removal.others, "check_records", lambda *_args, **_how: cluster.done.append("read"))
     cluster.back = {}
     cluster.remove(MAKING, remove_topics=True)
-    assert cluster.done == ["fence", "read", "fence", {}, {"orders": "first"}, all_groups(BACKLOG)]
+    assert cluster.done == ["fence", "claim", "read", "fence", {}, {"orders": "first"}, all_groups(BACKLOG)]
+
+
+@pytest.mark.parametrize("before", [Run("a", "host", 7, 1), None])
+def test_a_run_that_begins_while_records_are_read_keeps_its_topics(cluster, monkeypatch, before):
+    def read(*_args, **_how):
+        cluster.holds(Progress(50, 10, next=110, end=60, run=Run("b", "other-host", 8, 2)))
+
+    monkeypatch.setattr(removal.others, "check_records", read)
+    cluster.holds(Progress(60, 20, next=120, end=60, run=before) if before else None)
+    with pytest.raises(
+        Locked, match="a run of this copy has begun while records were read: process 8 on host other-host"
+    ):
+        cluster.remove(MAKING, remove_topics=True)
+    assert cluster.done == (["fence", "claim"] if before else ["fence"])
+
+
+class TestMembers:
+    """Of groups that have committed nothing."""
+
+    @pytest.fixture(autouse=True)
+    def nothing_is_there(self, cluster, monkeypatch):
+        monkeypatch.setattr(removal.others, "check_records", lambda *_args, **_how: None)
+        cluster.back = {}
+
+    def test_who_reads_the_topic_keeps_it(self, cluster):
+        cluster.members["billing"] = frozenset({"orders", "bills"})
+        with pytest.raises(Refused, match="group billing, topic orders: .*a member of the group is subscribed to it"):
+            cluster.remove(MAKING, remove_topics=True)
+        assert cluster.done == []
+
+    def test_who_reads_another_does_not(self, cluster):
+        cluster.members["billing"] = frozenset({"bills"})
+        assert cluster.remove(MAKING, remove_topics=True).warnings == []
+
+    def test_those_of_whom_brokers_tell_nothing_are_named(self, cluster):
+        cluster.members["billing"] = None
+        (warning,) = cluster.remove(MAKING, remove_topics=True).warnings
+        assert "billing" in warning and "Nobody can tell" in warning
+
+    def test_nobody_is_asked_for_a_topic_that_stays(self, cluster):
+        cluster.members["billing"] = frozenset({"orders"})
+        assert cluster.remove(MAKING).topics == ()

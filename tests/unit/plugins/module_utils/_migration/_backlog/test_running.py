@@ -64,8 +64,14 @@ def check(monkeypatch):
 
 
 def test_on_this_machine_by_its_process(check):
-    with pytest.raises(Locked, match=f"a run of this copy is under way: process {os.getpid()} on host {HERE}"):
-        check(Run("r", HERE, os.getpid(), int(time.time())), 5)
+    parent = os.getppid()
+    with pytest.raises(Locked, match=f"a run of this copy is under way: process {parent} on host {HERE}"):
+        check(Run("r", HERE, parent, int(time.time())), 5)
+
+
+def test_this_process_does_not_wait_for_itself(check):
+    """It has tried to give the copy up before, and claimed it."""
+    check(Run("r", HERE, os.getpid(), int(time.time())), 5, 5)
     assert check(Run("r", HERE, 2**22 + 1, int(time.time())), 5, 5) == [3.0]
 
 
