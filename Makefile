@@ -9,8 +9,8 @@ WORKERS ?= 2
 # How long `make attack` goes on, and which worlds, or migrations of `make faults`, are seen.
 SECONDS ?= 600
 SEED ?= 1
-# How many faults `make faults` lets happen, and to which destination's Kafka version; the version of `make integration`. MORE: `--minutes 9`, `--spark`,
-# `--situations`, `--kind worker`; see tests/faults/run.py.
+# How many faults `make faults` lets happen, and to which destination's Kafka version, which `make integration` takes, too.
+# MORE: `--minutes 9`, `--spark`, `--situations`, `--kind worker`; see tests/faults/run.py.
 COUNT ?= 200
 VERSION ?= 4.3.0
 
