@@ -4,8 +4,8 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 # For programs that import the collection; pytest and Ansible find it by their own settings.
 PROGRAM := PYTHONPATH=$(CURDIR)/.ansible/collections:$(CURDIR) $(PYTHON)
-# How many test processes. Each starts its own brokers.
-WORKERS ?= 2
+# How many test processes. They share brokers, and wait for them: two cores have time for a third process.
+WORKERS ?= 3
 # How long `make attack` goes on, and which worlds, or migrations of `make faults`, are seen.
 SECONDS ?= 600
 SEED ?= 1
