@@ -46,7 +46,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claims, Kept, claim, fence
 
-Runs = dict[TopicPartition, Run | None]
+Runs: t.TypeAlias = "dict[TopicPartition, Run | None]"
 
 
 class Removal(t.NamedTuple):
