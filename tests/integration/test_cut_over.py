@@ -99,6 +99,23 @@ def test_rounds_and_then_a_cut_over(source, destination, orders, controller):
     assert committed(destination, orders) == {}
 
 
+def test_a_group_that_the_verification_objects_to_is_not_told_to_start(source, destination, orders, controller):
+    """A round has committed its offsets, and what it has yet to consume was not copied since."""
+    more(destination, orders, 0, 200)
+    done(controller.migrate_groups(groups=[orders], phase="sync"))
+    after = {(orders, 0): (50, ""), (orders, 1): (50, "")}
+    assert committed(destination, orders) == after
+    more(source, orders, 200, 10)
+    more(destination, orders, 201, 9)
+    its = {"verify": "records", "spark": {"master": "local[1]"}, "on_not_ready": "skip_group"}
+    last = done(controller.migrate_groups(groups=[orders], phase="cut_over", **its))
+    assert "verification_failed" in last.output
+    assert "No group was cut over." in last.output and "Consumers may start" not in last.output
+    (group,) = status(controller)["entries"]
+    assert (group["ready"], group["verdicts"]) == (False, {"blocked": 1, "exact": 1})
+    assert committed(destination, orders) == after
+
+
 def test_a_consumer_with_assign_is_waited_for_and_a_policy_of_another_phase_is_refused(
     source, destination, orders, controller
 ):
