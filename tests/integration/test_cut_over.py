@@ -88,7 +88,10 @@ def test_rounds_and_then_a_cut_over(source, destination, orders, controller):
 
         more(source, orders, 200, 100)
         commit(source, orders, {(orders, 0): 120, (orders, 1): 130})
+        dry = done(controller.migrate_groups("--check", groups=[orders], phase="cut_over"))
+        assert f"These groups would be cut over: {orders}." in dry.output and "Consumers may start" not in dry.output
         last = done(controller.migrate_groups(groups=[orders], phase="cut_over", idle_wait=1, stop_timeout=30))
+        assert last.changed == dry.changed
         assert f"Consumers may start at the destination: {orders}." in last.output
         assert "It took gate " in last.output
         assert committed(destination, orders) == {(orders, 0): (120, ""), (orders, 1): (130, "")}
