@@ -125,11 +125,12 @@ options:
         always left as it is.
       - V(fail) writes nothing at all, and fails.
       - V(grow_empty) adds partitions if the topic holds no record, and fails if it holds one.
+      - V(grow_empty_or_leave) adds partitions if the topic holds no record, and otherwise does the same as V(leave).
       - V(grow) adds partitions. From then on, records with a key go to other partitions than before, so consumers may
         see records of one key out of order.
       - V(leave) leaves the topic as it is, and says so in the notes.
     type: str
-    choices: [fail, grow_empty, grow, leave]
+    choices: [fail, grow_empty, grow_empty_or_leave, grow, leave]
     default: fail
   settings:
     description:
@@ -137,9 +138,11 @@ options:
       - V(merge) sets what the source sets on the topic itself. What only the destination sets stays.
       - V(exact) also resets what only the destination sets to the brokers' default, except for O(keep_settings) and
         O(exclude_settings).
+      - V(created) sets on the topics that the module creates what the source sets, and changes no setting of topics
+        that exist.
       - V(none) changes no setting.
     type: str
-    choices: [merge, exact, none]
+    choices: [merge, exact, created, none]
     default: merge
   keep_settings:
     description:

@@ -54,6 +54,7 @@ class OnFewerPartitions(enum.StrEnum):
 
     FAIL = "fail"
     GROW_EMPTY = "grow_empty"
+    GROW_EMPTY_OR_LEAVE = "grow_empty_or_leave"
     GROW = "grow"
     LEAVE = "leave"
 
@@ -63,6 +64,7 @@ class Settings(enum.StrEnum):
 
     MERGE = "merge"
     EXACT = "exact"
+    CREATED = "created"
     NONE = "none"
 
 

@@ -137,7 +137,7 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
 
 def _use(destination: Connection, found: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
     fewer = topic_decisions.with_fewer_partitions(found)
-    if not fewer or options.on_fewer_partitions not in (OnFewerPartitions.GROW, OnFewerPartitions.GROW_EMPTY):
+    if not fewer or options.on_fewer_partitions in (OnFewerPartitions.FAIL, OnFewerPartitions.LEAVE):
         return topic_decisions.TopicUse()
     counts = {name: found.destination[name].partitions for name in fewer}
     return topic_decisions.TopicUse(
