@@ -113,6 +113,7 @@ def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
         "reason": entry.reason and entry.reason.value,
         "repeats": entry.repeats,
         "detail": entry.detail,
+        "predicted": entry.predicted,
         "source": [
             {
                 "group": position.group,
@@ -132,7 +133,8 @@ def plan_counts(plan: Plan) -> dict[str, int]:
 
 
 def _verdict(entry: PlanEntry) -> str:
-    words = [entry.verdict.value]
+    words = ["predicted,"] if entry.predicted else []
+    words.append(entry.verdict.value)
     if entry.reason:
         words.append(f"({entry.reason.value})")
     if entry.verdict is Verdict.SAFE:
