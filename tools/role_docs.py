@@ -36,7 +36,7 @@ Options = dict[str, t.Any]
 
 # Options of the modules that the roles set themselves, or that mean something else there.
 OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format", "copy", "plan", "receipt", "state"}
-OWN |= {"report", "removed"}
+OWN |= {"report", "removed", "promotion"}
 # Files for other tools, and snapshots of theirs: who has them calls the module.
 OWN |= {"csv", "export", "export_format", "snapshot_format"}
 OTHER_NAMES = {

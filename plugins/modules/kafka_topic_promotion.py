@@ -50,6 +50,13 @@ options:
     type: list
     elements: str
     default: []
+  snapshot:
+    description:
+      - Path of a snapshot file of M(streamshift.kafka.kafka_group_offsets). Takes the place of O(topics) and
+        O(topic_patterns), and selects the source topics on which the groups in it have committed offsets, as far as the
+        topics still exist.
+      - O(exclude_topic_patterns) applies to these topics, and leaves out none by default.
+    type: path
   exclude_topic_patterns:
     description:
       - Topics that O(topic_patterns) must not select, as regular expressions that match the whole name.
@@ -385,8 +392,14 @@ failure:
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import promote, undo
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import promotion, topic_plan, topic_receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
+    promotion,
+    snapshot,
+    topic_plan,
+    topic_receipt,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import rules_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, promotion_results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -410,9 +423,7 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
             if before is not None:
                 topic_plan.from_json(before, path)  # what is no plan, such as the receipt, is not overwritten
             mapping = options.mapping({**params, "group_map": []})
-            plan, notes = promote.plan_promotion(
-                source, destination, options.selection(params), mapping, _options(params)
-            )
+            plan, notes = promote.plan_promotion(source, destination, _selection(params), mapping, _options(params))
         else:
             text = files.read_required(path, "topics", "kafka_topic_promotion with state: planned")
             plan, notes = promote.check_expected(source, destination, topic_plan.from_json(text, path), receipt), ()
@@ -449,6 +460,15 @@ def _roll_back(module: Module) -> dict[str, t.Any]:
         "notes": list(undone.notes),
         **promotion_results.undo_result(undone),
     }
+
+
+def _selection(params: dict[str, t.Any]) -> Selection | promotion.CommittedTopics:
+    path = params["snapshot"]
+    if path is None:
+        return options.selection(params)
+    taken = snapshot.from_json(files.read_required(path, "snapshot", "kafka_group_offsets"), path)
+    topics = frozenset(entry.partition.topic for entry in taken.entries)
+    return promotion.CommittedTopics(topics, tuple(params["exclude_topic_patterns"] or ()))
 
 
 def _receipt(path: str) -> topic_receipt.PromotionReceipt | None:
@@ -500,6 +520,7 @@ def main() -> None:
                 "choices": ["promoted", "planned", "applied", "rolled_back"],
                 "default": "promoted",
             },
+            "snapshot": {"type": "path"},
             "topic_map": options.rules_spec(),
             "replication_policy": {"type": "dict", "options": policy},
             "on_missing": {**options.choices(promotion.OnMissing), "default": "create"},
@@ -520,6 +541,7 @@ def main() -> None:
             "plan": {"type": "path"},
             "receipt": {"type": "path", "required": True},
         },
+        mutually_exclusive=[("snapshot", "topics"), ("snapshot", "topic_patterns")],
         required_if=[("state", state, ("plan",)) for state in ("promoted", "planned", "applied")],
         supports_check_mode=True,
     )

@@ -83,6 +83,13 @@ class Acls(enum.StrEnum):
     CUTOVER = "cutover"
 
 
+class CommittedTopics(t.NamedTuple):
+    """In place of a selection: the source topics on which groups have committed offsets, as far as they still exist."""
+
+    topics: frozenset[str]
+    exclude_topic_patterns: tuple[str, ...] = ()
+
+
 class Override(t.NamedTuple):
     """topics: patterns of source topics. settings: what these have at the destination; None for the brokers' default."""
 
@@ -143,8 +150,15 @@ class PromotionOptions:
             )
 
 
-def check_selection(selection: Selection) -> None:
-    """Raise InvalidInput for a selection without topics: a promotion of everything must be asked for with a pattern."""
+def check_selection(selection: Selection | CommittedTopics) -> None:
+    """Raise InvalidInput for a selection without topics: a promotion of everything must be asked for with a pattern.
+
+    Groups may have committed on no topic that is left, and nothing is promoted then.
+    """
+    if isinstance(selection, CommittedTopics):
+        for pattern in selection.exclude_topic_patterns:
+            compiled(pattern, "exclude_topic_patterns")
+        return
     selection.check_words()
     if not selection.topics and not selection.topic_patterns:
         raise InvalidInput(

@@ -32,6 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
+    CommittedTopics,
     OnFewerPartitions,
     PromotionOptions,
     check_selection,
@@ -57,7 +58,7 @@ _AGAIN = "plan the promotion again, and review what has changed"
 def plan_promotion(
     source: Connection,
     destination: Connection,
-    selection: Selection,
+    selection: Selection | CommittedTopics,
     mapping: Mapping,
     options: PromotionOptions,
 ) -> topic_decisions.Planned:

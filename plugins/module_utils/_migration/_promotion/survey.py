@@ -21,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, CommittedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
 _PROBE = "streamshift-probe"  # a topic that is never made, and whose settings show what the brokers know
@@ -59,7 +59,11 @@ class Survey:
 
 
 def take_survey(
-    source: Connection, destination: Connection, selection: Selection, mapping: Mapping, which: Acls
+    source: Connection,
+    destination: Connection,
+    selection: Selection | CommittedTopics,
+    mapping: Mapping,
+    which: Acls,
 ) -> Survey:
     """What both clusters have of the selected topics. which: none reads no ACLs."""
     source_id, destination_id = both(source, destination, topics.cluster_id)

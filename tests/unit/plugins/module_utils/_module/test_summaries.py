@@ -56,7 +56,9 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
 
 
 def test_entries_on_topics_that_do_not_exist_yet_are_named_as_predicted():
-    plan = dataclasses.replace(PLAN, entries=tuple(dataclasses.replace(each, predicted=True) for each in PLAN.entries[:3]))
+    plan = dataclasses.replace(
+        PLAN, entries=tuple(dataclasses.replace(each, predicted=True) for each in PLAN.entries[:3])
+    )
     lines = summaries.plan_summary(plan)
     assert lines[-1].endswith("repeats not counted; 3 predicted, on partitions that do not exist yet.")
     assert (

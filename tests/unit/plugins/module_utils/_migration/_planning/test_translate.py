@@ -32,7 +32,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, Verification
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, OnUncommitted, Strategy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnExpired,
+    OnUncommitted,
+    Strategy,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -336,7 +340,9 @@ def test_an_entry_with_another_offset_is_not_kept_where_offsets_must_be_equal(wo
     assert kept(dataclasses.replace(first, entries=(moved,)), strategy=Strategy.IDENTICAL) == 0
 
 
-def promotes(before: int | None, after: int | None, ids: tuple[str, str] = ("source cluster-id", "destination cluster-id")):
+def promotes(
+    before: int | None, after: int | None, ids: tuple[str, str] = ("source cluster-id", "destination cluster-id")
+):
     """The plan of a promotion that makes the topic, or gives it more partitions."""
     return TopicPlan(*ids, (TopicChange("orders", "orders", before, after),))
 

@@ -108,7 +108,9 @@ def test_created_gives_settings_to_topics_that_are_made_and_to_no_other():
     assert values(planned(topic(retention_ms="5"), settings=Settings.CREATED)[0]) == {
         "retention.ms": (None, "5", "source")
     }
-    change, notes = planned(topic(retention_ms="5"), topic(segment_ms="7", hidden=["retention.ms"]), settings=Settings.CREATED)
+    change, notes = planned(
+        topic(retention_ms="5"), topic(segment_ms="7", hidden=["retention.ms"]), settings=Settings.CREATED
+    )
     assert values(change) == {}
     assert notes == ()
 
