@@ -92,11 +92,8 @@ def topic_states(connection: Connection, names: t.Collection[str]) -> dict[str, 
     """Those of these topics that exist. Raises NotAuthorized that names every ACL which is missing for it."""
     ids = topics.topic_ids(connection, names)
     configs = topic_configs(connection, ids)
-    counts: dict[str, tuple[int, int]] = {}
-    for partition, its in storage.partition_replicas(connection, ids).items():
-        number, replicas = counts.get(partition.topic, (0, 0))
-        counts[partition.topic] = number + 1, max(replicas, its.replicas)
-    return {name: TopicState(*counts[name], configs[name], topic_id) for name, topic_id in ids.items()}
+    layouts = storage.topic_layouts(connection, ids)
+    return {name: TopicState(*layouts[name], configs[name], topic_id) for name, topic_id in ids.items()}
 
 
 _T = t.TypeVar("_T")

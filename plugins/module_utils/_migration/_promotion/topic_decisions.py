@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion
     OnMissing,
     PromotionOptions,
     Settings,
+    capped_replication_factor,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
     SettingChange,
@@ -111,7 +112,7 @@ def _missing(
         return TopicChange(name, source, None, None)
     factor = options.replication_factor
     if factor is None:
-        factor = min(here.replicas, brokers)
+        factor = capped_replication_factor(here.replicas, brokers)
         if factor < here.replicas:
             notes.append(
                 f"{name} gets {counted(factor, 'replica')} instead of the source's {here.replicas}, because the destination "
