@@ -32,7 +32,8 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes.files
   - streamshift.kafka._source_destination
   - streamshift.kafka._mapping
-  - streamshift.kafka._mapping.renaming
+  - streamshift.kafka._mapping.topics
+  - streamshift.kafka._mapping.groups
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
   - streamshift.kafka._spark

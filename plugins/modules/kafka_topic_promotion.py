@@ -24,6 +24,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
   - streamshift.kafka._source_destination
+  - streamshift.kafka._mapping.topics
 options:
   state:
     description:
@@ -65,31 +66,10 @@ options:
         C(connect-status), C(.*\.replica), C(.*[.-]internal).
     type: list
     elements: str
-  topic_map:
-    description:
-      - Topics that have another name at the destination. The first rule that matches applies; other topics keep their
-        name.
-      - Mutually exclusive with O(replication_policy).
-    type: list
-    elements: dict
-    default: []
-    suboptions:
-      name:
-        description:
-          - The exact name of the source topic.
-        type: str
-      pattern:
-        description:
-          - A regular expression that matches the whole name of the source topic.
-        type: str
-      to:
-        description:
-          - The name at the destination. V(\\1) stands for the first group of O(topic_map[].pattern).
-        type: str
-        required: true
   replication_policy:
     description:
       - How MirrorMaker 2 names topics, as in its own configuration.
+      - Mutually exclusive with O(topic_map).
     type: dict
     suboptions:
       name:
