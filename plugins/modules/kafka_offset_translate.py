@@ -606,7 +606,8 @@ def translate(module: Module) -> dict[str, t.Any]:
         "records_read": made.records_read,
         "index": made.index,
         "entries": [
-            results.plan_row(entry) for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
+            {**results.plan_row(entry), "predicted": entry.predicted}
+            for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
         ],
         "counts": results.plan_counts(plan),
         "not_exact": summaries.not_exact(plan),

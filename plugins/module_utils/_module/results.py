@@ -113,7 +113,6 @@ def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
         "reason": entry.reason and entry.reason.value,
         "repeats": entry.repeats,
         "detail": entry.detail,
-        "predicted": entry.predicted,
         "source": [
             {
                 "group": position.group,

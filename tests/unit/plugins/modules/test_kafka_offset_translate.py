@@ -81,6 +81,7 @@ def test_a_promotion_reaches_the_use_case(translate, tmp_path):
     promoted = topic_plan.TopicPlan("s", "d", (topic_plan.TopicChange("orders", "orders", None, 3),))
     translate(promotion=saved(tmp_path / "topics.json", topic_plan.to_json(promoted)))
     assert translate.asked[4].promotion == promoted
+    assert [each["predicted"] for each in translate()["entries"]] == [False]
     assert "kafka_topic_promotion" in translate(promotion=str(tmp_path / "none.json"))["msg"]
 
 

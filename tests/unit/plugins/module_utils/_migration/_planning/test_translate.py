@@ -403,3 +403,10 @@ def test_a_repartitioned_topic_is_not_predicted(world):
     options = TranslateOptions(promotion=promotes(None, 1))
     (entry,) = translate(snapshot(7), ONPREM, CLOUD, mapping, options).plan.entries
     assert (entry.reason, entry.predicted) == (Reason.TOPIC_MISSING, False)
+
+
+def test_nothing_is_kept_of_a_topic_that_was_deleted_and_is_to_be_made_again(world):
+    first = planned(strategy=Strategy.RECORDS)
+    world.counts["destination cluster"] = 0
+    again = planned(first, strategy=Strategy.RECORDS, promotion=promotes(None, 1)).entries[0]
+    assert (again.reason, again.offset, again.predicted) == (Reason.DESTINATION_LAGS, None, True)
