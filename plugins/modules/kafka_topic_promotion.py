@@ -114,7 +114,8 @@ options:
       - V(grow_empty) adds partitions if the topic holds no record, and fails if it holds one.
       - V(grow_empty_or_leave) adds partitions if the topic holds no record, and otherwise does the same as V(leave).
       - V(grow) adds partitions. From then on, records with a key go to other partitions than before, so consumers may
-        see records of one key out of order.
+        see records of one key out of order. When M(streamshift.kafka.kafka_offset_translate) plans groups, name the
+        topic in C(repartitioned), because the records that it holds stay where they are.
       - V(leave) leaves the topic as it is, and says so in the notes.
     type: str
     choices: [fail, grow_empty, grow_empty_or_leave, grow, leave]
