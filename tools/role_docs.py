@@ -36,7 +36,7 @@ Options = dict[str, t.Any]
 
 # Options of the modules that the roles set themselves, or that mean something else there.
 OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format", "copy", "plan", "receipt", "state"}
-OWN |= {"report", "removed"}
+OWN |= {"report", "removed", "promotion"}
 # Files for other tools, and snapshots of theirs: who has them calls the module.
 OWN |= {"csv", "export", "export_format", "snapshot_format"}
 OTHER_NAMES = {
@@ -131,7 +131,11 @@ MAPPING = _mapping.ModuleDocFragment
 SELECTION = _selection.ModuleDocFragment
 SNAPSHOT = documented(kafka_group_offsets.DOCUMENTATION, SELECTION.DOCUMENTATION, SELECTION.TOPICS)
 TRANSLATE = documented(
-    kafka_offset_translate.DOCUMENTATION, SELECTION.DOCUMENTATION, MAPPING.DOCUMENTATION, MAPPING.RENAMING
+    kafka_offset_translate.DOCUMENTATION,
+    SELECTION.DOCUMENTATION,
+    MAPPING.DOCUMENTATION,
+    MAPPING.TOPICS,
+    MAPPING.GROUPS,
 )
 COMMIT = documented(kafka_offset_commit.DOCUMENTATION, SELECTION.DOCUMENTATION, SELECTION.TOPICS)
 # The other modules describe the rest, or a variable of its own does.
@@ -155,13 +159,13 @@ ROLES: dict[str, dict[str, Options]] = {
     },
     "backlog_migration": {
         "kafka_group_offsets": SNAPSHOT,
-        "kafka_backlog_copy": documented(kafka_backlog_copy.DOCUMENTATION, MAPPING.RENAMING),
+        "kafka_backlog_copy": documented(kafka_backlog_copy.DOCUMENTATION, MAPPING.TOPICS, MAPPING.GROUPS),
         "kafka_offset_commit": COMMIT,
     },
     "replicator_handover": {
         "kafka_connect_offsets": documented(kafka_connect_offsets.DOCUMENTATION, SELECTION.TOPICS),
     },
-    "topic_promotion": {"kafka_topic_promotion": documented(kafka_topic_promotion.DOCUMENTATION)},
+    "topic_promotion": {"kafka_topic_promotion": documented(kafka_topic_promotion.DOCUMENTATION, MAPPING.TOPICS)},
     "mirror_maker_group_sync": {
         "kafka_group_offsets": SNAPSHOT,
         "kafka_offset_translate": TRANSLATE,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    # Modules with these options also list the fragment below, because the descriptions refer to its topic_map.
+    # Modules with these options also list the fragments below, because the descriptions refer to its topic_map.
     DOCUMENTATION = r"""
 options:
   replication_policy:
@@ -65,7 +65,7 @@ options:
     default: []
 """
 
-    RENAMING = r"""
+    TOPICS = r"""
 options:
   topic_map:
     description:
@@ -88,6 +88,10 @@ options:
           - The name at the destination. V(\\1) stands for the first group of O(topic_map[].pattern).
         type: str
         required: true
+"""
+
+    GROUPS = r"""
+options:
   group_map:
     description:
       - Groups that get another name at the destination. The first rule that matches applies; other groups keep their

@@ -25,7 +25,8 @@ author:
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._source_destination
-  - streamshift.kafka._mapping.renaming
+  - streamshift.kafka._mapping.topics
+  - streamshift.kafka._mapping.groups
   - streamshift.kafka._spark
   - streamshift.kafka._progress
   - streamshift.kafka._entries

@@ -32,7 +32,8 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes.files
   - streamshift.kafka._source_destination
   - streamshift.kafka._mapping
-  - streamshift.kafka._mapping.renaming
+  - streamshift.kafka._mapping.topics
+  - streamshift.kafka._mapping.groups
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
   - streamshift.kafka._spark
@@ -106,6 +107,14 @@ options:
       - Path of the receipt file of M(streamshift.kafka.kafka_offset_commit).
       - If the receipt shows that the destination's groups have committed since because they were migrated, the plan
         does not change.
+    type: path
+  promotion:
+    description:
+      - Path of the plan file of M(streamshift.kafka.kafka_topic_promotion), for topics that it will create, or to which it
+        will add partitions, before this plan is committed.
+      - These partitions are planned as if they existed and were empty. Their entries are marked as predicted. A
+        partition that exists is planned as always.
+      - Does not apply to topics in O(repartitioned).
     type: path
   strategy:
     description:
@@ -422,6 +431,11 @@ entries:
       type: str
       returned: success
       sample: ""
+    predicted:
+      description: Whether the partition did not exist at the destination, and O(promotion) says that it will.
+      type: bool
+      returned: success
+      sample: false
     source:
       description:
         - What the offset was planned from, by the names at the source. Several if partitions or topics were merged into
@@ -524,7 +538,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import checkpoints, resets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, receipt, topic_plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
@@ -592,7 +606,8 @@ def translate(module: Module) -> dict[str, t.Any]:
         "records_read": made.records_read,
         "index": made.index,
         "entries": [
-            results.plan_row(entry) for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
+            {**results.plan_row(entry), "predicted": entry.predicted}
+            for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
         ],
         "counts": results.plan_counts(plan),
         "not_exact": summaries.not_exact(plan),
@@ -636,6 +651,11 @@ def _check_combination(params: dict[str, t.Any]) -> None:
             f"strategy {params['strategy']} reads the source, and there is none",
             remedy="set source and snapshot, or, where the source is lost and MirrorMaker 2 was at work, strategy mirror_maker",
         )
+    if params["source"] is None and params["promotion"]:
+        raise InvalidInput(
+            "promotion is about topics that follow the source, and there is no source",
+            remedy="set source and snapshot, or leave promotion out",
+        )
     if params["source"] is not None and params["snapshot"] is None:
         raise InvalidInput("there is no snapshot", remedy="take one with kafka_group_offsets, and set snapshot")
     if params["source"] is not None and selected:
@@ -651,7 +671,7 @@ def _check_combination(params: dict[str, t.Any]) -> None:
 
 
 def _check_reset(params: dict[str, t.Any]) -> None:
-    for option in ("source", "snapshot", "topic_map", "group_map", "replication_policy", "repartitioned"):
+    for option in ("source", "snapshot", "topic_map", "group_map", "replication_policy", "repartitioned", "promotion"):
         if params[option]:
             raise InvalidInput(
                 f"{option} has no meaning for strategy reset, which moves groups inside one cluster",
@@ -747,7 +767,14 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
         params["spark_limit"],
         _mirror(params),
         OnConflict(params["on_conflict"]),
+        _promotion(params["promotion"]),
     )
+
+
+def _promotion(path: str | None) -> topic_plan.TopicPlan | None:
+    if path is None:
+        return None
+    return topic_plan.from_json(files.read_required(path, "topics", "kafka_topic_promotion"), path)
 
 
 def _receipt(path: str | None) -> receipt.Receipt | None:
@@ -773,6 +800,7 @@ def main() -> None:
             "export": {"type": "path"},
             "export_format": {**options.choices(OffsetFormat), "default": "csv"},
             "receipt": {"type": "path"},
+            "promotion": {"type": "path"},
             "strategy": {**options.choices(Strategy), "default": "records"},
             "resets": {"type": "list", "elements": "dict", "options": _RESET},
             "on_out_of_range": {**options.choices(OnOutOfRange), "default": "block"},

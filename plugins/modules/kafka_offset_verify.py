@@ -29,7 +29,8 @@ extends_documentation_fragment:
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
   - streamshift.kafka._mapping
-  - streamshift.kafka._mapping.renaming
+  - streamshift.kafka._mapping.topics
+  - streamshift.kafka._mapping.groups
   - streamshift.kafka._spark
   - streamshift.kafka._progress
 options:

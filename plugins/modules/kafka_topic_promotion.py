@@ -24,6 +24,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
   - streamshift.kafka._source_destination
+  - streamshift.kafka._mapping.topics
 options:
   state:
     description:
@@ -50,6 +51,13 @@ options:
     type: list
     elements: str
     default: []
+  snapshot:
+    description:
+      - Path of a snapshot file of M(streamshift.kafka.kafka_group_offsets). Takes the place of O(topics) and
+        O(topic_patterns), and selects the source topics on which the groups in it have committed offsets, as far as the
+        topics still exist.
+      - O(exclude_topic_patterns) applies to these topics, and leaves out none by default.
+    type: path
   exclude_topic_patterns:
     description:
       - Topics that O(topic_patterns) must not select, as regular expressions that match the whole name.
@@ -58,31 +66,10 @@ options:
         C(connect-status), C(.*\.replica), C(.*[.-]internal).
     type: list
     elements: str
-  topic_map:
-    description:
-      - Topics that have another name at the destination. The first rule that matches applies; other topics keep their
-        name.
-      - Mutually exclusive with O(replication_policy).
-    type: list
-    elements: dict
-    default: []
-    suboptions:
-      name:
-        description:
-          - The exact name of the source topic.
-        type: str
-      pattern:
-        description:
-          - A regular expression that matches the whole name of the source topic.
-        type: str
-      to:
-        description:
-          - The name at the destination. V(\\1) stands for the first group of O(topic_map[].pattern).
-        type: str
-        required: true
   replication_policy:
     description:
       - How MirrorMaker 2 names topics, as in its own configuration.
+      - Mutually exclusive with O(topic_map).
     type: dict
     suboptions:
       name:
@@ -125,11 +112,13 @@ options:
         always left as it is.
       - V(fail) writes nothing at all, and fails.
       - V(grow_empty) adds partitions if the topic holds no record, and fails if it holds one.
+      - V(grow_empty_or_leave) adds partitions if the topic holds no record, and otherwise does the same as V(leave).
       - V(grow) adds partitions. From then on, records with a key go to other partitions than before, so consumers may
-        see records of one key out of order.
+        see records of one key out of order. When M(streamshift.kafka.kafka_offset_translate) plans groups, name the
+        topic in C(repartitioned), because the records that it holds stay where they are.
       - V(leave) leaves the topic as it is, and says so in the notes.
     type: str
-    choices: [fail, grow_empty, grow, leave]
+    choices: [fail, grow_empty, grow_empty_or_leave, grow, leave]
     default: fail
   settings:
     description:
@@ -137,9 +126,11 @@ options:
       - V(merge) sets what the source sets on the topic itself. What only the destination sets stays.
       - V(exact) also resets what only the destination sets to the brokers' default, except for O(keep_settings) and
         O(exclude_settings).
+      - V(created) sets on the topics that the module creates what the source sets, and changes no setting of topics
+        that exist.
       - V(none) changes no setting.
     type: str
-    choices: [merge, exact, none]
+    choices: [merge, exact, created, none]
     default: merge
   keep_settings:
     description:
@@ -382,8 +373,14 @@ failure:
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import promote, undo
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import promotion, topic_plan, topic_receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
+    promotion,
+    snapshot,
+    topic_plan,
+    topic_receipt,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import rules_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, promotion_results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -407,9 +404,7 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
             if before is not None:
                 topic_plan.from_json(before, path)  # what is no plan, such as the receipt, is not overwritten
             mapping = options.mapping({**params, "group_map": []})
-            plan, notes = promote.plan_promotion(
-                source, destination, options.selection(params), mapping, _options(params)
-            )
+            plan, notes = promote.plan_promotion(source, destination, _selection(params), mapping, _options(params))
         else:
             text = files.read_required(path, "topics", "kafka_topic_promotion with state: planned")
             plan, notes = promote.check_expected(source, destination, topic_plan.from_json(text, path), receipt), ()
@@ -446,6 +441,15 @@ def _roll_back(module: Module) -> dict[str, t.Any]:
         "notes": list(undone.notes),
         **promotion_results.undo_result(undone),
     }
+
+
+def _selection(params: dict[str, t.Any]) -> Selection | promotion.CommittedTopics:
+    path = params["snapshot"]
+    if path is None:
+        return options.selection(params)
+    taken = snapshot.from_json(files.read_required(path, "snapshot", "kafka_group_offsets"), path)
+    topics = frozenset(entry.partition.topic for entry in taken.entries)
+    return promotion.CommittedTopics(topics, tuple(params["exclude_topic_patterns"] or ()))
 
 
 def _receipt(path: str) -> topic_receipt.PromotionReceipt | None:
@@ -497,6 +501,7 @@ def main() -> None:
                 "choices": ["promoted", "planned", "applied", "rolled_back"],
                 "default": "promoted",
             },
+            "snapshot": {"type": "path"},
             "topic_map": options.rules_spec(),
             "replication_policy": {"type": "dict", "options": policy},
             "on_missing": {**options.choices(promotion.OnMissing), "default": "create"},
@@ -517,6 +522,7 @@ def main() -> None:
             "plan": {"type": "path"},
             "receipt": {"type": "path", "required": True},
         },
+        mutually_exclusive=[("snapshot", "topics"), ("snapshot", "topic_patterns")],
         required_if=[("state", state, ("plan",)) for state in ("promoted", "planned", "applied")],
         supports_check_mode=True,
     )

@@ -81,6 +81,10 @@ class Controller:
         """Play sync_mirror_maker_groups; variables are the role's, without its prefix."""
         return self._play("sync_mirror_maker_groups", "mirror_maker_group_sync", {"idle_wait": 0, **variables}, words)
 
+    def promote_topics(self, *words: str, **variables: t.Any) -> Played:
+        """Play promote_topics; variables are the role's, without its prefix."""
+        return self._play("promote_topics", "topic_promotion", variables, words)
+
     def play(self, playbook: str, *words: str, prefix: str = "group_migration", **variables: t.Any) -> Played:
         """Play any playbook of the collection that migrates, without waiting for consumers that nobody has started.
 

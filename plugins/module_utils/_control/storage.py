@@ -34,6 +34,13 @@ class Replicas(t.NamedTuple):
     in_sync: int
 
 
+class TopicLayout(t.NamedTuple):
+    """How many partitions a topic has, and how many replicas the partition with the most."""
+
+    partitions: int
+    replicas: int
+
+
 def partition_replicas(connection: Connection, topics: t.Collection[str]) -> dict[TopicPartition, Replicas]:
     """Of every partition of these topics. Raises NotFound or NotAuthorized naming topics."""
 
@@ -47,6 +54,15 @@ def partition_replicas(connection: Connection, topics: t.Collection[str]) -> dic
         }
 
     return attempt(connection, read) if topics else {}
+
+
+def topic_layouts(connection: Connection, topics: t.Collection[str]) -> dict[str, TopicLayout]:
+    """Of each of these topics. Raises what partition_replicas() raises."""
+    found: dict[str, TopicLayout] = {}
+    for partition, its in partition_replicas(connection, topics).items():
+        partitions, replicas = found.get(partition.topic, (0, 0))
+        found[partition.topic] = TopicLayout(partitions + 1, max(replicas, its.replicas))
+    return found
 
 
 def broker_count(connection: Connection) -> int:

@@ -22,7 +22,8 @@ class ClusterLogs:
     """One cluster and what was read of it.
 
     match_on: what fingerprints are made of. with_open: what open transactions hide is read, too, as it is at the source (see
-    Log). records_read: how many were read, some of them more than once.
+    Log). records_read: how many were read, some of them more than once. predicted: partitions that the cluster does not have
+    yet: nothing is asked about them, and their logs are empty.
     """
 
     connection: Connection
@@ -30,9 +31,13 @@ class ClusterLogs:
     with_open: bool = False
     logs: dict[TopicPartition, Log] = dataclasses.field(default_factory=dict)
     records_read: int = 0
+    predicted: frozenset[TopicPartition] = frozenset()
 
     def learn(self, partitions: t.Collection[TopicPartition]) -> None:
         """Read the edges of partitions, for the first time or again; what was read of their records is kept."""
+        for partition in self.predicted.intersection(partitions):
+            self.logs.setdefault(partition, Log(LogFacts(0, 0, 0), self.with_open))
+        partitions = set(partitions) - self.predicted
         if not partitions:
             return
         settings = topics.topic_settings(self.connection, sorted({partition.topic for partition in partitions}))
@@ -53,6 +58,7 @@ class ClusterLogs:
 
     def learn_starts(self, partitions: t.Collection[TopicPartition]) -> None:
         """Read again where these logs start: what has expired since they were learned may be missing in what was read."""
+        partitions = set(partitions) - self.predicted
         if not partitions:
             return
         for partition, bounds in positions.partition_bounds(self.connection, sorted(partitions)).items():
@@ -62,7 +68,10 @@ class ClusterLogs:
 
     def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
         """Ask for the first offset at or after each timestamp."""
+        for partition in self.predicted.intersection(times):
+            self.logs[partition].lookups |= dict.fromkeys(times[partition])
         wanted = [(partition, time) for partition, each in times.items() for time in each]
+        wanted = [each for each in wanted if each[0] not in self.predicted]
         for (partition, time), offset in positions.lookup_all_times(self.connection, wanted).items():
             self.logs[partition].lookups[time] = offset
 
@@ -80,9 +89,12 @@ class ClusterLogs:
     def _read(
         self, spans: t.Mapping[TopicPartition, t.Collection[Span]], committed: bool, as_visible: bool = False
     ) -> None:
-        if not spans:
+        for partition in self.predicted.intersection(spans):
+            for span in spans[partition]:
+                self.logs[partition].add(span, ())
+        wanted = {partition: sorted(set(each)) for partition, each in spans.items() if partition not in self.predicted}
+        if not wanted:
             return
-        wanted = {partition: sorted(set(each)) for partition, each in spans.items()}
         answers = range_reader.read_ranges(
             self.connection, wanted, committed=committed, parts=self.match_on.fingerprinted
         )

@@ -72,7 +72,8 @@ class PlanEntry:
     lossless is, for a blocked entry, an offset that is known to lose nothing, when one is known. to_come is, where the
     destination lags, how many consumed offsets follow the last consumed record that has come to it. expected is
     what the destination group had committed when the plan was made, None for nothing. verified: how the entry was
-    verified since it was decided, without a problem; None where it was not.
+    verified since it was decided, without a problem; None where it was not. predicted: the destination did not have the
+    partition yet, and the entry is what a promotion of its topic leads to.
     """
 
     group: str
@@ -90,6 +91,7 @@ class PlanEntry:
     expected: CommittedOffset | None = None
     verified: Verification | None = None
     to_come: int | None = None
+    predicted: bool = False
 
     @property
     def key(self) -> tuple[str, TopicPartition]:
@@ -199,6 +201,7 @@ def _row(entry: PlanEntry) -> documents.Json:
         },
         "expected": committed_row(entry.expected),
         "verified": entry.verified and entry.verified._asdict(),
+        **({"predicted": True} if entry.predicted else {}),
     }
 
 
@@ -207,6 +210,8 @@ def _entry(row: t.Any) -> PlanEntry:
     offset = _optional(row["offset"])
     if (offset is None) != (verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED)):
         raise ValueError(f"verdict {verdict.value} {'needs an' if offset is None else 'has no'} offset")
+    if row.get("predicted", True) is not True:
+        raise ValueError("predicted can only be true")
     if not row["source"]:
         raise ValueError("there is no source position")
     return PlanEntry(
@@ -237,6 +242,7 @@ def _entry(row: t.Any) -> PlanEntry:
         ),
         expected=committed_from(row["expected"]),
         verified=_verification(row.get("verified")),
+        predicted="predicted" in row,
     )
 
 

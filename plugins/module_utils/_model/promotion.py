@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection
     DEFAULT_EXCLUDED_TOPICS,
     Selection,
     compiled,
+    matches,
 )
 
 # Besides those that are never selected by a pattern: what Kafka Connect and MirrorMaker 2 keep for themselves.
@@ -27,6 +28,15 @@ EXCLUDED_TOPICS = (
     "connect-status",
     r".*\.replica",
     r".*[.-]internal",
+)
+# What belongs to the source's brokers, or what newer brokers no longer know.
+BROKERS_OWN_SETTINGS = (
+    r"follower\.replication\.throttled\.replicas",
+    r"leader\.replication\.throttled\.replicas",
+    r"message\.downconversion\.enable",
+    r"message\.format\.version",
+    r"message\.timestamp\.difference\.max\.ms",
+    r"remote\.storage\.enable",
 )
 # MirrorMaker 2's config.properties.exclude, with the topics' names of the two timestamp limits in place of the brokers' names,
 # which no topic has. Source: DefaultConfigPropertyFilter of Kafka 4.3.
@@ -54,6 +64,7 @@ class OnFewerPartitions(enum.StrEnum):
 
     FAIL = "fail"
     GROW_EMPTY = "grow_empty"
+    GROW_EMPTY_OR_LEAVE = "grow_empty_or_leave"
     GROW = "grow"
     LEAVE = "leave"
 
@@ -63,6 +74,7 @@ class Settings(enum.StrEnum):
 
     MERGE = "merge"
     EXACT = "exact"
+    CREATED = "created"
     NONE = "none"
 
 
@@ -79,6 +91,13 @@ class Acls(enum.StrEnum):
     NONE = "none"
     MIRROR = "mirror"
     CUTOVER = "cutover"
+
+
+class CommittedTopics(t.NamedTuple):
+    """In place of a selection: the source topics on which groups have committed offsets, as far as they still exist."""
+
+    topics: frozenset[str]
+    exclude_topic_patterns: tuple[str, ...] = ()
 
 
 class Override(t.NamedTuple):
@@ -141,8 +160,15 @@ class PromotionOptions:
             )
 
 
-def check_selection(selection: Selection) -> None:
-    """Raise InvalidInput for a selection without topics: a promotion of everything must be asked for with a pattern."""
+def check_selection(selection: Selection | CommittedTopics) -> None:
+    """Raise InvalidInput for a selection without topics: a promotion of everything must be asked for with a pattern.
+
+    Groups may have committed on no topic that is left, and nothing is promoted then.
+    """
+    if isinstance(selection, CommittedTopics):
+        for pattern in selection.exclude_topic_patterns:
+            compiled(pattern, "exclude_topic_patterns")
+        return
     selection.check_words()
     if not selection.topics and not selection.topic_patterns:
         raise InvalidInput(
@@ -150,6 +176,16 @@ def check_selection(selection: Selection) -> None:
             remedy="set topics or topic_patterns; the pattern .* selects all",
             kind=FailureKind.NOTHING_SELECTED,
         )
+
+
+def capped_replication_factor(replicas: int, brokers: int) -> int:
+    """How many replicas a topic gets that is made like one with so many, on so many brokers."""
+    return min(replicas, brokers)
+
+
+def following_settings(own: t.Mapping[str, str], excluded: t.Collection[str]) -> dict[str, str]:
+    """The settings that a topic takes over from one that sets own. excluded: patterns of those that do not follow."""
+    return {name: value for name, value in own.items() if not matches(name, excluded)}
 
 
 def replication_factor_from(text: str) -> int | None:

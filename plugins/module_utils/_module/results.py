@@ -132,7 +132,8 @@ def plan_counts(plan: Plan) -> dict[str, int]:
 
 
 def _verdict(entry: PlanEntry) -> str:
-    words = [entry.verdict.value]
+    words = ["predicted,"] if entry.predicted else []
+    words.append(entry.verdict.value)
     if entry.reason:
         words.append(f"({entry.reason.value})")
     if entry.verdict is Verdict.SAFE:

@@ -118,6 +118,9 @@ def _plan_total(plan: Plan) -> str:
     told = [f"{counts[each.value]:,} {each.value}" for each in Verdict if counts[each.value] or each in _ALWAYS_COUNTED]
     repeats = most_repeats(plan.entries)
     more = "repeats not counted" if repeats is None else f"at most {counted(repeats, 'record')} repeated"
+    predicted = sum(entry.predicted for entry in plan.entries)
+    if predicted:
+        more += f"; {predicted:,} predicted, on partitions that do not exist yet"
     return (
         f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}; {more}."
     )

@@ -96,6 +96,7 @@ def plan_entries(draw: st.DrawFn) -> PlanEntry:
         draw(st.none() | offsets),
         draw(st.builds(Evidence, copies, copies, parts)),
         draw(st.none() | commits),
+        predicted=draw(st.booleans()),
     )
 
 

@@ -62,3 +62,19 @@ def test_every_variable_is_used(role):
         file.read_text() for file in sorted(folder.glob("*/*.yml")) if file.parent.name in ("tasks", "vars")
     )
     assert [name for name in specified(role) if name not in tasks] == []
+
+
+def test_topics_are_promoted_in_every_phase_that_commits_or_plans():
+    role = ROOT / "roles/group_migration"
+    (block,) = yaml.safe_load((role / "tasks/migrate.yml").read_text())
+    phases = set(specified("group_migration")["group_migration_phase"]["choices"]) - {"rollback"}
+    states = block["vars"]["__group_migration_promotion"]
+    assert set(states) == phases == set(block["vars"]["__group_migration_steps"])
+    # Only where nothing is planned anew, the plan of an earlier run is applied.
+    steps = block["vars"]["__group_migration_steps"]
+    assert {phase for phase, state in states.items() if state == "applied"} == {
+        phase for phase in phases if "plan" not in steps[phase]
+    }
+    assert {phase for phase, state in states.items() if state == "planned"} == {
+        phase for phase in phases if "commit" not in steps[phase]
+    }

@@ -27,6 +27,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
+    BROKERS_OWN_SETTINGS,
+    capped_replication_factor,
+    following_settings,
+)
 
 _FOR_EVER = "9223372036854775807"
 # While records are copied, and until every group is past them.
@@ -43,11 +48,6 @@ _SUSPENDED = {
 _EVERYWHERE = ("cleanup.policy", "message.timestamp.type", "retention.bytes", "retention.ms")
 _LARGEST = "max.message.bytes"
 _REPLICAS = "min.insync.replicas"
-# What belongs to the source's brokers, or what newer brokers no longer know.
-_NOT_CARRIED = frozenset({
-    "follower.replication.throttled.replicas", "leader.replication.throttled.replicas", "message.format.version",
-    "message.downconversion.enable", "message.timestamp.difference.max.ms", "remote.storage.enable",
-})  # fmt: skip
 
 
 class TopicPair(t.NamedTuple):
@@ -94,7 +94,7 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
     existing = topic_configs(destination, known)
     _check_replicas(destination, {name: existing[name] for name in known})
     brokers = storage.broker_count(destination)
-    replicas = _replication(source, [pair.source for pair in pairs if pair.destination not in known])
+    layouts = storage.topic_layouts(source, [pair.source for pair in pairs if pair.destination not in known])
     made = []
     for pair in pairs:
         its = configs[pair.source]
@@ -102,7 +102,7 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
             suspended = _existing(destination, pair, its, existing[pair.destination]) if pair.copies else {}
             made.append(BacklogTopic(pair.destination, pair.source, None, suspended))
         else:
-            factor = min(brokers, replicas[pair.source])
+            factor = capped_replication_factor(layouts[pair.source].replicas, brokers)
             made.append(_missing(pair, counts[pair.source], factor, its.own))
     told = create_topics(destination, _to_create(made), validate_only=True)
     return [
@@ -240,7 +240,7 @@ def _existing(
 
 def _missing(pair: TopicPair, partitions: int, replication_factor: int, own: t.Mapping[str, str]) -> BacklogTopic:
     """A topic that is made like the source's."""
-    configs = {name: value for name, value in own.items() if name not in _NOT_CARRIED}
+    configs = following_settings(own, BROKERS_OWN_SETTINGS)
     if int(configs.get(_REPLICAS, 1)) > replication_factor:  # nothing could be written
         configs[_REPLICAS] = str(replication_factor)
     suspended = {}
@@ -291,14 +291,6 @@ def _is_compacted(configs: TopicConfigs) -> bool:
 
 def _to_create(planned: t.Iterable[BacklogTopic]) -> dict[str, NewTopic]:
     return {topic.name: NewTopic(*topic.created) for topic in planned if topic.created is not None}
-
-
-def _replication(source: Connection, names: t.Collection[str]) -> dict[str, int]:
-    """How many replicas each topic has at the source; the most of its partitions."""
-    found: dict[str, int] = {}
-    for partition, its in storage.partition_replicas(source, names).items():
-        found[partition.topic] = max(found.get(partition.topic, 1), its.replicas)
-    return found
 
 
 def _check_replicas(destination: Connection, existing: t.Mapping[str, TopicConfigs]) -> None:

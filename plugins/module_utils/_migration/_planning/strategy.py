@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicPlan
 
 if t.TYPE_CHECKING:
     from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
@@ -34,7 +35,8 @@ DraftKey = tuple[str, TopicPartition]  # group and partition, as they are called
 class TranslateOptions:
     """The options of kafka_offset_translate; wait_for_replication in seconds, spark_limit in records.
 
-    mirror: how MirrorMaker 2 calls its topics, for strategy mirror_maker.
+    mirror: how MirrorMaker 2 calls its topics, for strategy mirror_maker. promotion: the topics that will be made before the
+    plan is committed.
     """
 
     strategy: Strategy = Strategy.RECORDS
@@ -46,6 +48,7 @@ class TranslateOptions:
     spark_limit: int = 1_000_000_000
     mirror: ReplicationPolicy | None = None
     on_conflict: OnConflict = OnConflict.FAIL
+    promotion: TopicPlan | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

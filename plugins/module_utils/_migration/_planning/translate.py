@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_records import by_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.predicted import predict
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     DraftKey,
     StrategyInput,
@@ -92,13 +93,17 @@ def translate(
     plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
     source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
     destination_counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
+    # A repartitioned topic has other partitions than the source's, and no promotion makes it.
+    promoted = {draft.partition.topic for draft in plain} - {draft.partition.topic for draft in merged}
+    prediction = predict(options.promotion, (source_id, destination_id), promoted, destination_counts)
+    destination_counts = prediction.counts
     if options.mirror is not None and wanted and not destination_counts:
         raise no_copies(wanted, destination)
 
     together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
     entries, searched = _by_topics(together, source_counts, destination_counts)
     source_logs = ClusterLogs(source, options.match_on, with_open=True)
-    destination_logs = ClusterLogs(destination, options.match_on)
+    destination_logs = ClusterLogs(destination, options.match_on, predicted=prediction.partitions)
     # The destination's end first: what arrives there later must not make the source look shorter than it is.
     destination_logs.learn({draft.partition for draft in searched})
     source_logs.learn({draft.source_partition for draft in searched})
@@ -126,9 +131,10 @@ def translate(
     entries |= found.entries
     for draft in searched:
         log_start = destination_logs.logs[draft.partition].facts.log_start
-        entries[draft.key] = merged_groups.merged_entry(
+        entry = merged_groups.merged_entry(
             entries[draft.key], draft, options.on_conflict, options.on_uncommitted, log_start
         )
+        entries[draft.key] = dataclasses.replace(entry, predicted=draft.partition in prediction.partitions)
     made = Plan(source_id, destination_id, snapshot.digest(), tuple(entries.values()))
     plan = with_expected(made, destination, previous, receipt)
     ends = {draft.partition: destination_logs.logs[draft.partition].facts.high_watermark for draft in searched}

@@ -14,8 +14,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import EXCLUDED_TOPICS
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
+    EXCLUDED_TOPICS,
+    CommittedTopics,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection, matches
 
 LONGEST_NAME = 249  # characters: org.apache.kafka.common.internals.Topic, as all rules for names here
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
@@ -31,12 +34,16 @@ class Pairs(t.NamedTuple):
     notes: tuple[str, ...]
 
 
-def pairs(selection: Selection, mapping: Mapping, existing: t.Collection[str], source: str) -> Pairs:
+def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.Collection[str], source: str) -> Pairs:
     """Select from the topics of the source, and map their names.
 
     existing: every topic that the user may describe there. source: what the cluster calls itself in messages. Raises NotFound
     or InvalidInput.
     """
+    if isinstance(selection, CommittedTopics):
+        left = selection.topics & set(existing) - _INTERNAL
+        names = sorted(topic for topic in left if not matches(topic, selection.exclude_topic_patterns))
+        return Pairs({topic: _name(topic, mapping, source) for topic in names}, ())
     if selection.exclude_topic_patterns is None:
         selection = Selection(
             topics=selection.topics, topic_patterns=selection.topic_patterns, exclude_topic_patterns=EXCLUDED_TOPICS

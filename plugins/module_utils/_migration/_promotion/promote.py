@@ -32,6 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
+    CommittedTopics,
     OnFewerPartitions,
     PromotionOptions,
     check_selection,
@@ -57,7 +58,7 @@ _AGAIN = "plan the promotion again, and review what has changed"
 def plan_promotion(
     source: Connection,
     destination: Connection,
-    selection: Selection,
+    selection: Selection | CommittedTopics,
     mapping: Mapping,
     options: PromotionOptions,
 ) -> topic_decisions.Planned:
@@ -137,7 +138,7 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
 
 def _use(destination: Connection, found: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
     fewer = topic_decisions.with_fewer_partitions(found)
-    if not fewer or options.on_fewer_partitions not in (OnFewerPartitions.GROW, OnFewerPartitions.GROW_EMPTY):
+    if not fewer or options.on_fewer_partitions in (OnFewerPartitions.FAIL, OnFewerPartitions.LEAVE):
         return topic_decisions.TopicUse()
     counts = {name: found.destination[name].partitions for name in fewer}
     return topic_decisions.TopicUse(

@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion
     Override,
     PromotionOptions,
     Settings,
+    following_settings,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import matches
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
@@ -47,7 +48,7 @@ def wanted_settings(
     """
     if options.settings is Settings.NONE:
         return Wanted({}, {})
-    carried = {name: value for name, value in own.items() if not matches(name, options.exclude_settings)}
+    carried = following_settings(own, options.exclude_settings)
     overridden = _overridden(topic, options.overrides)
     values: dict[str, str | None] = {**carried, **overridden}
     unknown = tuple(sorted(name for name in values if known and name not in known))

@@ -21,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, CommittedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
 _PROBE = "streamshift-probe"  # a topic that is never made, and whose settings show what the brokers know
@@ -59,7 +59,11 @@ class Survey:
 
 
 def take_survey(
-    source: Connection, destination: Connection, selection: Selection, mapping: Mapping, which: Acls
+    source: Connection,
+    destination: Connection,
+    selection: Selection | CommittedTopics,
+    mapping: Mapping,
+    which: Acls,
 ) -> Survey:
     """What both clusters have of the selected topics. which: none reads no ACLs."""
     source_id, destination_id = both(source, destination, topics.cluster_id)
@@ -88,11 +92,8 @@ def topic_states(connection: Connection, names: t.Collection[str]) -> dict[str, 
     """Those of these topics that exist. Raises NotAuthorized that names every ACL which is missing for it."""
     ids = topics.topic_ids(connection, names)
     configs = topic_configs(connection, ids)
-    counts: dict[str, tuple[int, int]] = {}
-    for partition, its in storage.partition_replicas(connection, ids).items():
-        number, replicas = counts.get(partition.topic, (0, 0))
-        counts[partition.topic] = number + 1, max(replicas, its.replicas)
-    return {name: TopicState(*counts[name], configs[name], topic_id) for name, topic_id in ids.items()}
+    layouts = storage.topic_layouts(connection, ids)
+    return {name: TopicState(*layouts[name], configs[name], topic_id) for name, topic_id in ids.items()}
 
 
 _T = t.TypeVar("_T")

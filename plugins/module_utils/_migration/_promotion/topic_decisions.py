@@ -19,6 +19,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion
     OnFewerPartitions,
     OnMissing,
     PromotionOptions,
+    Settings,
+    capped_replication_factor,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
     SettingChange,
@@ -72,12 +74,14 @@ def decide_topics(
     topics = []
     for source, name in survey.names.items():
         here, there = survey.source[source], survey.destination.get(name)
-        wanted = settings.wanted_settings(source, here.configs.own, options, survey.known, destination)
-        notes += [f"{name}: the brokers do not know {setting}, which is left out." for setting in wanted.unknown]
-        notes += [
-            f"{source}: the source's brokers hide the value of {setting}, which is left out."
-            for setting in sorted(here.configs.hidden)
-        ]
+        wanted = settings.Wanted({}, {})
+        if there is None or options.settings is not Settings.CREATED:
+            wanted = settings.wanted_settings(source, here.configs.own, options, survey.known, destination)
+            notes += [f"{name}: the brokers do not know {setting}, which is left out." for setting in wanted.unknown]
+            notes += [
+                f"{source}: the source's brokers hide the value of {setting}, which is left out."
+                for setting in sorted(here.configs.hidden)
+            ]
         if there is None:
             topics.append(_missing(source, name, here, wanted, survey.brokers, options, notes))
         else:
@@ -108,7 +112,7 @@ def _missing(
         return TopicChange(name, source, None, None)
     factor = options.replication_factor
     if factor is None:
-        factor = min(here.replicas, brokers)
+        factor = capped_replication_factor(here.replicas, brokers)
         if factor < here.replicas:
             notes.append(
                 f"{name} gets {counted(factor, 'replica')} instead of the source's {here.replicas}, because the destination "
@@ -144,8 +148,9 @@ def _existing(
             f"other partitions than before.{read}"
         )
     elif there.partitions < here.partitions:
+        filled = " and holds records" if options.on_fewer_partitions is OnFewerPartitions.GROW_EMPTY_OR_LEAVE else ""
         notes.append(
-            f"{name} has {there.partitions} partitions, and {source} has {here.partitions} at the source. "
+            f"{name} has {there.partitions} partitions{filled}, and {source} has {here.partitions} at the source. "
             "on_fewer_partitions leaves it so."
         )
     hidden = there.configs.hidden & wanted.values.keys()
@@ -174,6 +179,8 @@ def _grows(
             remedy="set on_fewer_partitions to leave; or to grow, after which records with a key go to other partitions",
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
+    if choice is OnFewerPartitions.GROW_EMPTY_OR_LEAVE:
+        return name in use.empty
     return choice is not OnFewerPartitions.LEAVE
 
 

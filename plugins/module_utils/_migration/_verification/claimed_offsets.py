@@ -110,7 +110,8 @@ def of_plan(
     """
     check_clusters(plan, source, destination)
     entries, problems = (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination)
-    without_records = 0
+    there = _existing(entries, destination)
+    entries, without_records = there, len(entries) - len(there)
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)
     together: dict[tuple[str, tuple[SourcePosition, ...]], list[PlanEntry]] = {}
     for entry in entries:
@@ -124,6 +125,17 @@ def of_plan(
     usual = _usual(entries)
     cases = [_case(alike, usual) for alike in together.values()]
     return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, [])
+
+
+def _existing(entries: list[PlanEntry], destination: Connection) -> list[PlanEntry]:
+    """The entries on partitions that exist: what is predicted of others cannot be compared with records."""
+    predicted = {entry.partition.topic for entry in entries if entry.predicted}
+    counts = topics.partition_counts(destination, predicted) if predicted else {}
+    return [
+        entry
+        for entry in entries
+        if not entry.predicted or entry.partition.partition < counts.get(entry.partition.topic, 0)
+    ]
 
 
 def of_commits(

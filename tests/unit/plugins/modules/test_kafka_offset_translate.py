@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.translate import Translation
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, snapshot, topic_plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
@@ -77,9 +77,29 @@ def test_options_reach_the_use_case(translate):
     assert not translate.asked[4].policy.with_timestamp
 
 
+def test_a_promotion_reaches_the_use_case(translate, tmp_path):
+    promoted = topic_plan.TopicPlan("s", "d", (topic_plan.TopicChange("orders", "orders", None, 3),))
+    translate(promotion=saved(tmp_path / "topics.json", topic_plan.to_json(promoted)))
+    assert translate.asked[4].promotion == promoted
+    assert [each["predicted"] for each in translate()["entries"]] == [False]
+    assert "kafka_topic_promotion" in translate(promotion=str(tmp_path / "none.json"))["msg"]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (
+            {
+                "source": None,
+                "snapshot": None,
+                "strategy": "mirror_maker",
+                "replication_policy": {"source_alias": "src"},
+                "groups": ["billing"],
+                "promotion": "/nowhere",
+            },
+            "promotion is about topics that follow the source, and there is no source",
+        ),
+        ({"strategy": "reset", "source": None, "snapshot": None, "promotion": "/nowhere"}, "promotion has no meaning"),
         ({"source": None}, "reads the source"),
         ({"snapshot": None}, "there is no snapshot"),
         ({"groups": ["billing"]}, "groups is for checkpoints"),

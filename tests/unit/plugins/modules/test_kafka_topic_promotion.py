@@ -10,11 +10,12 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import Planned
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.undo import Undo
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import topic_plan, topic_receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot, topic_plan, topic_receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     EXCLUDED_SETTINGS,
     Acls,
+    CommittedTopics,
     PromotionOptions,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
@@ -28,7 +29,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_rec
     TopicReceipt,
 )
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_topic_promotion
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import DESTINATION, SOURCE
+from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
+    DESTINATION,
+    SNAPSHOT,
+    SOURCE,
+    saved,
+)
 
 READ = Acl("TOPIC", "orders", "LITERAL", "User:billing", "*", "READ", "ALLOW")
 GROUP = Acl("GROUP", "billing", "LITERAL", "User:billing", "*", "READ", "ALLOW")
@@ -59,7 +65,7 @@ def promote(run_module, monkeypatch, tmp_path):
         run.done = []
 
         def planned(*given):
-            run.options = given[-1]
+            run.selection, run.options = given[2], given[-1]
             return Planned(plan, ("look",))
 
         def carried_out(_destination, made, _receipt, save):
@@ -75,6 +81,7 @@ def promote(run_module, monkeypatch, tmp_path):
         monkeypatch.setattr(undone, "undo_promotion", lambda _destination, made, save: save(made.receipt))
         given = {"plan": str(tmp_path / "topics.json"), "receipt": str(tmp_path / "receipt.json"), "topics": ["x"]}
         given |= {"source": SOURCE, "destination": DESTINATION, **options}
+        given = {name: value for name, value in given.items() if value is not None}
         return run_module(kafka_topic_promotion, check=check, diff=True, **given)
 
     return run
@@ -167,3 +174,14 @@ def test_the_options_are_those_of_the_user(promote):
     assert promote.options == PromotionOptions(
         exclude_settings=(), acls=Acls.CUTOVER, replication_factor=2, remove_acls=True
     )
+
+
+def test_a_snapshot_selects_the_topics_of_its_groups(promote, tmp_path):
+    taken = saved(tmp_path / "snapshot.json", snapshot.to_json(SNAPSHOT))
+    names = frozenset(entry.partition.topic for entry in SNAPSHOT.entries)
+    promote(topics=None, snapshot=taken)
+    assert promote.selection == CommittedTopics(names)
+    promote(topics=None, snapshot=taken, exclude_topic_patterns=["eu-.*"])
+    assert promote.selection == CommittedTopics(names, ("eu-.*",))
+    assert "mutually exclusive" in promote(snapshot=taken)["msg"]
+    assert "kafka_group_offsets" in promote(topics=None, snapshot=str(tmp_path / "none.json"))["msg"]

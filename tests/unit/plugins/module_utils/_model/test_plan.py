@@ -50,7 +50,7 @@ PLAN = Plan(
             entry(Verdict.UNCOMMITTED, None, 4),
             source=(SourcePosition("billing", TopicPartition("orders", 4), None),),
         ),
-        entry(Verdict.REQUESTED, 0, 5, leader_epoch=4),
+        entry(Verdict.REQUESTED, 0, 5, leader_epoch=4, predicted=True),
         dataclasses.replace(
             entry(Verdict.SAFE, 7, 6, reason=Reason.REPARTITIONED, repeats=1),
             source=(
@@ -138,3 +138,10 @@ def test_a_plan_that_does_not_say_what_it_is_for_is_refused(member):
     del document[member]
     with pytest.raises(InvalidFile, match="plan.json is damaged"):
         from_json(json.dumps(document), "plan.json")
+
+
+def test_only_entries_that_are_predicted_say_so():
+    rows = json.loads(to_json(PLAN))["entries"]
+    assert [row["partition"] for row in rows if "predicted" in row] == [5]
+    with pytest.raises(InvalidFile):
+        from_json(to_json(PLAN).replace('"predicted": true', '"predicted": false'), "plan.json")

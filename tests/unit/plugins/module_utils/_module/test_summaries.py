@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import yaml
 
@@ -51,6 +53,18 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
         "  shipping orders-0: 41 -> not set, blocked (destination_lags): wait (offset 6 would lose nothing)",
         "Total: 3 groups, 7 group-partitions: 1 exact, 4 safe, 1 blocked, 1 uncommitted; repeats not counted.",
     ]
+
+
+def test_entries_on_topics_that_do_not_exist_yet_are_named_as_predicted():
+    plan = dataclasses.replace(
+        PLAN, entries=tuple(dataclasses.replace(each, predicted=True) for each in PLAN.entries[:3])
+    )
+    lines = summaries.plan_summary(plan)
+    assert lines[-1].endswith("repeats not counted; 3 predicted, on partitions that do not exist yet.")
+    assert (
+        "  shipping orders-0: 41 -> not set, predicted, blocked (destination_lags): wait (offset 6 would lose nothing)"
+        in lines
+    )
 
 
 def test_what_is_not_exact_is_told_without_the_table():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import TopicLayout
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Created, Suspended
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -75,7 +76,6 @@ def test_a_topic_that_is_made_wants_no_more_replicas_in_sync_than_it_has(monkeyp
     effective = {"min.insync.replicas": default} | own
     for name, answer in (
         ("topic_configs", {"orders": TopicConfigs(own, own)}),
-        ("_replication", {"orders": replicas}),
         ("_check_replicas", None),
         ("create_topics", {"orders": TopicConfigs(effective, own)}),
     ):
@@ -83,6 +83,22 @@ def test_a_topic_that_is_made_wants_no_more_replicas_in_sync_than_it_has(monkeyp
     counts = [{"orders": 2}, {}]
     monkeypatch.setattr(destination_topics.topics, "partition_counts", lambda *_args: counts.pop(0))
     monkeypatch.setattr(destination_topics.storage, "broker_count", lambda *_args: 3)
+    layouts = {"orders": TopicLayout(2, replicas)}
+    monkeypatch.setattr(destination_topics.storage, "topic_layouts", lambda *_args: layouts)
     pair = destination_topics.TopicPair("orders", "orders", copies=False)
     (topic,) = destination_topics.plan_topics(NOWHERE, NOWHERE, [pair])
     assert topic.created == Created(2, replicas, own if wanted is None else wanted)
+
+
+def test_settings_that_belong_to_the_source_s_brokers_do_not_follow(monkeypatch):
+    own = {
+        "leader.replication.throttled.replicas": "0:1",
+        "message.timestamp.difference.max.ms": "5",
+        "message.format.version": "2.8-IV1",
+        "remote.storage.enable": "true",
+        "segment.ms": "7",
+        "unclean.leader.election.enable": "true",
+    }
+    made = destination_topics.TopicPair("orders", "orders", copies=False)
+    topic = destination_topics._missing(made, 2, 1, own)
+    assert topic.created.configs == {"segment.ms": "7", "unclean.leader.election.enable": "true"}

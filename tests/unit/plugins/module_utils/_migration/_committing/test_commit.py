@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     GroupBusy,
     MigrationError,
     NotAuthorized,
+    NotFound,
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
@@ -195,6 +196,20 @@ def test_a_prediction_says_what_the_run_says_and_does_nothing(cluster):
     assert cluster.groups == BEFORE
     done = commit(PLAN, None, CLOUD, REWIND, cluster.save)
     assert dataclasses.replace(predicted, receipt=None) == dataclasses.replace(done, receipt=None)
+
+
+def test_a_partition_that_a_promotion_has_yet_to_make_is_no_hindrance_to_a_prediction_alone(cluster, monkeypatch):
+    def partition_bounds(_connection, partitions):
+        if P1 in partitions:
+            raise NotFound("no such partition: orders-1")
+        return dict.fromkeys(partitions, Bounds(0, 99, 99))
+
+    monkeypatch.setattr(use_case, "positions", types.SimpleNamespace(partition_bounds=partition_bounds))
+    plan = dataclasses.replace(PLAN, entries=(PLAN.entries[2], dataclasses.replace(PLAN.entries[1], predicted=True)))
+    assert set(commit(plan, None, CLOUD, NOW, None).set) == {("billing", P1), ("shipping", P0)}
+    with pytest.raises(NotFound):
+        commit(plan, None, CLOUD, NOW, cluster.save)
+    assert (cluster.done, cluster.groups) == ([], BEFORE)
 
 
 def test_what_a_verification_objects_to_is_never_written(cluster):

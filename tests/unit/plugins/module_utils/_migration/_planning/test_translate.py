@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs, expected
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker, by_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import MirrorIndex
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
@@ -32,11 +32,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, Verification
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnExpired,
+    OnUncommitted,
+    Strategy,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicChange, TopicPlan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 ONPREM = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
@@ -55,6 +60,7 @@ class World:
     def __init__(self) -> None:
         self.ids = {"source cluster": "source cluster-id", "destination cluster": "destination cluster-id"}
         self.errors: dict[str, str] = {}
+        self.counts = {"source cluster": 1, "destination cluster": 1}  # of partitions; 0 where the topic is missing
         self.committed: CommittedOffset | None = None
         self.bounds = Bounds(0, 20, 20)
         self.records = {side: [record(offset) for offset in range(20)] for side in self.ids}
@@ -62,21 +68,30 @@ class World:
     def cluster_id(self, connection: Connection) -> str:
         return self.ids[connection.name]
 
-    def describe_topics(self, _connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
-        return {name: types.SimpleNamespace(error=self.errors.get(name), partitions=1) for name in names}
+    def describe_topics(self, connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
+        count = self.counts[connection.name]
+        error = None if count else "UNKNOWN_TOPIC_OR_PARTITION"
+        return {name: types.SimpleNamespace(error=self.errors.get(name, error), partitions=count) for name in names}
+
+    def check_there(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> None:
+        """A broker says nothing of partitions that it does not have."""
+        assert all(each.partition < self.counts[connection.name] for each in partitions)
 
     def partition_counts(self, connection: Connection, names: t.Collection[str]) -> dict[str, int]:
         with mock.patch.object(topics, "describe_topics", self.describe_topics):
             return topics.partition_counts(connection, names)
 
-    def topic_settings(self, _connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
+    def topic_settings(self, connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
+        self.check_there(connection, [TopicPartition(name, 0) for name in names])
         settings = types.SimpleNamespace(log_append_time=False, compacted=False, retention_ms=None)
         return dict.fromkeys(names, settings)
 
-    def partition_bounds(self, _connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
+    def partition_bounds(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
+        self.check_there(connection, partitions)
         return dict.fromkeys(partitions, self.bounds)
 
     def read_ranges(self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], **_options: t.Any) -> t.Any:
+        self.check_there(connection, wanted)
         records = self.records[connection.name]
         return {
             partition: [(start, end, [each for each in records if start <= each.offset < end]) for start, end in spans]
@@ -84,6 +99,7 @@ class World:
         }
 
     def lookup_all_times(self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]) -> t.Any:
+        self.check_there(connection, [partition for partition, _time in wanted])
         records = self.records[connection.name]
         return {
             (partition, time): next((each.offset for each in records if each.timestamp >= time), None)
@@ -322,3 +338,75 @@ def test_an_entry_with_another_offset_is_not_kept_where_offsets_must_be_equal(wo
     first = planned(strategy=Strategy.RECORDS)
     moved = dataclasses.replace(first.entries[0], offset=8)
     assert kept(dataclasses.replace(first, entries=(moved,)), strategy=Strategy.IDENTICAL) == 0
+
+
+def promotes(
+    before: int | None, after: int | None, ids: tuple[str, str] = ("source cluster-id", "destination cluster-id")
+):
+    """The plan of a promotion that makes the topic, or gives it more partitions."""
+    return TopicPlan(*ids, (TopicChange("orders", "orders", before, after),))
+
+
+@pytest.mark.parametrize("strategy", [Strategy.RECORDS, Strategy.IDENTICAL])
+def test_a_topic_that_a_promotion_makes_is_planned_as_an_empty_one(world, strategy):
+    world.counts["destination cluster"] = 0
+    (entry,) = planned(offset=0, strategy=strategy, promotion=promotes(None, 1)).entries
+    assert (entry.verdict, entry.offset, entry.predicted) == (Verdict.EXACT, 0, True)
+    (blocked,) = planned(strategy=strategy, promotion=promotes(None, 1)).entries
+    reason = {Strategy.RECORDS: Reason.DESTINATION_LAGS, Strategy.IDENTICAL: Reason.BEYOND_END}[strategy]
+    assert (blocked.verdict, blocked.reason, blocked.predicted) == (Verdict.BLOCKED, reason, True)
+
+
+def test_what_a_promotion_makes_is_planned_as_it_is_once_it_is_made(world):
+    world.counts["destination cluster"] = 0
+    predicted = [planned(offset=offset, strategy=Strategy.RECORDS, promotion=promotes(None, 1)) for offset in (0, 7)]
+    world.counts["destination cluster"], world.records["destination cluster"] = 1, []
+    world.partition_bounds = lambda connection, partitions: dict.fromkeys(
+        partitions, world.bounds if connection is ONPREM else Bounds(0, 0, 0)
+    )
+    made = [planned(offset=offset, strategy=Strategy.RECORDS) for offset in (0, 7)]
+    assert [[dataclasses.replace(entry, predicted=False) for entry in each.entries] for each in predicted] == [
+        list(each.entries) for each in made
+    ]
+
+
+def test_only_partitions_that_a_promotion_adds_are_predicted(world):
+    world.counts |= {"source cluster": 3, "destination cluster": 1}
+    entries = planned(strategy=Strategy.RECORDS, on_uncommitted=OnUncommitted.START, promotion=promotes(1, 3)).entries
+    assert [(entry.verdict, entry.offset, entry.predicted) for entry in entries] == [
+        (Verdict.EXACT, 7, False),
+        (Verdict.REQUESTED, 0, True),
+        (Verdict.REQUESTED, 0, True),
+    ]
+
+
+@pytest.mark.parametrize("change", [(None, 1), (2, 3), (None, None), (1, 1)])
+def test_a_promotion_that_is_done_or_does_not_fit_predicts_nothing(world, change):
+    assert planned(promotion=promotes(*change)) == planned()
+
+
+def test_nobody_waits_for_copies_in_a_topic_that_does_not_exist(world, monkeypatch):
+    world.counts["destination cluster"] = 0
+    monkeypatch.setattr(by_records.time, "sleep", lambda _seconds: pytest.fail("it waits"))
+    options = {"strategy": Strategy.RECORDS, "wait_for_replication": 60, "promotion": promotes(None, 1)}
+    assert planned(**options).entries[0].reason is Reason.DESTINATION_LAGS
+
+
+def test_a_promotion_of_other_clusters_is_refused(world):
+    with pytest.raises(Refused, match="the promotion was planned for clusters other-id and destination cluster-id"):
+        planned(promotion=promotes(None, 1, ("other-id", "destination cluster-id")))
+
+
+def test_a_repartitioned_topic_is_not_predicted(world):
+    world.counts["destination cluster"] = 0
+    mapping = Mapping(repartitioned=("orders",))
+    options = TranslateOptions(promotion=promotes(None, 1))
+    (entry,) = translate(snapshot(7), ONPREM, CLOUD, mapping, options).plan.entries
+    assert (entry.reason, entry.predicted) == (Reason.TOPIC_MISSING, False)
+
+
+def test_nothing_is_kept_of_a_topic_that_was_deleted_and_is_to_be_made_again(world):
+    first = planned(strategy=Strategy.RECORDS)
+    world.counts["destination cluster"] = 0
+    again = planned(first, strategy=Strategy.RECORDS, promotion=promotes(None, 1)).entries[0]
+    assert (again.reason, again.offset, again.predicted) == (Reason.DESTINATION_LAGS, None, True)

@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import CommittedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
 EXISTING = (
@@ -47,6 +48,19 @@ def test_a_topic_that_does_not_exist_is_named():
         pairs(Selection(topics=("nothing",)), Mapping(), EXISTING, "source")
     with pytest.raises(NotFound, match="no topic is selected, because an exclude pattern leaves out heartbeats"):
         pairs(Selection(topic_patterns=("heart.*",)), Mapping(), EXISTING, "source")
+
+
+def test_of_the_topics_that_groups_have_committed_on_those_that_are_left_are_taken():
+    committed = frozenset({"__consumer_offsets", "heartbeats", "orders", "deleted", "returns"})
+    assert pairs(CommittedTopics(committed), Mapping(), EXISTING, "source") == (
+        {"heartbeats": "heartbeats", "orders": "orders", "returns": "returns"},
+        (),
+    )
+    renamed = Mapping(topic_rules=(Rule("sales", name="orders"),))
+    assert pairs(CommittedTopics(committed, ("heart.*", "returns")), renamed, EXISTING, "source").names == {
+        "orders": "sales"
+    }
+    assert pairs(CommittedTopics(frozenset({"deleted"})), Mapping(), EXISTING, "source").names == {}
 
 
 def test_a_topic_with_the_prefix_of_the_policy_is_refused():

@@ -104,6 +104,24 @@ def test_none_changes_no_setting():
     assert values(planned(topic(retention_ms="5"), settings=Settings.NONE)[0]) == {}
 
 
+def test_created_gives_settings_to_topics_that_are_made_and_to_no_other():
+    assert values(planned(topic(retention_ms="5"), settings=Settings.CREATED)[0]) == {
+        "retention.ms": (None, "5", "source")
+    }
+    change, notes = planned(
+        topic(retention_ms="5"), topic(segment_ms="7", hidden=["retention.ms"]), settings=Settings.CREATED
+    )
+    assert values(change) == {}
+    assert notes == ()
+
+
+def test_a_topic_that_is_not_grown_because_it_holds_records_is_named():
+    _change, notes = planned(topic(3), topic(2), on_fewer_partitions=OnFewerPartitions.GROW_EMPTY_OR_LEAVE)
+    assert notes == (
+        "orders has 2 partitions and holds records, and orders has 3 at the source. on_fewer_partitions leaves it so.",
+    )
+
+
 def test_the_first_override_that_fits_wins_setting_by_setting():
     overrides = (
         Override(("orders",), {"retention.ms": "1", "min.insync.replicas": "1"}),
@@ -184,6 +202,8 @@ def test_more_partitions_stay():
         ("grow_empty", True, 3),
         ("grow", False, 3),
         ("leave", True, 2),
+        ("grow_empty_or_leave", True, 3),
+        ("grow_empty_or_leave", False, 2),
     ],
 )
 def test_fewer_partitions_grow_only_as_asked_for(choice, is_empty, after):

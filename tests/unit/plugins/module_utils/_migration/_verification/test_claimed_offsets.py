@@ -117,6 +117,14 @@ def test_what_says_nothing_of_records_is_counted(claimed):
     assert (found.cases, found.without_records) == ([], 1)
 
 
+@pytest.mark.parametrize(("count", "compared"), [(None, 0), (1, 0), (2, 1)])
+def test_what_is_predicted_is_compared_once_it_exists(claimed, monkeypatch, count, compared):
+    counts = {} if count is None else {"orders": count}
+    monkeypatch.setattr(claimed_offsets.topics, "partition_counts", lambda _cluster, _names: counts)
+    found = claimed([entry(SECOND, predicted=True)])
+    assert (len(found.cases), found.without_records) == (compared, 1 - compared)
+
+
 def test_what_was_left_alone_is_not_looked_at(claimed):
     blocked = dataclasses.replace(entry(), offset=None, verdict=Verdict.BLOCKED)
     assert claimed([blocked, entry(SECOND)], commits={SECOND: 3}).cases == []

@@ -1,0 +1,50 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Partitions that a promotion has yet to make: they are planned as if they were there, and empty. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicPlan
+
+
+class Prediction(t.NamedTuple):
+    """counts: how many partitions the topics have in the end. partitions: those that do not exist yet."""
+
+    counts: dict[str, int]
+    partitions: frozenset[TopicPartition] = frozenset()
+
+
+def predict(
+    promotion: TopicPlan | None, cluster_ids: tuple[str, str], topics: t.Collection[str], counts: t.Mapping[str, int]
+) -> Prediction:
+    """What the destination has once a promotion is done. None stands for no promotion.
+
+    cluster_ids: of source and destination. topics: those of the destination that are asked about. counts: how many partitions
+    they have now; missing topics are not in it. A change that is made already, or does not fit what is there, predicts nothing.
+    Raises Refused for a promotion of other clusters.
+    """
+    if promotion is None:
+        return Prediction(dict(counts))
+    planned_for = promotion.source_id, promotion.destination_id
+    if planned_for != cluster_ids:
+        raise Refused(
+            f"the promotion was planned for clusters {' and '.join(planned_for)}, and these are {' and '.join(cluster_ids)}",
+            remedy="plan the promotion again for these clusters",
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+    after = {
+        change.topic: change.after
+        for change in promotion.topics
+        if change.after is not None and change.topic in topics and counts.get(change.topic) == change.before
+    }
+    new = {
+        TopicPartition(topic, number) for topic, count in after.items() for number in range(counts.get(topic, 0), count)
+    }
+    return Prediction({**counts, **after}, frozenset(new))
