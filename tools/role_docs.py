@@ -82,7 +82,7 @@ FIXED = {
         "on_conflict",
         "on_expiring",
     }
-    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"}
+    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "wait_for_replication"}
     | {"on_out_of_range", "resets"},
     # A migration between clusters resets nothing.
     "group_migration": {"on_out_of_range", "resets"},

@@ -427,6 +427,7 @@ def verify(module: Module) -> dict[str, t.Any]:
             kind=FailureKind.NOTHING_SELECTED,
         )
     _check_paths(params)
+    options.check_named_once(params)
     for path in () if module.check_mode else params["report"] or ():
         with files.locked(path):  # refused before the work, and not after it
             pass

@@ -93,7 +93,7 @@ def translate(
     source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
     destination_counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
     if options.mirror is not None and wanted and not destination_counts:
-        raise no_copies(wanted, destination)
+        raise no_copies(wanted, destination, mapping)
 
     together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
     entries, searched = _by_topics(together, source_counts, destination_counts)
