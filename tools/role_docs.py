@@ -103,6 +103,15 @@ ADDED = {
         "A group in O(group_migration_groups) without committed offsets, such as a share group, counts as blocked, too.",
         "With V(fail), the phase V(plan) also fails when offsets fail verification.",
     ],
+    "group_migration_on_locked": [
+        "All phases but V(sync) fail in any case, because somebody starts consumers after them."
+    ],
+    "mirror_maker_group_sync_on_locked": [
+        (
+            "The phases V(cut_over) and V(rollback) fail in any case, and so does a run with"
+            " O(mirror_maker_group_sync_source_lost=true), because somebody starts consumers after them."
+        )
+    ],
     "group_migration_stop_timeout": ["Only the phases V(migrate) and V(cut_over) wait."],
     "group_migration_wait_for_replication": ["By default, V(60) in the phase V(cut_over), and V(0) otherwise."],
     "group_reset_plan_digest": ["O(group_reset_phase=plan) prints the digest."],

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 
@@ -44,20 +45,48 @@ def sync(controller, *words, **variables):
     return controller.sync_mirror_maker_groups(*words, **its)
 
 
+def rounds(controller, **variables):
+    """Play the shared tasks of rounds alone, which ask no cluster before they hold the directory."""
+    its = {
+        "role": "group_migration",
+        "source": "onprem",
+        "destination": "cloud",
+        "directory": str(controller.directory / "kafka-syncs/onprem-to-cloud"),
+        "steps": ["snapshot"],
+        "selection": {"groups": ["billing"], "group_patterns": [], "topics": [], "topic_patterns": []},
+        "commit_options": {"on_blocked": "fail"},
+        "phase": "sync",
+        **variables,
+    }
+    role = {"name": "streamshift.kafka.common", "tasks_from": "rounds"}
+    task = {
+        "name": "Do rounds",
+        "ansible.builtin.include_role": role,
+        "vars": {f"common_{name}": value for name, value in its.items()},
+    }
+    after = {"name": "Go on", "ansible.builtin.debug": {"msg": "what comes after the role"}}
+    play = {"name": "Play", "hosts": "cloud", "gather_facts": False, "tasks": [task, after]}
+    playbook = controller.directory.parent / "rounds.json"
+    playbook.write_text(json.dumps([play]))
+    return controller.run(str(playbook))
+
+
 def test_a_run_whose_directory_is_held_fails_or_leaves(controller, other):
     files = controller.files()
-    output = failed(sync(controller))
-    assert (
-        f"another run works in {controller.directory}/kafka-syncs/onprem-to-cloud now: process {other.pid} on "
-        in output
-    )
-    assert "cannot connect" not in output
-    left = done(sync(controller, on_locked="leave"))
-    assert f"now: process {other.pid} on " in left.output and "This run leaves, and changes nothing." in left.output
-    assert left.changed == 0
+    held = f"another run works in {controller.directory}/kafka-syncs/onprem-to-cloud now: process {other.pid} on "
+    left = done(rounds(controller, on_locked="leave"))
+    assert held in left.output and "This run leaves, and changes nothing." in left.output
+    assert "what comes after the role" in left.output and left.changed == 0
+    # Before consumers are started, nobody may take a run that has left for one that has done its work.
     policy = {"groups": ["billing"], "replication_policy": POLICY}
-    output = failed(controller.play("rollback", prefix="mirror_maker_group_sync", **policy))
-    assert f"now: process {other.pid} on " in output
+    for played in (
+        rounds(controller),
+        sync(controller, on_locked="leave"),
+        controller.play("rollback", prefix="mirror_maker_group_sync", on_locked="leave", **policy),
+    ):
+        output = failed(played)
+        assert held in output and "cannot connect" not in output
+        assert '"kind": "locked"' in output
     assert controller.files() == files
     # A dry run writes nothing there, and asks the clusters.
     assert "cannot connect" in failed(sync(controller, "--check"))

@@ -12,8 +12,10 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import processes
@@ -24,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import f
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness, kafka_migration_lease
 
+SCHEMA = json.loads((Path(__file__).parents[4] / "docs/schemas/lease.schema.json").read_text())
 Call = Callable[..., dict[str, Any]]
 
 
@@ -65,7 +68,9 @@ def test_a_run_holds_its_directory_until_it_releases_it(lease, tmp_path):
     home = tmp_path / "home"
     assert home.stat().st_mode & 0o777 == 0o700
     assert (home / "lease.json").stat().st_mode & 0o777 == 0o600
-    assert json.loads((home / "lease.json").read_text())["process"] == os.getpid()
+    written = json.loads((home / "lease.json").read_text())
+    jsonschema.Draft202012Validator(SCHEMA).validate(written)
+    assert written["process"] == os.getpid()
     again = lease()  # a second role of the same playbook
     assert (again["changed"], again["held"], again["environment"]) == (False, True, taken["environment"])
     assert lease(state="released")["held"] is False
