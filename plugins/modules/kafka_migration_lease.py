@@ -11,7 +11,8 @@ short_description: Hold the directory of a migration for a whole run
 version_added: 0.1.0
 description:
   - Writes C(lease.json) to the directory of a migration. Until the run releases the directory, or ends, the modules of
-    another run write nothing there. Each of them fails with the process that holds the directory.
+    another run write nothing there. Each of them fails with the process that holds the directory. Only
+    M(streamshift.kafka.kafka_migration_report) still writes its report, because nothing depends on it.
   - A run is a process of C(ansible-playbook). If it was killed, the next run takes the directory over, on the same
     machine. A lease from another machine or container stays until somebody removes the file.
   - The roles of this collection do this themselves.

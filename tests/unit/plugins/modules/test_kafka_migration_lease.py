@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import time
@@ -26,7 +27,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import f
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness, kafka_migration_lease
 
-SCHEMA = json.loads((Path(__file__).parents[4] / "docs/schemas/lease.schema.json").read_text())
+ROOT = Path(__file__).parents[4]
+SCHEMA = json.loads((ROOT / "docs/schemas/lease.schema.json").read_text())
 Call = Callable[..., dict[str, Any]]
 
 
@@ -156,6 +158,13 @@ def test_whatever_writes_in_the_directory_checks_the_lease(lease, playbook, tmp_
     monkeypatch.setenv(VARIABLE, "another/run")
     with pytest.raises(Locked), files.locked(str(home / "plan.json")):
         pass
+
+
+def test_no_other_module_writes_without_asking():
+    sources = {path.stem: path.read_text() for path in (ROOT / "plugins/modules").glob("*.py")}
+    writing = {name for name, text in sources.items() if re.search(r"files\.(write|remove)\(", text)}
+    assert len(writing) > 8
+    assert {name for name in writing if "files.locked(" not in sources[name]} == {"kafka_migration_report"}
 
 
 def test_a_task_that_works_in_the_directory_without_a_lease_counts_as_another_run(lease, tmp_path):
