@@ -20,6 +20,11 @@ PROGRAMS = Path(sys.executable).parent
 PATH = f"{PROGRAMS}:{os.environ['PATH']}"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the users' stories: they take longest, and the other processes do everything else meanwhile."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/molecule/"))
+
+
 @pytest.fixture(scope="session")
 def run_tool() -> Callable[..., str]:
     """``run_tool(program, *arguments, cwd=ROOT, **environment)`` gives its output; anything but exit code 0 fails."""

@@ -13,7 +13,7 @@ description:
   - Returns one entry for each group of a plan file - its lag at the source, the records that the replication tool has
     still to bring, the partitions whose offset is not exact, and whether somebody uses the group on either cluster.
   - A group is ready if no partition is blocked, if the group has committed the planned offsets at the destination, and
-    if nobody uses it there.
+    if nobody uses it there. With O(report), no offset of the group may have failed verification either.
   - Can write the same to a status file, and to a metrics file for Prometheus's node exporter.
   - Reads no records and writes nothing to the clusters.
 author:
@@ -27,6 +27,12 @@ options:
       - Path of the plan file of M(streamshift.kafka.kafka_offset_translate).
     type: path
     required: true
+  report:
+    description:
+      - Path of the report file that M(streamshift.kafka.kafka_offset_verify) has written for O(plan). Offsets that
+        failed verification count as blocked, with the reason C(verification_failed).
+      - The module refuses a report about another plan, or about an earlier state of the plan file.
+    type: path
   status:
     description:
       - Path of the status file. The module replaces it, and takes from the earlier file only since when groups have
@@ -217,11 +223,13 @@ failure:
       sample: null
 """
 
+import dataclasses
 import os
 import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import look_at_readiness as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import objected
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import metrics, plan, readiness, status
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     InvalidFile,
@@ -231,6 +239,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.objections import read_objections
 
 _PAUSE = 2.0  # seconds between two looks
 _EVERYBODY = 0o644  # the node exporter is another user
@@ -244,6 +253,8 @@ def look(module: Module) -> dict[str, t.Any]:
     _check_paths(params)
     last, started, now = _last(module, params)
     made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
+    objections = read_objections(params["report"], params["plan"])
+    made = dataclasses.replace(made, entries=tuple(objected(made.entries, objections)))
     found = _watched(params, made, last.ready_since if last is not None else {}, now)
     rows = tuple(status.group_row(each) for each in found)
     _write(module, status.Status(params["phase"], started, now, params["changed_offsets"], None, now, rows))
@@ -328,6 +339,7 @@ def main() -> None:
         argument_spec={
             **options.cluster_spec("source", "destination"),
             "plan": {"type": "path", "required": True},
+            "report": {"type": "path"},
             "status": {"type": "path"},
             "metrics": {"type": "path"},
             "migration": {"type": "str"},

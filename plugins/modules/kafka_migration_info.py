@@ -220,7 +220,7 @@ settings:
       type: str
       returned: success
       sample: >-
-        topic orders: retention.ms is 604800000 at the source, 3600000 at the destination: on partitions of the source: 2, the
+        topic orders: retention.ms is 604800000 at the source, 3600000 at the destination: on 2 partitions of the source, the
         oldest unconsumed record is older than the destination keeps records, and may be deleted there before its group
         consumes it. Raise it at the destination until the groups have caught up.
 failure:

@@ -331,9 +331,7 @@ failure:
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt, report
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
@@ -351,6 +349,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.objections import read_objections
 
 
 def commit(module: Module) -> dict[str, t.Any]:
@@ -394,7 +393,7 @@ def commit(module: Module) -> dict[str, t.Any]:
                 writer,
                 offset_formats.read_snapshot(taken, params["snapshot"]) if taken else None,
                 source,
-                _objections(params),
+                read_objections(params["report"], params["plan"]),
             )
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", "a migration"), path)
@@ -429,24 +428,6 @@ def commit(module: Module) -> dict[str, t.Any]:
             f"{cluster} (after)",
         ),
     }
-
-
-def _objections(params: dict[str, t.Any]) -> dict[receipt.Key, str]:
-    """What the report objects to. Raises Refused when it is about another plan."""
-    path = params["report"]
-    if path is None:
-        return {}
-    found = report.objections(files.read_required(path, "report", "kafka_offset_verify"), path)
-    digest = files.file_digest(params["plan"])
-    if found.plan != digest:
-        about = "no plan" if found.plan is None else f"a plan with the digest {found.plan}"
-        raise Refused(
-            f"the report {path} is about {about}, and {params['plan']} has the digest {digest}",
-            why="the plan has changed since it was verified, or another one was verified",
-            remedy="verify this plan with kafka_offset_verify",
-            kind=FailureKind.PLAN_OUTDATED,
-        )
-    return found.lines
 
 
 def main() -> None:

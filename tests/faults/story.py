@@ -234,13 +234,14 @@ class Story:
         return [{"name": self.source.topic, "to": self.to}]
 
     def _same(self, name: str) -> t.Callable[[Result], Harm]:
-        """Whatever a step says the first time it says whenever it succeeds."""
+        """Whatever a step says the first time it says whenever it succeeds, but for how much it had to read for that."""
+        free = ("changed", "diff", "warnings", "records_read")
 
         def compared(result: Result) -> Harm:
-            its = {key: value for key, value in result.items() if key not in ("changed", "diff", "warnings")}
+            its = {key: value for key, value in result.items() if key not in free}
             first = self.plain.setdefault(name, its)
             wrong = [key for key in first if first[key] != its.get(key)]
-            text = f"{name} says otherwise: {[(first[key], its.get(key)) for key in wrong]}"
+            text = f"{name} says otherwise: {[(key, first[key], its.get(key)) for key in wrong]}"
             return Harm(other=1, example=text) if wrong else Harm()
 
         return compared

@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
@@ -134,6 +135,16 @@ def test_a_name_that_does_not_exist():
 def test_a_port_that_never_answers():
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as silent:
         assert refused(by_control, {"bootstrap_servers": f"127.0.0.1:{silent.getsockname()[1]}"}).why == "no answer"
+
+
+def test_servers_that_are_down_are_passed_over(secured, monkeypatch):
+    monkeypatch.setattr(admin_client, "CONNECT_SECONDS", 1.0)
+    with contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1] for _unused in range(3)]
+        down = [f"127.0.0.1:{port}" for port in (*silent, 1)]
+        servers = {**secured.plaintext, "bootstrap_servers": [*down, *secured.bootstrap_servers]}
+        assert [by_control(connection_from(servers)) for _unused in range(3)] == [secured.cluster_id] * 3
+        assert refused(by_control, {"bootstrap_servers": down}).why in ("no answer", "connection refused")
 
 
 def test_an_encrypted_key_asks_nobody_for_its_passphrase(secured):

@@ -88,7 +88,10 @@ def test_rounds_and_then_a_cut_over(source, destination, orders, controller):
 
         more(source, orders, 200, 100)
         commit(source, orders, {(orders, 0): 120, (orders, 1): 130})
+        dry = done(controller.migrate_groups("--check", groups=[orders], phase="cut_over"))
+        assert f"These groups would be cut over: {orders}." in dry.output and "Consumers may start" not in dry.output
         last = done(controller.migrate_groups(groups=[orders], phase="cut_over", idle_wait=1, stop_timeout=30))
+        assert last.changed == dry.changed
         assert f"Consumers may start at the destination: {orders}." in last.output
         assert "It took gate " in last.output
         assert committed(destination, orders) == {(orders, 0): (120, ""), (orders, 1): (130, "")}
@@ -97,6 +100,23 @@ def test_rounds_and_then_a_cut_over(source, destination, orders, controller):
         assert done(controller.migrate_groups(groups=[orders], phase="cut_over")).changed == 0
     done(controller.rollback(groups=[orders]))
     assert committed(destination, orders) == {}
+
+
+def test_a_group_that_the_verification_objects_to_is_not_told_to_start(source, destination, orders, controller):
+    """A round has committed its offsets, and what it has yet to consume was not copied since."""
+    more(destination, orders, 0, 200)
+    done(controller.migrate_groups(groups=[orders], phase="sync"))
+    after = {(orders, 0): (50, ""), (orders, 1): (50, "")}
+    assert committed(destination, orders) == after
+    more(source, orders, 200, 10)
+    more(destination, orders, 201, 9)
+    its = {"verify": "records", "spark": {"master": "local[1]"}, "on_not_ready": "skip_group"}
+    last = done(controller.migrate_groups(groups=[orders], phase="cut_over", **its))
+    assert "verification_failed" in last.output
+    assert "No group was cut over." in last.output and "Consumers may start" not in last.output
+    (group,) = status(controller)["entries"]
+    assert (group["ready"], group["verdicts"]) == (False, {"blocked": 1, "exact": 1})
+    assert committed(destination, orders) == after
 
 
 def test_a_consumer_with_assign_is_waited_for_and_a_policy_of_another_phase_is_refused(

@@ -17,7 +17,7 @@ FOLDER = ROOT / ".cache/molecule"
 SCENARIOS = sorted(file.parent.name for file in ROOT.glob("molecule/*/molecule.yml"))
 
 
-@pytest.mark.timeout(2400)
+@pytest.mark.timeout(3000)
 def test_every_scenario(run_tool):
     assert set(SCENARIOS) > {"default"}
     # Molecule's own choice is one directory for all checkouts of the same name.

@@ -43,7 +43,7 @@ def home():
         yield HOME
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_sanity(run_tool, home, checkout):
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     # Nothing else on the path: ansible-test trips over the shims of a Python version manager.

@@ -10,8 +10,10 @@ client for every operation and for every further try, and the few private names 
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import logging
+import math
 import time
 import typing as t
 
@@ -44,11 +46,19 @@ T = t.TypeVar("T")
 
 
 class _Manager(KafkaConnectionManager):
-    """Remembers why connections failed, and ends the bootstrap when no retry can help: no lock-out by wrong passwords."""
+    """Remembers why connections failed, and ends the bootstrap when no retry can help: no lock-out by wrong passwords.
+
+    The library draws each server that it tries at random, so that one that is down may take all the time. Here every server
+    is tried before one is tried again.
+    """
 
     def __init__(self, net: NetworkSelector, **options: t.Any) -> None:
         super().__init__(net, **options)  # type: ignore[no-untyped-call]
         self.reasons: list[BaseException] = []
+        self._failures: collections.Counter[t.Any] = collections.Counter()
+        self._patient_until = time.monotonic() + CONNECT_SECONDS
+        self._servers: t.Callable[[], list[t.Any]] = self.cluster.bootstrap_brokers
+        self.cluster.bootstrap_brokers = self._least_failed  # type: ignore[method-assign]
         refresh = self.cluster.refresh_metadata
 
         async def refresh_noting_failure(node_id: t.Any = None) -> t.Any:
@@ -61,10 +71,24 @@ class _Manager(KafkaConnectionManager):
         self.cluster.refresh_metadata = refresh_noting_failure  # type: ignore[method-assign]
 
     def get_connection(self, node_id: t.Any, *args: t.Any, **options: t.Any) -> t.Any:
+        if not self.bootstrapped:  # the library gives all the time that is left to each server
+            options["timeout_ms"] = min(options.get("timeout_ms") or math.inf, CONNECT_SECONDS * 1000)
         connection = super().get_connection(node_id, *args, **options)  # type: ignore[no-untyped-call]
         if not connection.init_future.is_done:
             connection.init_future.add_errback(self._failed)
         return connection
+
+    def _least_failed(self) -> list[t.Any]:
+        """The bootstrap servers that the library may try next."""
+        servers = self._servers()
+        fewest = min(self._failures[server.node_id] for server in servers)
+        return [server for server in servers if self._failures[server.node_id] == fewest]
+
+    def update_backoff(self, node_id: t.Any) -> t.Any:
+        self._failures[node_id] += 1
+        if not self.bootstrapped and time.monotonic() > self._patient_until:
+            self.closed = self.closed or all(self._failures[server.node_id] for server in self._servers())
+        return super().update_backoff(node_id)  # type: ignore[no-untyped-call]
 
     def _failed(self, reason: BaseException) -> None:
         self.reasons.append(reason)
@@ -88,8 +112,9 @@ def connect(connection: Connection) -> KafkaAdminClient:
     """A client that a broker has answered, to be closed by the caller.
 
     Raises ConnectionFailed with the true reason: at once when it cannot be cured by trying again, else after
-    CONNECT_SECONDS. Raises InvalidInput for files that cannot be used.
+    CONNECT_SECONDS, or as many for each server that does not answer. Raises InvalidInput for files that cannot be used.
     """
+    seconds = min(CONNECT_SECONDS, connection.request_timeout) * len(connection.bootstrap_servers)
     options = security_options(connection)
     managers: list[_Manager] = []
 
@@ -105,7 +130,7 @@ def connect(connection: Connection) -> KafkaAdminClient:
             bootstrap_servers=list(connection.bootstrap_servers),
             client_id="streamshift-control",
             request_timeout_ms=int(connection.request_timeout * 1000),
-            bootstrap_timeout_ms=int(min(CONNECT_SECONDS, connection.request_timeout) * 1000),
+            bootstrap_timeout_ms=int(seconds * 1000),
             max_in_flight_requests_per_connection=NO_LIMIT,
             receive_message_max_bytes=LARGEST_ANSWER,
             kafka_client=net_client,

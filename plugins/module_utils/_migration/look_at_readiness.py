@@ -30,12 +30,12 @@ def look_at_readiness(
                 kind=FailureKind.OTHER_CLUSTER,
             )
     names = sorted({at.group for entry in plan.entries for at in entry.source})
-    here = groups.read_groups(source, names)
-    there = groups.read_groups(destination, sorted({entry.group for entry in plan.entries}))
+    at_source = groups.read_groups(source, names)
+    at_destination = groups.read_groups(destination, sorted({entry.group for entry in plan.entries}))
     wanted = {at.partition for entry in plan.entries for at in entry.source}
     counts = topics.partition_counts(source, {partition.topic for partition in wanted})
     known = sorted(partition for partition in wanted if partition.partition < counts.get(partition.topic, 0))
     ends = (
         {at: bounds.high_watermark for at, bounds in positions.partition_bounds(source, known).items()} if known else {}
     )
-    return readiness.assess_readiness(plan, here, there, ends, since, now)
+    return readiness.assess_readiness(plan, at_source, at_destination, ends, since, now)

@@ -116,24 +116,30 @@ def look(
     needs = {"commits_groups": here, "commits_topics": there} if commits else {}
     needs |= {"writes_topics": there} if copies else {}
     problems += _missing(destination, reads_groups=here, reads_topics=there, **needs)
-    notes = [] if problems or copies else _topics_that_block(source, destination, wanted, mapping)
+    notes: list[str] = []
     differing: list[SettingDifference] = []
-    if not problems and not copies and ids["source"] != ids["destination"]:
-        differing = setting_differences(source, destination, wanted)
+    if not problems and not copies:
+        counts = (
+            partition_counts(source, {draft.source_partition.topic for draft in wanted}),
+            partition_counts(destination, {draft.partition.topic for draft in wanted}),
+        )
+        notes = _topics_that_block(wanted, mapping, *counts)
+        if ids["source"] != ids["destination"]:
+            differing = setting_differences(source, destination, wanted, *counts)
     notes += [each.message for each in differing]
     if commits:
         notes += _missing_for_rollback(destination, wanted, receipt)
     return Preflight(ids, problems, notes, differing)
 
 
-def _topics_that_block(source: Connection, destination: Connection, wanted: list[Draft], mapping: Mapping) -> list[str]:
+def _topics_that_block(
+    wanted: list[Draft], mapping: Mapping, source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]
+) -> list[str]:
     """A line for each topic that is missing, or whose partition counts differ and nobody has said that they may."""
-    here = partition_counts(source, {draft.source_partition.topic for draft in wanted})
-    there = partition_counts(destination, {draft.partition.topic for draft in wanted})
     entries = [
         entry
         for draft in wanted
-        if (entry := drafts.without_records(draft, here, there)) is not None
+        if (entry := drafts.without_records(draft, source_counts, destination_counts)) is not None
         if entry.reason is Reason.TOPIC_MISSING or not mapping.is_repartitioned(draft.source_partition.topic)
     ]
     return list(dict.fromkeys(f"{entry.detail}." for entry in entries))

@@ -10,10 +10,11 @@ import enum
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 Settings = t.Mapping[str, str]
@@ -46,17 +47,20 @@ class SettingDifference(t.NamedTuple):
 
 
 def setting_differences(
-    source: Connection, destination: Connection, wanted: t.Iterable[Draft], now: Clock = time.time
+    source: Connection,
+    destination: Connection,
+    drafts: t.Collection[Draft],
+    source_counts: t.Mapping[str, int],
+    destination_counts: t.Mapping[str, int],
+    now: Clock = time.time,
 ) -> list[SettingDifference]:
     """The differences of the topics that exist on both clusters, in order of topics; none where a user may not read settings.
 
-    Retention and limits of timestamps only count where the source has records that they concern.
+    source_counts, destination_counts: how many partitions each topic has. Retention and limits of timestamps only count where
+    the source has records that they concern.
     """
-    drafts = list(wanted)
-    here = topics.partition_counts(source, {draft.source_partition.topic for draft in drafts})
-    there = topics.partition_counts(destination, {draft.partition.topic for draft in drafts})
     pairs = sorted({(draft.source_partition.topic, draft.partition.topic) for draft in drafts})
-    pairs = [(topic, copy) for topic, copy in pairs if topic in here and copy in there]
+    pairs = [(topic, copy) for topic, copy in pairs if topic in source_counts and copy in destination_counts]
     try:
         source_settings = configs.topic_configs(source, [topic for topic, _copy in pairs])
         destination_settings = configs.topic_configs(destination, [copy for _topic, copy in pairs])
@@ -66,7 +70,7 @@ def setting_differences(
             own, other = source_settings[topic].effective, destination_settings[copy].effective
             found += plain_differences(topic, copy, own, other)
             times[topic, copy] = concerned_times(own, other, int(now() * 1000))
-        found += _by_records(source, drafts, here, times, source_settings, destination_settings)
+        found += _by_records(source, drafts, source_counts, times, source_settings, destination_settings)
     except (NotAuthorized, NotFound):
         return []
     return sorted(found, key=lambda each: each[:3])
@@ -87,9 +91,9 @@ def plain_differences(topic: str, copy: str, own: Settings, other: Settings) -> 
         where = "destination" if _is_stamped(other) else "source"
         why = (
             f"only the {where} stamps records when it stores them, so that equal records may have other timestamps and "
+            "offsets may be safe, not exact. Set CreateTime before records are copied"
         )
-        why += "offsets may be safe, not exact. "
-        add(SettingKind.TIMESTAMP_TYPE, "message.timestamp.type", f"{why}Set CreateTime before records are copied")
+        add(SettingKind.TIMESTAMP_TYPE, "message.timestamp.type", why)
     size, largest = own.get("max.message.bytes"), other.get("max.message.bytes")
     if size and largest and int(largest) < int(size):
         why = "the destination refuses larger batches of records, and what is not copied blocks groups. "
@@ -150,23 +154,23 @@ def _by_records(
                     begin = max(begin, offset) if kind is SettingKind.RETENTION else begin
                     concerned += begin < (end if first is None else first)
             if concerned:
-                setting = _name_of(kind, other)
-                found.append(_difference(kind, topic, copy, setting, own, other, _WHY[kind].format(count=concerned)))
+                why = _WHY[kind].format(count=counted(concerned, "partition"))
+                found.append(_difference(kind, topic, copy, _name_of(kind, other), own, other, why))
     return found
 
 
 _WHY = {
     SettingKind.RETENTION: (
-        "on partitions of the source: {count}, the oldest unconsumed record is older than the destination keeps records, "
+        "on {count} of the source, the oldest unconsumed record is older than the destination keeps records, "
         "and may be deleted there before its group consumes it. Raise it at the destination until the groups have "
         "caught up"
     ),
     SettingKind.TIMESTAMP_BEFORE: (
-        "on partitions of the source: {count}, there are records older than the destination takes, and what is not copied "
+        "on {count} of the source, there are records older than the destination takes, and what is not copied "
         "blocks groups. Raise it at the destination"
     ),
     SettingKind.TIMESTAMP_AFTER: (
-        "on partitions of the source: {count}, there are records with later timestamps than the destination takes, and "
+        "on {count} of the source, there are records with later timestamps than the destination takes, and "
         "what is not copied blocks groups. Raise it at the destination"
     ),
 }

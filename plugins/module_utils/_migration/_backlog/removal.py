@@ -46,8 +46,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claims, Kept, claim, fence
 
-Runs = dict[TopicPartition, Run | None]
-
 
 class Removal(t.NamedTuple):
     """What was, or in check mode would be, removed. groups: those of the copy's progress that were there.
@@ -87,7 +85,7 @@ def remove_copy(
     running.check_idle(backlog, destination, wait)
     _check_consumers(backlog, plan, destination, staying)
     others.check_groups(backlog, deleted, destination)
-    claimed: Runs = {}
+    claimed: dict[TopicPartition, Run | None] = {}
     if not predict:
         claimed = _claimed(backlog, deleted, destination)
     if deleted:
@@ -116,7 +114,7 @@ def remove_copy(
     return Removal(left, tuple(sorted(settings)), tuple(sorted(deleted)), warnings)
 
 
-def _claimed(backlog: Backlog, deleted: t.Collection[str], destination: Connection) -> Runs:
+def _claimed(backlog: Backlog, deleted: t.Collection[str], destination: Connection) -> dict[TopicPartition, Run | None]:
     """End every run of the copy. -> what its progress names then, which changes when a run begins.
 
     deleted: topics whose records are read before they are deleted, for hours perhaps. Their progress, where there is any, names
@@ -145,7 +143,7 @@ def _as_they_are(destination: Connection, group: str, kept: Kept) -> Claims:
     return claims
 
 
-def _check_claim(backlog: Backlog, destination: Connection, claimed: Runs) -> None:
+def _check_claim(backlog: Backlog, destination: Connection, claimed: dict[TopicPartition, Run | None]) -> None:
     """Raise Locked where a run of the copy has begun since it was claimed."""
     for where, run in _named(backlog, destination).items():
         if run != claimed[where]:
@@ -157,7 +155,7 @@ def _check_claim(backlog: Backlog, destination: Connection, claimed: Runs) -> No
             )
 
 
-def _named(backlog: Backlog, destination: Connection) -> Runs:
+def _named(backlog: Backlog, destination: Connection) -> dict[TopicPartition, Run | None]:
     """The run that the progress of each range names, by source partition."""
     progress = read_progress(backlog, destination, stable=True)
     return {where: its.run if its else None for where, its in progress.items()}

@@ -22,6 +22,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.summarie
 Key = tuple[str, TopicPartition]
 
 
+MOST_ORIGINS = 3  # source positions of a group-partition that are shown among the exceptions
+NOT_COUNTED = "not counted"
+
+
+def offset_text(value: int | None) -> str:
+    """An offset, or a number of records, of a single group-partition."""
+    return "-" if value is None else str(value)
+
+
 class State(enum.StrEnum):
     """What became of an offset, as far as the receipt tells."""
 
@@ -31,6 +40,9 @@ class State(enum.StrEnum):
     UNCHANGED = "unchanged"  # the destination had it already
     NOT_COMMITTED = "not committed"
     LEFT_ALONE = "left alone"  # there is no offset to commit
+
+
+_COMMITTED = (State.COMMITTED, State.UNCHANGED)
 
 
 class GroupPartition(t.NamedTuple):
@@ -55,6 +67,22 @@ class GroupPartition(t.NamedTuple):
     verified: bool | None = None
     unconsumed: int | None = None
     all: bool = True
+
+    @property
+    def source_offsets(self) -> str:
+        """The committed offsets at the source, of MOST_ORIGINS positions."""
+        return ", ".join(offset_text(at.offset) for at in self.source[:MOST_ORIGINS])
+
+    @property
+    def other_names(self) -> list[str]:
+        """The names at the source where they differ, of MOST_ORIGINS positions."""
+        own = (self.group, self.partition)
+        return [f"{at.group} {at.partition}" for at in self.source[:MOST_ORIGINS] if (at.group, at.partition) != own]
+
+    @property
+    def repeats_text(self) -> str:
+        """How many records are repeated at most."""
+        return NOT_COUNTED if self.verdict is Verdict.SAFE and self.repeats is None else offset_text(self.repeats)
 
 
 class GroupFigures(t.NamedTuple):
@@ -83,6 +111,16 @@ class Totals:
     objected: int
     skipped: int
     elsewhere: int
+
+    @property
+    def committed(self) -> int:
+        """Group-partitions that are known to be committed at the destination as planned."""
+        return sum(self.states.get(state, 0) for state in _COMMITTED)
+
+    @property
+    def repeats_text(self) -> str:
+        """How many records are repeated at most."""
+        return NOT_COUNTED if self.repeats is None else f"{self.repeats:,}"
 
 
 def group_partitions(files: MigrationFiles) -> list[GroupPartition]:
@@ -136,7 +174,7 @@ def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
                 len(own),
                 collections.Counter(row.verdict for row in own if row.verdict is not None),
                 sum(known) if len(known) == len(repeats) else None,
-                sum(row.state in (State.COMMITTED, State.UNCHANGED) for row in own),
+                sum(row.state in _COMMITTED for row in own),
             )
         )
     return made

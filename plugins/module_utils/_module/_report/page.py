@@ -14,8 +14,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
     GroupPartition,
-    State,
     Totals,
+    offset_text,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import (
     STATES,
@@ -90,14 +90,12 @@ def _head(story: Story) -> str:
 
 
 def _totals(total: Totals) -> str:
-    repeats = "not counted" if total.repeats is None else f"{total.repeats:,}"
-    committed = total.states.get(State.COMMITTED, 0) + total.states.get(State.UNCHANGED, 0)
     figures = (
         (f"{total.groups:,}", "groups"),
         (f"{total.partitions:,}", "group-partitions"),
-        (f"{committed:,}", "committed"),
+        (f"{total.committed:,}", "committed"),
         (f"{total.verified:,}", "verified"),
-        (repeats, "records repeated at most"),
+        (total.repeats_text, "records repeated at most"),
         (f"{total.skipped:,}", "records skipped"),
     )
     items = "".join(f"<li><strong>{number}</strong> <span>{name}</span></li>" for number, name in figures)
@@ -132,7 +130,7 @@ def _bar(counts: t.Sequence[tuple[str, int]]) -> str:
 
 def _exceptions(story: Story) -> str:
     if not story.exceptions:
-        return "<h2>Exceptions</h2>\n<p>None: nothing is blocked, and no consumed record comes again.</p>\n"
+        return f"<h2>Exceptions</h2>\n<p>{as_html(story.no_exceptions)}</p>\n"
     return f"<h2>Exceptions</h2>\n{''.join(map(_exception, story.exceptions))}"
 
 
@@ -159,33 +157,18 @@ def _exception(kind: Exceptions) -> str:
 
 
 def _example(row: GroupPartition) -> str:
-    repeats = "not counted" if row.verdict is Verdict.SAFE and row.repeats is None else _number(row.repeats)
-    source = "".join(
-        f'<span class="from">from {name_html(f"{at.group} {at.partition}")}</span>'
-        for at in row.source[:3]
-        if (at.group, at.partition) != (row.group, row.partition)
-    )
-    before = ", ".join(_number(at.offset) for at in row.source[:3])
+    source = "".join(f'<span class="from">from {name_html(name)}</span>' for name in row.other_names)
     return (
-        f'<tr><td class="name">{name_html(f"{row.group} {row.partition}")}{source}</td><td class="number">{before}</td>'
-        f'<td class="number">{_number(row.offset)}</td><td class="number">{repeats}</td>'
+        f'<tr><td class="name">{name_html(f"{row.group} {row.partition}")}{source}</td>'
+        f'<td class="number">{row.source_offsets}</td>'
+        f'<td class="number">{offset_text(row.offset)}</td><td class="number">{row.repeats_text}</td>'
         f'<td class="detail">{name_html(row.detail)}</td></tr>\n'
     )
 
 
-def _number(value: int | None) -> str:
-    return "-" if value is None else str(value)
-
-
 def _findings(story: Story) -> str:
     if not story.problems:
-        total = story.totals
-        said = (
-            f"No problem: {counted(total.verified, 'group-partition')} verified."
-            if total.verified
-            else "Nothing was verified."
-        )
-        return f"<h2>Verification</h2>\n<p>{said}</p>\n"
+        return f"<h2>Verification</h2>\n<p>{as_html(story.no_problems)}</p>\n"
     return f"<h2>Verification</h2>\n{''.join(map(_problem, story.problems))}"
 
 

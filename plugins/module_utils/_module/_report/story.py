@@ -84,7 +84,9 @@ class Story:
     rows: tuple[GroupPartition, ...]
     totals: Totals
     exceptions: tuple[Exceptions, ...]
+    no_exceptions: str
     problems: tuple[Problems, ...]
+    no_problems: str
     notes: tuple[str, ...]
     next_steps: tuple[str, ...]
     next_command: str
@@ -108,7 +110,11 @@ def story(files: MigrationFiles, occasion: Occasion) -> Story:
         rows=rows,
         totals=total,
         exceptions=tuple(_exceptions(rows)),
+        no_exceptions=_no_exceptions(files, total),
         problems=tuple(_problems(files)),
+        no_problems=f"No problem: {counted(total.verified, 'group-partition')} verified."
+        if total.verified
+        else "Nothing was verified.",
         notes=tuple(_notes(files, total)),
         next_steps=steps,
         next_command=command,
@@ -173,6 +179,18 @@ def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Exceptions]:
         remedy = advice.REASONS[Reason(reason)] if reason else ""
         total = sum(known) if len(known) == len(repeats) else None
         yield Exceptions(verdict, reason, remedy, len(same), total, tuple(same[:MOST_EXAMPLES]))
+
+
+def _no_exceptions(files: MigrationFiles, total: Totals) -> str:
+    """What is said where nothing is blocked or safe."""
+    if files.plan is None:
+        return "Not known: there is no plan."
+    if total.verdicts[Verdict.REQUESTED]:
+        requested = counted(total.verdicts[Verdict.REQUESTED], "offset")
+        return (
+            f"Nothing is blocked or safe. {requested} chosen by options may skip or repeat records: see their details."
+        )
+    return "None: nothing is blocked, and no consumed record comes again."
 
 
 def _problems(files: MigrationFiles) -> t.Iterator[Problems]:

@@ -11,9 +11,10 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
+    NOT_COUNTED,
     GroupPartition,
-    State,
     group_figures,
+    offset_text,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import (
     as_markdown,
@@ -55,16 +56,15 @@ def _totals(story: Story) -> t.Iterator[str]:
     yield "## Totals"
     yield ""
     counts = [(verdict.value, f"{total.verdicts[verdict]:,}") for verdict in Verdict]
-    committed = total.states.get(State.COMMITTED, 0) + total.states.get(State.UNCHANGED, 0)
     yield from _table(
         ("", "count"),
         [
             ("groups", f"{total.groups:,}"),
             ("group-partitions", f"{total.partitions:,}"),
             *counts,
-            ("committed", f"{committed:,}"),
+            ("committed", f"{total.committed:,}"),
             ("verified", f"{total.verified:,}"),
-            ("records repeated at most", "not counted" if total.repeats is None else f"{total.repeats:,}"),
+            ("records repeated at most", total.repeats_text),
             ("records skipped", f"{total.skipped:,}"),
         ],
     )
@@ -74,7 +74,7 @@ def _exceptions(story: Story) -> t.Iterator[str]:
     yield "## Exceptions"
     yield ""
     if not story.exceptions:
-        yield "None: nothing is blocked, and no consumed record comes again."
+        yield as_markdown(story.no_exceptions)
         yield ""
     for kind in story.exceptions:
         yield f"### {kind.verdict.value} ({as_markdown(kind.reason)}): {counted(kind.count, 'group-partition')}"
@@ -89,20 +89,16 @@ def _exceptions(story: Story) -> t.Iterator[str]:
 
 
 def _example(row: GroupPartition) -> tuple[str, ...]:
-    source = ", ".join(_number(at.offset) for at in row.source[:3])
-    repeats = "not counted" if row.verdict is Verdict.SAFE and row.repeats is None else _number(row.repeats)
-    name = name_markdown(f"{row.group} {row.partition}")
-    others = [at for at in row.source[:3] if (at.group, at.partition) != (row.group, row.partition)]
-    origin = "".join(f" from {name_markdown(f'{at.group} {at.partition}')}" for at in others)
-    return name + origin, source, _number(row.offset), repeats, as_markdown(row.detail)
+    origin = "".join(f" from {name_markdown(name)}" for name in row.other_names)
+    name = name_markdown(f"{row.group} {row.partition}") + origin
+    return name, row.source_offsets, offset_text(row.offset), row.repeats_text, as_markdown(row.detail)
 
 
 def _findings(story: Story) -> t.Iterator[str]:
     yield "## Verification"
     yield ""
     if not story.problems:
-        verified = counted(story.totals.verified, "group-partition")
-        yield f"No problem: {verified} verified." if story.totals.verified else "Nothing was verified."
+        yield as_markdown(story.no_problems)
         yield ""
     for kind in story.problems:
         yield f"### {as_markdown(kind.kind)}: {counted(kind.count, 'problem')}"
@@ -124,7 +120,7 @@ def _groups(story: Story) -> t.Iterator[str]:
             name_markdown(each.group),
             f"{each.partitions:,}",
             *(f"{each.verdicts[verdict]:,}" for verdict in (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)),
-            "not counted" if each.repeats is None else f"{each.repeats:,}",
+            NOT_COUNTED if each.repeats is None else f"{each.repeats:,}",
             f"{each.committed:,}",
         )
         for each in figures[:MOST_GROUPS]
@@ -163,7 +159,3 @@ def _table(header: t.Sequence[str], rows: t.Sequence[t.Sequence[str]]) -> t.Iter
     yield f"| {' | '.join('---' for _each in header)} |"
     yield from (f"| {' | '.join(row)} |" for row in rows)
     yield ""
-
-
-def _number(value: int | None) -> str:
-    return "-" if value is None else str(value)

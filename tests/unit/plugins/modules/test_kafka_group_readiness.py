@@ -11,9 +11,17 @@ import json
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Evidence,
+    Plan,
+    PlanEntry,
+    SourcePosition,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness
 
 CLUSTERS = {
@@ -27,8 +35,8 @@ def look(run_module, monkeypatch, tmp_path):
     """``look(**options)`` looks at one group that is ready; look.in_use says whether somebody uses it at the destination."""
     (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
 
-    def use_case(_plan, _source, _destination, since, now):
-        look.asked += 1
+    def use_case(plan, _source, _destination, since, now):
+        look.asked, look.plan = look.asked + 1, plan
         its = Readiness("billing", ("billing",), 3, 0, {Verdict.EXACT: 1}, (), 0, True, look.in_use)
         return [Readiness(*(getattr(its, name) for name in its.__slots__[:-1]), since.get("billing", now))]
 
@@ -101,3 +109,21 @@ def test_a_path_that_no_node_exporter_reads_is_refused(look, tmp_path):
     assert result["failed"]
     assert ".prom" in result["msg"]
     assert look.asked == 0
+
+
+def test_an_offset_that_failed_verification_counts_as_blocked(look, tmp_path):
+    at = TopicPartition("orders", 0)
+    evidence = Evidence(certificate=CertificateName.NOTHING_CONSUMED)
+    planned = PlanEntry(
+        "billing", at, 5, Verdict.EXACT, (SourcePosition("billing", at, 5),), evidence=evidence, repeats=0
+    )
+    text = file.to_json(Plan("a", "b", "c", (planned,)))
+    flaw = report.Flaw(report.ProblemKind.SKIPPED, "2 unconsumed records are skipped")
+    finding = report.Finding("billing", ((at, 5),), ((at, 5),), problems=(flaw,))
+    (tmp_path / "report.json").write_text(report.to_json(report.Report("a", "b", None, (finding,), digest(text))))
+    refused = look(report=str(tmp_path / "report.json"))
+    assert refused["failed"] and "is about a plan with the digest" in refused["msg"] and look.asked == 0
+    (tmp_path / "plan.json").write_text(text)
+    look(report=str(tmp_path / "report.json"))
+    (found,) = look.plan.entries
+    assert (found.verdict, found.reason, found.offset) == (Verdict.BLOCKED, Reason.VERIFICATION_FAILED, None)

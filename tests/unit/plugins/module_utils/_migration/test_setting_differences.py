@@ -56,13 +56,13 @@ def compare(monkeypatch):
                 for where, asked in wanted
             }
 
-        monkeypatch.setattr(use_case.topics, "partition_counts", lambda _at, names: dict.fromkeys(names, 1))
         monkeypatch.setattr(use_case.configs, "topic_configs", topic_configs)
         monkeypatch.setattr(use_case.positions, "partition_bounds", partition_bounds)
         monkeypatch.setattr(use_case.positions, "lookup_all_times", lookup_all_times)
         copy, topic = TopicPartition("copied.orders", 0), TopicPartition("orders", 0)
         drafts = [Draft("billing", copy, "billing", topic, CommittedOffset(committed))]
-        return use_case.setting_differences(SOURCE, DESTINATION, drafts, now=lambda: NOW / 1000)
+        counts = {topic.topic: 1}, {copy.topic: 1}
+        return use_case.setting_differences(SOURCE, DESTINATION, drafts, *counts, now=lambda: NOW / 1000)
 
     return run
 

@@ -113,6 +113,22 @@ def test_the_headline_says_how_the_run_ended(texts, occasion, said):
     assert story.headline in Reader(html_page(story)).text
 
 
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ({}, "Not known: there is no plan."),
+        (texts_of([entry("billing", "orders", 0)]), "None: nothing is blocked, and no consumed record comes again."),
+        (
+            texts_of([entry("billing", "orders", 0, Verdict.REQUESTED, detail="3 offsets are repeated")]),
+            "Nothing is blocked or safe. 1 offset chosen by options may skip or repeat records: see their details.",
+        ),
+    ],
+)
+def test_without_exceptions_no_more_is_said_than_is_known(texts, said):
+    made = told(texts)
+    assert said in html_page(made) and said in markdown(made)
+
+
 def test_a_failed_run_says_why_and_what_to_do():
     story = told(texts_of(ENTRIES), dataclasses.replace(OCCASION, failure="no broker answers"))
     assert "no broker answers" in story.next_steps[0] and "migrate_groups" in story.next_command

@@ -1,0 +1,32 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What the verification of a plan file objects to, for the modules that work with that plan."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+
+
+def read_objections(path: str | None, plan: str) -> dict[receipt.Key, str]:
+    """Why each offset failed verification, by the destination's group and partition; nothing without a report file.
+
+    path, plan: of the report and of the plan file. Raises Refused for a report about another plan.
+    """
+    if path is None:
+        return {}
+    found = report.objections(files.read_required(path, "report", "kafka_offset_verify"), path)
+    digest = files.file_digest(plan)
+    if found.plan != digest:
+        about = "no plan" if found.plan is None else f"a plan with the digest {found.plan}"
+        raise Refused(
+            f"the report {path} is about {about}, and {plan} has the digest {digest}",
+            why="the plan has changed since it was verified, or another one was verified",
+            remedy="verify this plan with kafka_offset_verify",
+            kind=FailureKind.PLAN_OUTDATED,
+        )
+    return found.lines
