@@ -221,6 +221,7 @@ def _lease(params: dict[str, t.Any]) -> file.Lease:
 def _take(module: Module, mine: file.Lease) -> file.Lease | None:
     """Write the lease of this run. -> the one of a run that is gone, which it replaces."""
     path = os.path.join(module.params["directory"], file.FILE)
+    files.check_writable(path)
     with files.locked(path, mine.run):
         text = files.read(path)
         if not module.check_mode:

@@ -239,6 +239,7 @@ def locked(path: str, run: str | None = None) -> t.Iterator[None]:
             kind=FailureKind.FILE_UNUSABLE,
         ) from exc
     try:
+        _check_lease_on(folder, run)  # before the lock, too: a run that is refused keeps nobody from the lock meanwhile
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
@@ -252,9 +253,13 @@ def locked(path: str, run: str | None = None) -> t.Iterator[None]:
                 remedy="use a directory on another file system",
                 kind=FailureKind.FILE_UNUSABLE,
             ) from exc
-        held = os.path.join(folder, lease.FILE)
-        if (text := read(held)) is not None:
-            check_lease(text, held, run)
+        _check_lease_on(folder, run)
         yield
     finally:
         os.close(descriptor)
+
+
+def _check_lease_on(folder: str, run: str | None) -> None:
+    path = os.path.join(folder, lease.FILE)
+    if (text := read(path)) is not None:
+        check_lease(text, path, run)

@@ -179,6 +179,13 @@ def test_a_task_that_works_in_the_directory_without_a_lease_counts_as_another_ru
     assert not (tmp_path / "home/lease.json").exists()
 
 
+def test_a_run_that_is_refused_takes_no_lock_that_the_holder_may_need(lease, playbook, tmp_path):
+    its = holder(playbook.pid)
+    (run,) = lease(its)["environment"].values()
+    with files.locked(str(tmp_path / "home/plan.json"), run):  # a module of the other run
+        assert f"now: process {playbook.pid} on " in lease()["msg"]
+
+
 def test_check_mode_writes_nothing_and_says_the_same(lease, playbook, tmp_path):
     missing = lease(_ansible_check_mode=True)
     assert not (tmp_path / "home").exists()
@@ -224,6 +231,23 @@ def test_what_is_no_process_is_damaged(lease, tmp_path, process):
     path = tmp_path / "home/lease.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "process": process}))
     assert "is not the id of a process" in lease()["msg"]
+
+
+@pytest.mark.parametrize("started", [-1, True, 1e300, float("nan"), "now"])
+def test_what_is_no_time_is_damaged(lease, tmp_path, started):
+    lease()
+    path = tmp_path / "home/lease.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "started": started}))
+    assert "is not a time" in lease()["msg"]
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_directory_that_this_user_cannot_write_to_is_told(lease, tmp_path, monkeypatch, check):
+    (tmp_path / "home").mkdir()
+    monkeypatch.setattr(files.os, "access", lambda *_arguments: False)  # root may write anywhere
+    refused = lease(_ansible_check_mode=check)
+    assert f"{tmp_path}/home/lease.json cannot be written: the directory {tmp_path}/home is not writable" in refused["msg"]
+    assert refused["failure"]["kind"] == "file_unusable"
 
 
 def test_where_the_system_tells_nothing_a_process_that_is_there_holds(lease, playbook, monkeypatch):
