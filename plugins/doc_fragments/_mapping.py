@@ -73,7 +73,6 @@ options:
     description:
       - Topics that have another name at the destination. The first rule that matches applies; other topics keep their
         name.
-      - For MirrorMaker 2's own replication policies, O(replication_policy) is enough.
     type: list
     elements: dict
     default: []

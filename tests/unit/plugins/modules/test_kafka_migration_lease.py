@@ -246,7 +246,9 @@ def test_a_directory_that_this_user_cannot_write_to_is_told(lease, tmp_path, mon
     (tmp_path / "home").mkdir()
     monkeypatch.setattr(files.os, "access", lambda *_arguments: False)  # root may write anywhere
     refused = lease(_ansible_check_mode=check)
-    assert f"{tmp_path}/home/lease.json cannot be written: the directory {tmp_path}/home is not writable" in refused["msg"]
+    assert (
+        f"{tmp_path}/home/lease.json cannot be written: the directory {tmp_path}/home is not writable" in refused["msg"]
+    )
     assert refused["failure"]["kind"] == "file_unusable"
 
 
