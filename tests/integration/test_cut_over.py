@@ -160,13 +160,11 @@ def waiting_between_rounds(source, destination, directory, **variables):
     home = directory / "kafka-migrations/onprem-to-cloud"
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         playing = pool.submit(its.migrate_groups, phase="sync", interval=600, run_for=3600, **variables)
-        deadline = time.monotonic() + 120
-        while not (home / "status.json").exists() and not playing.done() and time.monotonic() < deadline:
+        while not (home / "status.json").exists():
+            assert not playing.done(), playing.result().output
             time.sleep(0.1)
-        assert not playing.done(), playing.result().output
         process = json.loads((home / "lease.json").read_text())["process"]
         try:
-            assert (home / "status.json").exists()
             yield process
         finally:
             for each in family(process):
