@@ -25,6 +25,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith("tests/molecule/"))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show why a test has failed that was repeated, also where it has passed then: it is a fault of the test or the code."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"first run of {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)
+
+
 @pytest.fixture(scope="session")
 def run_tool() -> Callable[..., str]:
     """``run_tool(program, *arguments, cwd=ROOT, **environment)`` gives its output; anything but exit code 0 fails."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import threading
+import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
@@ -19,56 +20,106 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     Progress,
     Run,
     progress_from_commits,
+    transactional_id,
+    transactional_number,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import claiming
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
-from demo.clients import committed, create_topic
+from demo.clients import Servers, committed, create_topic
 
 PARTITIONS = 4
 STARTED = 1_700_000_000
 
 
+class Contest:
+    """Two runs that claim one copy of PARTITIONS partitions, run 0 and run 1, each under its own connection."""
+
+    def __init__(self, destination: Servers, topic: str, started: tuple[int, int]) -> None:
+        create_topic(destination, topic, PARTITIONS)
+        self.servers, self.name = destination, f"streamshift-copy-{topic}"
+        self.runs = [Run(f"run-{number}", f"host-{number}", 7, its) for number, its in enumerate(started)]
+        self.connections = [connection_from(destination.plaintext, "destination cluster") for _unused in started]
+        self.opened: collections.Counter[tuple[int, int]] = collections.Counter()  # by run and number of the id
+        self._changed = threading.Condition()
+        self._ranges = [
+            BacklogRange(TopicPartition("orders", at), 0, 10, TopicPartition(topic, at), 0) for at in range(PARTITIONS)
+        ]
+
+    def wait(self, until: t.Callable[[], bool]) -> None:
+        with self._changed:
+            assert self._changed.wait_for(until, 30)
+
+    def claims(
+        self, before_opening: t.Callable[[int, int], None], before_claiming: t.Callable[[int], None]
+    ) -> list[t.Any]:
+        """What each run claims, or why it does not. Both functions are told the run's number, and may wait."""
+        ids = [transactional_id(self.name, transactional_number(each.destination)) for each in self._ranges]
+
+        def opens(connection: t.Any, id_: str, *arguments: t.Any) -> Transactions:
+            number, at = int(connection is self.connections[1]), ids.index(id_)
+            before_opening(number, at)
+            transactions = Transactions(connection, id_, *arguments)
+            with self._changed:
+                self.opened[number, at] += 1
+                self._changed.notify_all()
+            return transactions
+
+        def claimed(number: int) -> t.Any:
+            def decide(kept: claiming.Kept) -> claiming.Claims:
+                before_claiming(number)
+                return {where: progress or Progress(0) for where, progress in kept.items()}
+
+            try:
+                groups = [f"{self.name}-progress-0"]
+                return claiming.claim(
+                    self.connections[number], self.name, groups, self._ranges, self.runs[number], decide
+                )
+            except Locked as exc:
+                return str(exc)
+
+        with mock.patch.object(claiming, "Transactions", opens), ThreadPoolExecutor(2) as pool:
+            return list(pool.map(claimed, range(2)))
+
+    def is_won_by(self, winner: int, said: list[t.Any]) -> None:
+        assert isinstance(said[winner], dict), said
+        assert "another run copies the same records" in said[1 - winner] and f"host-{winner}" in said[1 - winner]
+        commits = committed(self.servers, f"{self.name}-progress-0").values()
+        assert {progress_from_commits(0, [CommittedOffset(*each)]).run for each in commits} == {self.runs[winner]}
+
+
 @pytest.mark.parametrize("started", [(STARTED, STARTED + 1), (STARTED + 1, STARTED), (STARTED, STARTED)])
 def test_of_two_that_fence_each_other_one_goes_on(destination, topic, started):
     """Each takes over half of the transactional ids after the other one has."""
-    create_topic(destination, topic, PARTITIONS)
-    there = [connection_from(destination.plaintext, "destination cluster") for _unused in started]
-    ranges = [
-        BacklogRange(TopicPartition("orders", at), 0, 10, TopicPartition(topic, at), 0) for at in range(PARTITIONS)
-    ]
-    runs = [Run(f"run-{number}", f"host-{number}", 7, its) for number, its in enumerate(started)]
-    name = f"streamshift-copy-{topic}"
-    first_ones: dict[str, threading.Event] = collections.defaultdict(threading.Event)
-    turned, opened_all = set(), threading.Barrier(len(runs))
+    contest = Contest(destination, topic, started)
 
-    def open_in_turn(connection, id_, keepers, settings):
-        number = 0 if connection is there[0] else 1
-        is_first = int(id_.rpartition("-")[2]) % 2 == number
-        if not is_first and (number, id_) not in turned:
-            assert first_ones[id_].wait(30)
-        turned.add((number, id_))
-        opened = Transactions(connection, id_, keepers, settings)
-        first_ones[id_].set()
-        return opened
+    def before_opening(number, at):
+        if at % 2 != number and not contest.opened[number, at]:
+            contest.wait(lambda: contest.opened[1 - number, at] > 0)
 
-    def claimed(number):
-        def decide(kept):
-            if not any(kept.values()):
-                opened_all.wait(30)
-            return {where: progress or Progress(0) for where, progress in kept.items()}
+    def before_claiming(_number):
+        contest.wait(lambda: len(contest.opened) == 2 * PARTITIONS)
 
-        try:
-            return claiming.claim(there[number], name, [f"{name}-progress-0"], ranges, runs[number], decide)
-        except Locked as exc:
-            return str(exc)
-
-    with mock.patch.object(claiming, "Transactions", open_in_turn), ThreadPoolExecutor(len(runs)) as pool:
-        said = list(pool.map(claimed, range(len(runs))))
     winner = max(range(2), key=lambda number: (started[number], number))
-    assert isinstance(said[winner], dict), said
-    assert "another run copies the same records" in said[1 - winner] and f"host-{winner}" in said[1 - winner]
-    commits = committed(destination, f"{name}-progress-0").values()
-    assert {progress_from_commits(0, [CommittedOffset(*each)]).run for each in commits} == {runs[winner]}
+    contest.is_won_by(winner, contest.claims(before_opening, before_claiming))
+
+
+def test_a_slow_run_that_fences_the_later_one_twice_does_not_end_both(destination, topic):
+    """It takes over one transactional id, and the others when the later run has taken all of them for the second time."""
+    contest = Contest(destination, topic, (STARTED, STARTED + 1))
+
+    def before_opening(number, at):
+        if number == 0:
+            contest.wait(lambda: contest.opened[1, at] >= (2 if at else 1))
+
+    def before_claiming(number):
+        if number == 1:
+            tries = contest.opened[1, 0]
+            contest.wait(
+                lambda: sum(contest.opened[0, at] for at in range(PARTITIONS)) >= {1: 1, 2: PARTITIONS}.get(tries, 0)
+            )
+
+    contest.is_won_by(1, contest.claims(before_opening, before_claiming))
+    assert contest.opened[1, 0] == 3

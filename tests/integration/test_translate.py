@@ -15,6 +15,8 @@ import time
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import add_partitions
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from demo.clients import (
     Message,
     commit,
@@ -27,7 +29,7 @@ from demo.clients import (
 )
 from tests.support.consumers import commit_with_epoch, consumed_by_member, member, open_transaction, unconsumed
 from tests.support.modules import Migration
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copy, repartition
 
 DAY = 86_400_000
 NOW = int(time.time() * 1000) - 2 * DAY  # timestamps of the past, as real ones are
@@ -248,6 +250,21 @@ def test_partition_counts_that_differ(source, destination, topic, migration):
         ("blocked", "partition_count_differs")
     }
     assert "2 partitions at the source" in entries[topic, topic, 0]["detail"]
+
+
+def test_partitions_that_were_added_after_records_had_been_copied(source, destination, topic, migration):
+    """An unconsumed record of one partition stands before the offset that another partition alone would say is exact."""
+    create_topic(source, topic, 2, retention_ms=-1)
+    create_topic(destination, topic, 1, retention_ms=-1)
+    produce(source, topic, [message._replace(partition=number % 2) for number, message in enumerate(numbered(40))])
+    repartition(source, destination, [topic], topic, 1)
+    add_partitions(connection_from(destination.plaintext, "destination cluster"), {topic: 2})
+    produce(source, topic, newer := [message._replace(partition=1) for message in numbered(3, first=100)])
+    produce(destination, topic, newer)
+    commit(source, topic, {(topic, 0): 5, (topic, 1): 3})
+    entries = migration.plan(topic).values()
+    assert {(entry["verdict"], entry["reason"]) for entry in entries} == {("blocked", "other_partitions")}
+    assert all(f"{topic}-1 offset 3 is {topic}-0 offset" in entry["detail"] for entry in entries)
 
 
 def test_null_is_not_empty_and_headers_count(source, destination, both, migration):

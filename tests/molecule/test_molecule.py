@@ -18,6 +18,7 @@ SCENARIOS = sorted(file.parent.name for file in ROOT.glob("molecule/*/molecule.y
 
 
 @pytest.mark.timeout(3000)
+@pytest.mark.flaky(reruns=0)  # it takes half an hour
 def test_every_scenario(run_tool):
     assert set(SCENARIOS) > {"default"}
     # Molecule's own choice is one directory for all checkouts of the same name.

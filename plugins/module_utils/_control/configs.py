@@ -154,24 +154,28 @@ def create_topics(
 
     made = attempt(connection, create) if topics else {}
     if topics and not validate_only:
-        await_leaders(connection, list(topics))
+        await_leaders(connection, dict.fromkeys(topics, 1))  # a topic that was there may have fewer than these
     return made
 
 
-def await_leaders(connection: Connection, topics: t.Sequence[str]) -> None:
-    """Wait until every broker that is up knows a leader of each partition: they hear of it one after the other."""
+def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
+    """Wait until every broker that is up knows a leader of each partition: they hear of it one after the other.
+
+    counts: how many partitions each topic has at least; a broker that knows fewer has not heard of them yet.
+    """
 
     def missing(client: KafkaAdminClient) -> tuple[str, int | None] | None:
         for node in broker_ids(client):
-            found = {topic.name: topic for topic in request_metadata(client, topics, node=node).topics}
+            found = {topic.name: topic for topic in request_metadata(client, list(counts), node=node).topics}
             for name, topic in found.items():
                 if topic.error_code == errors.UnknownTopicOrPartitionError.errno:
                     return name, None
             raise_for_topics(connection, {name: topic.error_code for name, topic in found.items()}, "DESCRIBE")
             for name, topic in found.items():
-                for each in topic.partitions:
-                    if each.leader_id < 0:
-                        return name, each.partition_index
+                led = {each.partition_index for each in topic.partitions if each.leader_id >= 0}
+                for partition in range(max(counts[name], len(topic.partitions))):
+                    if partition not in led:
+                        return name, partition
         return None
 
     end = time.monotonic() + LEADER_SECONDS

@@ -83,7 +83,7 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
     for name, refusal in sorted(refusals.items()):
         raise BrokerError("partitions cannot be added", cluster=str(connection), topic=name, why=refusal.why)
     if counts:
-        await_leaders(connection, list(counts))
+        await_leaders(connection, counts)
 
 
 def _grow(

@@ -39,6 +39,7 @@ class Reason(enum.StrEnum):
     BEYOND_END = "beyond_end"
     TOPIC_MISSING = "topic_missing"
     PARTITION_COUNT_DIFFERS = "partition_count_differs"
+    OTHER_PARTITIONS = "other_partitions"
     DESTINATION_LAGS = "destination_lags"
     SEARCH_BUDGET_SPENT = "search_budget_spent"
     POLICY_FAIL = "policy_fail"

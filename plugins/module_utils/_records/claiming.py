@@ -30,6 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.transac
 Kept: t.TypeAlias = "dict[TopicPartition, Progress | None]"
 Claims = dict[TopicPartition, Progress]
 
+_TRIES = 5  # a run that is slow to take the ids over may fence another one more than once
 _SETTLED_SECONDS = 3.0  # between taking a transactional id over and claiming its partitions lie a few round trips
 
 
@@ -48,21 +49,22 @@ def claim(
     raise. Raises as Transactions does, and Locked where yet another run has come between.
 
     Two runs that claim at the same moment may fence each other, each on some transactional ids. Then each finds claims of both,
-    and the one that was started later tries again: one of them goes on, and never both.
+    and the one that was started later tries again, until the other one has given up: one of them goes on, and never both.
     """
     copied = [each for each in ranges if each.copies]
     keepers = Keepers(destination, groups)
     attempt = functools.partial(_claimed, destination, name, groups, ranges, run, decide, keepers)
     try:
-        try:
-            return attempt()
-        except (Fenced, Locked) as exc:
-            if not _goes_on(destination, groups[0], run, copied):
-                raise (taken_over(destination, groups[0], run, copied) if isinstance(exc, Fenced) else exc) from None
-        try:
-            return attempt()
-        except Fenced as exc:
-            raise taken_over(destination, groups[0], run, copied) from exc
+        tries = 0
+        while True:
+            try:
+                return attempt()
+            except (Fenced, Locked) as exc:
+                tries += 1
+                if tries == _TRIES or not _goes_on(destination, groups[0], run, copied):
+                    raise (
+                        taken_over(destination, groups[0], run, copied) if isinstance(exc, Fenced) else exc
+                    ) from None
     finally:
         keepers.close()
 

@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_records import settled
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_records import by_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import read_index
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     StrategyInput,
@@ -27,8 +27,7 @@ def by_mirror_maker(given: StrategyInput) -> StrategyOutput:
     if given.options.mirror is None:
         raise ValueError("strategy mirror_maker needs to know how MirrorMaker 2 calls its topics")
     index = read_index(given.source.connection, given.destination.connection, given.options.mirror)
-    kept, moved = part_kept(given)
-    return StrategyOutput(kept | settled(given, moved, index), len(kept), index.counts())
+    return dataclasses.replace(by_records(given, index), index=index.counts())
 
 
 def no_copies(wanted: t.Sequence[Draft], destination: Connection, mapping: Mapping) -> NotFound:

@@ -12,6 +12,9 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.other_partitions import (
+    blocked_entries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import (
     PAUSE,
     SAY_WAITING_EVERY,
@@ -38,17 +41,18 @@ class OffsetHints(t.Protocol):
         """Differences of a source offset and its copy's around a committed offset, the likeliest first."""
 
 
-def by_records(given: StrategyInput) -> StrategyOutput:
-    """Entries of the previous plan for groups that have not moved; for others the rule's, by the records alone."""
+def by_records(given: StrategyInput, hints: OffsetHints | None = None) -> StrategyOutput:
+    """Entries of the previous plan for groups that have not moved; for others the rule's, by the records alone.
+
+    A topic whose records were copied to other partitions is blocked as a whole.
+    """
     kept, moved = part_kept(given)
-    return StrategyOutput(kept | settled(given, moved), len(kept))
+    entries = kept | _one_to_one(given, moved, hints)
+    return StrategyOutput(entries | blocked_entries(given) | _repartitioned(given), len(kept))
 
 
-def settled(
-    given: StrategyInput, searched: t.Mapping[DraftKey, Draft], hints: OffsetHints | None = None
-) -> dict[DraftKey, PlanEntry]:
-    """The rule's entries for these drafts, and for all repartitioned topics."""
-    return _one_to_one(given, searched, hints) | repartitioned.repartitioned_entries(
+def _repartitioned(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
+    return repartitioned.repartitioned_entries(
         given.merged,
         given.source_counts,
         given.destination_counts,

@@ -24,6 +24,7 @@ REASONS = {
     Reason.BEYOND_END: "Reset the group at the source and plan again, or leave the topic out.",
     Reason.TOPIC_MISSING: "Create the topic at the destination, map its name with topic_map, or leave it out.",
     Reason.PARTITION_COUNT_DIFFERS: "Name the topic in repartitioned, or create it again with the number of the source.",
+    Reason.OTHER_PARTITIONS: "Name the topic in repartitioned, or create it again and let the replication tool fill it.",
     Reason.DESTINATION_LAGS: "Let the replication tool catch up and plan again, or set wait_for_replication.",
     Reason.SEARCH_BUDGET_SPENT: "Install Java and the Spark packages, or raise spark_limit or search_limit.",
     Reason.POLICY_FAIL: "Set the option that the detail names to another value than fail.",

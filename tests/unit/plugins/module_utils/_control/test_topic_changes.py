@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Topics grow by as many partitions as the brokers take at once, because a controller refuses more than 10,000."""
+"""Topics grow by as many partitions as the brokers take at once, because a controller refuses more than 10,000.
+
+Brokers hear of them one after the other.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ import types
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import topic_changes
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, topic_changes
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 
 CONNECTION = connection_from({"bootstrap_servers": "127.0.0.1:1"})
 COUNTS = {f"orders-{number}": 3001 for number in range(4)}
@@ -36,6 +40,28 @@ def controller(monkeypatch):
     return partitions
 
 
+@pytest.fixture
+def hearing_brokers(monkeypatch):
+    """Two brokers of a topic that has grown from one partition to three; the second one hears of it bit by bit."""
+    hears = [[0], [0], [0], [0, 1], [0, 1, None], [0, 1, 2]]
+
+    def metadata(_client, names, node):
+        leaders = [0, 1, 2] if node == 1 or len(hears) == 1 else hears.pop(0)
+        rows = [
+            types.SimpleNamespace(partition_index=at, leader_id=-1 if leader is None else 1)
+            for at, leader in enumerate(leaders)
+        ]
+        return types.SimpleNamespace(
+            topics=[types.SimpleNamespace(name=name, error_code=0, partitions=rows) for name in names]
+        )
+
+    monkeypatch.setattr(configs, "attempt", lambda _connection, operation: operation(None))
+    monkeypatch.setattr(configs, "broker_ids", lambda _client: [1, 2])
+    monkeypatch.setattr(configs, "request_metadata", metadata)
+    monkeypatch.setattr(configs.time, "sleep", lambda _seconds: None)
+    return hears
+
+
 def _answer(request, partitions):
     left, rows = 10_000, []
     for each in request.topics:
@@ -54,3 +80,14 @@ def test_more_partitions_than_a_controller_takes_at_once_are_tried(controller):
 def test_more_partitions_than_a_controller_takes_at_once_are_added(controller):
     topic_changes.add_partitions(CONNECTION, COUNTS)
     assert controller == COUNTS
+
+
+def test_every_broker_has_heard_of_what_was_added(hearing_brokers):
+    configs.await_leaders(CONNECTION, {"orders": 3})
+    assert hearing_brokers == [[0, 1, 2]]
+
+
+def test_a_broker_that_never_hears_of_it_is_told(hearing_brokers, monkeypatch):
+    monkeypatch.setattr(configs, "LEADER_SECONDS", -1.0)
+    with pytest.raises(BrokerError, match="topic orders, partition 1: it has no leader"):
+        configs.await_leaders(CONNECTION, {"orders": 3})

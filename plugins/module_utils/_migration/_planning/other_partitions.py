@@ -1,0 +1,176 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Copies in another partition than their record's: of them no partition's own log tells.
+
+The number of partitions may be the same and the records distributed otherwise: partitions were added at the destination after
+records had been copied there, or the replication tool has a partitioner of its own. An unconsumed record of one partition then
+stands before an offset that is exact for another one.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
+    DraftKey,
+    StrategyInput,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+_FIRST = 5  # of the records of a partition that a group has not consumed, so many should have a copy in it
+_SAMPLE = 8  # so many of a topic that have none are looked for in its other partitions
+_WINDOW = 100  # records after the place that a time leads to: where source partitions mix, times run back and forth
+
+
+class Stray(t.NamedTuple):
+    """A record at the source whose only copy stands in another partition of the destination."""
+
+    partition: TopicPartition
+    offset: int
+    copy_partition: TopicPartition
+    copy_offset: int
+
+    def __str__(self) -> str:
+        return f"{self.partition} offset {self.offset} is {self.copy_partition} offset {self.copy_offset} there"
+
+
+class _Topic(t.NamedTuple):
+    """Its name on both sides, how many partitions it has, and whether copies keep the times of their records."""
+
+    source: str
+    destination: str
+    partitions: int
+    keeps_times: bool
+
+    def pairs(self) -> list[tuple[TopicPartition, TopicPartition]]:
+        """Each partition on both sides."""
+        return [
+            (TopicPartition(self.source, at), TopicPartition(self.destination, at)) for at in range(self.partitions)
+        ]
+
+
+def blocked_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
+    """A blocked entry for every draft of a topic of which such a copy is found, also for those that are exact by themselves."""
+    strays = find_strays(given)
+    entries = {}
+    for key, draft in given.searched.items():
+        here, there = draft.source_partition.topic, draft.partition.topic
+        if (here, there) in strays:
+            detail = (
+                f"records of {here} were copied to other partitions of {there}: {strays[here, there]}; "
+                f"name {here} in repartitioned, so that each record is looked for in all partitions"
+            )
+            entries[key] = draft.entry(Verdict.BLOCKED, reason=Reason.OTHER_PARTITIONS, detail=detail)
+    return entries
+
+
+def find_strays(given: StrategyInput) -> dict[tuple[str, str], Stray]:
+    """One of each topic that has any among the first unconsumed records of its partitions, by the topic's names on both sides.
+
+    Where copies do not keep their records' times, whole logs are compared, if they are no longer than search_limit; of longer
+    ones only a verification that counts the records tells.
+    """
+    budget = given.options.policy.budget
+    sought = [(topic, *each) for topic, records in _without_copy(given).items() for each in _sample(records)]
+    places = [(topic, there, record) for topic, _at, record in sought for _here, there in topic.pairs()]
+    _read_around(given.destination, places, budget)
+    found = []
+    for topic, where, record in sought:
+        offsets = [_offset_of(given.destination, there, record, topic) for _here, there in topic.pairs()]
+        if offsets[where.partition] is None:
+            found += [(topic, where, record, at, offset) for at, offset in enumerate(offsets) if offset is not None]
+    # The other partition may have an equal record of its own, whose copy this is.
+    origins = [(topic, where._replace(partition=at), record) for topic, where, record, at, _offset in found]
+    _read_around(given.source, origins, budget)
+    strays: dict[tuple[str, str], Stray] = {}
+    for topic, where, record, at, offset in found:
+        other = where._replace(partition=at)
+        is_known = topic.keeps_times or _is_read(given.source, other)
+        if is_known and _offset_of(given.source, other, record, topic) is None:
+            stray = Stray(where, record.offset, TopicPartition(topic.destination, at), offset)
+            strays.setdefault((topic.source, topic.destination), stray)
+    return strays
+
+
+def _without_copy(given: StrategyInput) -> dict[_Topic, list[tuple[TopicPartition, Record]]]:
+    """The first unconsumed records of each partition of these topics that have no copy in what was read of their partition.
+
+    Where no group has committed an offset, all records count.
+    """
+    topics: set[_Topic] = set()
+    lowest: dict[tuple[TopicPartition, TopicPartition], int] = {}
+    for draft in given.searched.values():
+        here, there = draft.source_partition, draft.partition
+        lowest[here, there] = min(draft.offset, lowest.get((here, there), draft.offset))
+        is_stamped = given.destination.logs[there].facts.log_append_time
+        keeps_times = given.options.policy.with_timestamp and not is_stamped
+        topics.add(_Topic(here.topic, there.topic, given.source_counts[here.topic], keeps_times))
+    begins = [
+        (topic, here, there, lowest.get((here, there), given.source.logs[here].facts.log_start))
+        for topic in sorted(topics)
+        if topic.partitions > 1
+        for here, there in topic.pairs()
+    ]
+    _read(given.source, ((here, (begin, begin + _FIRST)) for _topic, here, _there, begin in begins))
+    absent = collections.defaultdict(list)
+    for topic, here, there, begin in begins:
+        log = given.source.logs[here]
+        for record in itertools.islice(log.between(begin, log.end), _FIRST):
+            if _offset_of(given.destination, there, record, topic) is None:
+                absent[topic].append((here, record))
+    return absent
+
+
+def _sample(records: list[tuple[TopicPartition, Record]]) -> list[tuple[TopicPartition, Record]]:
+    """A few of them, from all of their time."""
+    return sorted(records, key=lambda each: each[1].timestamp)[:: -(-len(records) // _SAMPLE)]
+
+
+def _read_around(logs: ClusterLogs, wanted: t.Sequence[tuple[_Topic, TopicPartition, Record]], budget: int) -> None:
+    """Read where the time of a record leads to in a partition; without times all of the partition, if it is not too long."""
+    times = collections.defaultdict(set)
+    for topic, where, record in wanted:
+        if topic.keeps_times and record.timestamp not in logs.logs[where].lookups:
+            times[where].add(record.timestamp)
+    logs.look_up(times)
+    spans = []
+    for topic, where, record in wanted:
+        log = logs.logs[where]
+        begin = log.lookups[record.timestamp] if topic.keeps_times else log.facts.log_start
+        length = _WINDOW if topic.keeps_times else log.end - log.facts.log_start
+        if begin is not None and length <= max(_WINDOW, budget):
+            spans.append((where, (begin, begin + length)))
+    _read(logs, spans)
+
+
+def _read(logs: ClusterLogs, wanted: t.Iterable[tuple[TopicPartition, Span]]) -> None:
+    """Read what is missing of these spans."""
+    spans = collections.defaultdict(set)
+    for where, span in wanted:
+        spans[where].update(logs.logs[where].unread(*span))
+    logs.read({where: each for where, each in spans.items() if each})
+
+
+def _is_read(logs: ClusterLogs, where: TopicPartition) -> bool:
+    log = logs.logs[where]
+    return not log.unread(log.facts.log_start, log.end)
+
+
+def _offset_of(logs: ClusterLogs, where: TopicPartition, record: Record, topic: _Topic) -> int | None:
+    """Where in this partition a record of this content, and of this time if copies keep it, was read."""
+    log = logs.logs[where]
+    made = _offset_of, topic.keeps_times
+    if made not in log.made:
+        log.made[made] = {
+            (each.timestamp if topic.keeps_times else None, each.bare): each.offset for each in log.records
+        }
+    offsets: dict[tuple[int | None, bytes], int] = log.made[made]
+    return offsets.get((record.timestamp if topic.keeps_times else None, record.bare))
