@@ -25,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_backlog_copy,
     kafka_connect_offsets,
     kafka_group_offsets,
+    kafka_migration_lease,
     kafka_offset_commit,
     kafka_offset_translate,
     kafka_offset_verify,
@@ -81,7 +82,7 @@ FIXED = {
         "on_conflict",
         "on_expiring",
     }
-    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "topic_map", "wait_for_replication"}
+    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "wait_for_replication"}
     | {"on_out_of_range", "resets"},
     # A migration between clusters resets nothing.
     "group_migration": {"on_out_of_range", "resets"},
@@ -101,6 +102,15 @@ ADDED = {
     "group_migration_on_blocked": [
         "A group in O(group_migration_groups) without committed offsets, such as a share group, counts as blocked, too.",
         "With V(fail), the phase V(plan) also fails when offsets fail verification.",
+    ],
+    "group_migration_on_locked": [
+        "All phases but V(sync) fail in any case, because somebody starts consumers after them."
+    ],
+    "mirror_maker_group_sync_on_locked": [
+        (
+            "The phases V(cut_over) and V(rollback) fail in any case, and so does a run with"
+            " O(mirror_maker_group_sync_source_lost=true), because somebody starts consumers after them."
+        )
     ],
     "group_migration_stop_timeout": ["Only the phases V(migrate) and V(cut_over) wait."],
     "group_migration_wait_for_replication": ["By default, V(60) in the phase V(cut_over), and V(0) otherwise."],
@@ -140,6 +150,7 @@ TRANSLATE = documented(
 COMMIT = documented(kafka_offset_commit.DOCUMENTATION, SELECTION.DOCUMENTATION, SELECTION.TOPICS)
 # The other modules describe the rest, or a variable of its own does.
 VERIFY = {"on_absent": documented(kafka_offset_verify.DOCUMENTATION)["on_absent"]}
+LEASE = {"on_locked": documented(kafka_migration_lease.DOCUMENTATION)["on_locked"]}
 # The modules of each role. Where several have an option, the last one describes it.
 ROLES: dict[str, dict[str, Options]] = {
     "group_migration": {
@@ -147,6 +158,7 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
         "kafka_offset_verify": VERIFY,
+        "kafka_migration_lease": LEASE,
     },
     "group_reset": {
         "kafka_offset_translate": TRANSLATE,
@@ -171,6 +183,7 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
         "kafka_offset_verify": VERIFY,
+        "kafka_migration_lease": LEASE,
     },
 }
 

@@ -12,7 +12,9 @@ options:
   replication_policy:
     description:
       - How MirrorMaker 2 names clusters and topics, as in its own configuration.
-      - Mutually exclusive with O(topic_map).
+      - With a replication policy of your own, set O(topic_map) as well. O(topic_map) alone then says what the copied topics
+        are called, and this option what MirrorMaker 2's internal topics are called. Only strategy V(mirror_maker) accepts
+        both.
     type: dict
     suboptions:
       name:

@@ -286,7 +286,8 @@ def _write(module: Module, made: status.Status) -> None:
     if module.check_mode:
         return
     if params["status"]:
-        files.write(params["status"], status.to_json(made))
+        with files.locked(params["status"]):
+            files.write(params["status"], status.to_json(made))
     if params["metrics"]:
         name = params["migration"] or os.path.basename(os.path.dirname(os.path.abspath(params["plan"])))
         files.write(params["metrics"], metrics.exposition(made, name), _EVERYBODY)

@@ -641,6 +641,8 @@ def _check_combination(params: dict[str, t.Any]) -> None:
         raise InvalidInput(
             f"resets is for strategy reset, and strategy is {params['strategy']}", remedy="set strategy to reset"
         )
+    if params["strategy"] != "mirror_maker":
+        options.check_named_once(params)
     if params["strategy"] == "mirror_maker" and not params["replication_policy"]:
         raise InvalidInput(
             "strategy mirror_maker needs to know how MirrorMaker 2 calls its topics", remedy="set replication_policy"

@@ -428,13 +428,18 @@ def verify(module: Module) -> dict[str, t.Any]:
             kind=FailureKind.NOTHING_SELECTED,
         )
     _check_paths(params)
+    options.check_named_once(params)
+    for path in () if module.check_mode else params["report"] or ():
+        with files.locked(path):  # refused before the work, and not after it
+            pass
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     planned = _planned(params, source, destination)
     found, reports = (_incrementally if params["incremental"] else _compared)(module, planned, source, destination)
     if not module.check_mode:
         for path, each in zip(params["report"] or (), reports, strict=False):
             if not (params["scope"] == "to_commit" and _is_settled(each, path)):
-                files.write(path, report.to_json(each))
+                with files.locked(path):
+                    files.write(path, report.to_json(each))
     result = verify_results.verify_result(found, [each.plan for each in reports if each.plan is not None])
     if found.problems and params["on_problem"] == "fail":
         message = verify_results.failure(found.problems, _scope(params))

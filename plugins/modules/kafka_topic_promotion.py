@@ -395,6 +395,7 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
     path = params["plan"]
     files.check_writable(path)
     files.check_writable(params["receipt"])
+    options.check_named_once(params)
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     decides, applies = params["state"] != "applied", params["state"] != "planned"
     with files.locked(params["receipt"]):

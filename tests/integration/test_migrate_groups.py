@@ -239,8 +239,8 @@ def test_everything_that_is_missing_is_said_before_anything_is_written(source, d
 
 def test_a_directory_that_cannot_be_made_is_told(destination, orders, controller):
     output = failed(controller.migrate_groups(groups=[orders], directory="/proc/migration"))
-    assert '"msg": "There was an issue creating /proc/migration as requested: ' in output
-    assert "Name another directory in group_migration_directory" in output
+    assert "the directory /proc/migration cannot be " in output
+    assert "Name another one (<role>_directory of the roles), or let this user write there." in output
     assert orders not in list_groups(destination)
 
 

@@ -34,6 +34,7 @@ _AGAIN = {
     "removed": "restore it from a backup: without it the removed groups cannot be made again",
     "report": "remove it, and verify the plan again",
     "status": "remove it: the next round writes it again",
+    "lease": "remove it, if no run works in the directory",
     "connect-receipt": "restore it from a backup: without it nothing can be rolled back",
     "topics": "remove it, and plan the promotion again",
     "topics-receipt": "restore it from a backup: without it nothing can be rolled back",

@@ -61,6 +61,31 @@ class Mapping:
         """The destination's name of a source topic."""
         return self.topic_prefix + _first(self.topic_rules, topic)[0]
 
+    def source_topics(self, there: t.Iterable[str], selected: t.Iterable[str]) -> dict[str, str]:
+        """The source's names of destination topics, by these, where topic_rules alone name topics and nobody can be asked.
+
+        A topic that no rule names keeps its name. A pattern gives a name to source topics of which nobody knows: it counts for
+        those that the user has selected by name. Raises InvalidInput for a pattern without them, and for two source topics of
+        one name at the destination.
+        """
+        selected = set(selected)
+        pattern = next((rule for rule in self.topic_rules if rule.name is None), None)
+        if pattern is not None and not selected:
+            raise InvalidInput(
+                f"topic_map has the {pattern}, and no source tells which topics it renames",
+                remedy="name these topics in topics, or rename each of them by its name",
+            )
+        names: dict[str, str] = {}
+        for topic in sorted(selected | {rule.name for rule in self.topic_rules if rule.name is not None}):
+            other = names.setdefault(self.topic(topic), topic)
+            if other != topic:
+                raise InvalidInput(
+                    f"topic_map gives {other} and {topic} the name {self.topic(topic)}",
+                    why="without the source, nobody knows which of them a checkpoint is about",
+                    remedy="correct topic_map",
+                )
+        return {topic: name for topic in there if (name := names.get(topic, topic)) and self.topic(name) == topic}
+
     def is_repartitioned(self, topic: str) -> bool:
         """Whether records of a source topic may stand in any partition there."""
         return matches(topic, self.repartitioned)

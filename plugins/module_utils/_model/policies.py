@@ -64,6 +64,13 @@ class OnBlocked(enum.StrEnum):
     SKIP_PARTITION = "skip_partition"
 
 
+class OnLocked(enum.StrEnum):
+    """Another run holds the directory."""
+
+    FAIL = "fail"
+    LEAVE = "leave"
+
+
 class OnRewind(enum.StrEnum):
     """A committed offset would become a lower one."""
 

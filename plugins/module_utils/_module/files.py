@@ -14,11 +14,14 @@ import stat
 import tempfile
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import holder
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import check_lease
 
+_ANOTHER_DIRECTORY = "name another one (<role>_directory of the roles), or let this user write there"
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
 
 
@@ -142,9 +145,37 @@ def check_makeable(path: str) -> None:
     raise InvalidInput(
         f"the directory {missing} cannot be used",
         why=why,
-        remedy="name another one (<role>_directory of the roles), or let this user write there",
+        remedy=_ANOTHER_DIRECTORY,
         kind=FailureKind.FILE_UNUSABLE,
     )
+
+
+def make_directory(folder: str, *, check: bool = False) -> bool:
+    """Make a directory and those above it that are missing, for this user alone. -> whether it was missing.
+
+    Raises InvalidInput when it cannot be made; with check, makes nothing.
+    """
+    if os.path.isdir(folder):
+        return False
+    check_makeable(os.path.join(folder, lease.FILE))
+    missing = []
+    above = os.path.abspath(folder)
+    while not os.path.isdir(above):
+        missing.append(above)
+        above = os.path.dirname(above)
+    try:
+        for each in () if check else reversed(missing):
+            os.mkdir(each, 0o700)
+    except FileExistsError:  # another run was quicker
+        return make_directory(folder)
+    except OSError as exc:
+        raise InvalidInput(
+            f"the directory {folder} cannot be made",
+            why=str(exc),
+            remedy=_ANOTHER_DIRECTORY,
+            kind=FailureKind.FILE_UNUSABLE,
+        ) from exc
+    return True
 
 
 def write(path: str, text: str, mode: int = 0o600) -> None:
@@ -192,10 +223,10 @@ def _keep_name(folder: str) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: str) -> t.Iterator[None]:
-    """Hold the directory of a file for this process alone, or raise Locked at once.
+def locked(path: str, run: str | None = None) -> t.Iterator[None]:
+    """Hold the directory of a file for this process alone, or raise Locked at once: also where another run has a lease on it.
 
-    The lock is on the directory itself: nothing remains, also when the process is killed.
+    The lock is on the directory itself: nothing remains, also when the process is killed. run: see check_lease().
     """
     folder = os.path.dirname(os.path.abspath(path))
     try:
@@ -208,6 +239,7 @@ def locked(path: str) -> t.Iterator[None]:
             kind=FailureKind.FILE_UNUSABLE,
         ) from exc
     try:
+        _check_lease_on(folder, run)  # before the lock, too: a run that is refused keeps nobody from the lock meanwhile
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
@@ -221,6 +253,13 @@ def locked(path: str) -> t.Iterator[None]:
                 remedy="use a directory on another file system",
                 kind=FailureKind.FILE_UNUSABLE,
             ) from exc
+        _check_lease_on(folder, run)
         yield
     finally:
         os.close(descriptor)
+
+
+def _check_lease_on(folder: str, run: str | None) -> None:
+    path = os.path.join(folder, lease.FILE)
+    if (text := read(path)) is not None:
+        check_lease(text, path, run)

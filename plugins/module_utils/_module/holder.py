@@ -30,9 +30,16 @@ def holder(folder: str) -> str | None:
                 began = started(int(row[4]))
                 if began is None:
                     return None
-                since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(began))
-                return f"process {row[4]} on {socket.gethostname()}, which started at {since}"
+                return process_clause(int(row[4]), socket.gethostname(), began)
     return None
+
+
+def process_clause(process: int, host: str, began: float | None) -> str:
+    """Name a process by its id, its machine and when it started, in seconds of Unix time, if that is known."""
+    clause = f"process {process} on {host}"
+    if began is None:
+        return clause
+    return f"{clause}, which started at {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(began))}"
 
 
 def _has_open(process: str, folder: str) -> bool:

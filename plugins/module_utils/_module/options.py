@@ -212,18 +212,25 @@ def rollback_selection(params: Spec) -> Selection | None:
     return its
 
 
-def mapping(params: Spec) -> Mapping:
-    """The mapping that the options of mapping_spec(), or only of renaming_spec(), describe, or InvalidInput."""
-    policy = params.get("replication_policy")
-    if params["topic_map"] and policy:
+def check_named_once(params: Spec) -> None:
+    """Raise InvalidInput for a topic_map and a replication_policy where both can only name the copied topics."""
+    if params["topic_map"] and params["replication_policy"]:
         raise InvalidInput(
             "topic_map and replication_policy both name the destination's topics",
+            why="only strategy mirror_maker reads MirrorMaker 2's own topics, which a policy names beside a topic_map",
             remedy="give one: a topic_map can say the same as a policy, with a pattern",
         )
+
+
+def mapping(params: Spec) -> Mapping:
+    """The mapping that the options of mapping_spec(), or only of renaming_spec(), describe, or InvalidInput.
+
+    A topic_map alone names the copied topics; a replication_policy beside it says what MirrorMaker 2's own are called.
+    """
     return Mapping(
         rules_from("topic_map", params["topic_map"]),
         rules_from("group_map", params["group_map"]),
-        topic_prefix_from(policy),
+        "" if params["topic_map"] else topic_prefix_from(params.get("replication_policy")),
         repartitioned_from(params.get("repartitioned") or ()),
     )
 

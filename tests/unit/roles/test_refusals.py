@@ -84,6 +84,14 @@ def test_a_limit_with_the_destination_is_no_hindrance(controller, limit):
     assert "group_migration_on_rewnd is no variable" in output and "leaves out" not in output
 
 
+def test_a_topic_map_beside_a_policy_is_for_mirror_maker_alone(controller):
+    both = {"topic_map": [{"name": "orders", "to": "sales"}], "replication_policy": {"source_alias": "onprem"}}
+    output = failed(controller.migrate_groups(groups=["billing"], **both))
+    assert "group_migration_topic_map and group_migration_replication_policy both name the topics" in output
+    output = failed(controller.migrate_groups(groups=["billing"], strategy="mirror_maker", **both))
+    assert "both name" not in output and "cannot connect" in output
+
+
 def test_a_place_where_no_files_can_be_is_told(controller):
     (controller.directory / "kafka-migrations").write_text("no directory")
     for check in ([], ["--check"]):

@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 
 
 def by_mirror_maker(given: StrategyInput) -> StrategyOutput:
@@ -29,14 +30,17 @@ def by_mirror_maker(given: StrategyInput) -> StrategyOutput:
     return dataclasses.replace(by_records(given, index), index=index.counts())
 
 
-def no_copies(wanted: t.Sequence[Draft], destination: Connection) -> NotFound:
+def no_copies(wanted: t.Sequence[Draft], destination: Connection, mapping: Mapping) -> NotFound:
     """Topics that may still come are no reason to fail, but where none is there, the policy is mostly another one."""
+    option, remedy = "replication_policy", "name, source_alias and separator are those of MirrorMaker 2"
+    if mapping.topic_rules:
+        option, remedy = "topic_map", "it alone says what the copied topics are called"
     names = sorted({draft.partition.topic for draft in wanted})
     sources = tuple({draft.source_partition.topic for draft in wanted})
     like = [name for name in topics.list_topics(destination) if name.endswith(sources)]
     return NotFound(
-        f"none of the topics that replication_policy expects exists: {', '.join(names[:5])}",
+        f"none of the topics that {option} expects exists: {', '.join(names[:5])}",
         cluster=str(destination),
         why=f"there is {', '.join(like[:5])}" if like else "no topic name ends with these names either",
-        remedy="correct replication_policy: name, source_alias and separator are those of MirrorMaker 2",
+        remedy=f"correct {option}: {remedy}",
     )

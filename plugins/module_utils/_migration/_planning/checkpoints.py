@@ -50,7 +50,7 @@ def plan_from_checkpoints(
     """
     selection.check()
     found = read_checkpoints(destination, policy.checkpoints.name)
-    chosen, left_out = _selected(found, destination, policy, selection)
+    chosen, left_out = _selected(found, destination, policy, selection, mapping)
     snapshot = Snapshot(
         None,
         (),
@@ -101,12 +101,20 @@ def _selected(
     destination: Connection,
     policy: ReplicationPolicy,
     selection: Selection,
+    mapping: Mapping,
 ) -> tuple[_Chosen, tuple[str, ...]]:
     """The checkpoints of the selected groups and topics, with the source's partition; and what was left out."""
     groups = selection.select_groups({key.group for key in found})
+    there = {key.partition.topic for key in found}
+    # A topic_map beside the policy alone says what the copied topics are called.
+    names = (
+        mapping.source_topics(there, selection.topics)
+        if mapping.topic_rules
+        else {topic: policy.source_topic(topic) for topic in there}
+    )
     of_flow: _Chosen = {}
     for key, checkpoint in found.items():
-        source_topic = policy.source_topic(key.partition.topic)
+        source_topic = names.get(key.partition.topic)
         if source_topic is not None and key.group in groups.names:
             of_flow[key] = key.partition._replace(topic=source_topic), checkpoint
     having = {key.group for key in of_flow}

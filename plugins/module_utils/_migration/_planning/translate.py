@@ -98,7 +98,7 @@ def translate(
     prediction = predict(options.promotion, (source_id, destination_id), promoted, destination_counts)
     destination_counts = prediction.counts
     if options.mirror is not None and wanted and not destination_counts:
-        raise no_copies(wanted, destination)
+        raise no_copies(wanted, destination, mapping)
 
     together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
     entries, searched = _by_topics(together, source_counts, destination_counts)

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[4]
-MODULES = sorted(path.stem for path in (ROOT / "plugins/action").glob("*.py"))
+# The lease has no progress to show.
+MODULES = sorted({path.stem for path in (ROOT / "plugins/action").glob("*.py")} - {"kafka_migration_lease"})
 # The files that each must be given, and what it says of them before it asks any cluster for anything.
 FILES = {
     "kafka_backlog_copy": (("snapshot", "copy", "plan"), "there is no snapshot file {snapshot}."),

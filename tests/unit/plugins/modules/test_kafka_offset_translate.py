@@ -108,6 +108,10 @@ def test_a_promotion_reaches_the_use_case(translate, tmp_path):
             {"source": None, "strategy": "mirror_maker", "replication_policy": {"source_alias": "src"}},
             "there is no source to find that in",
         ),
+        (
+            {"topic_map": [{"name": "a", "to": "b"}], "replication_policy": {"source_alias": "src"}},
+            "topic_map and replication_policy both name",
+        ),
         ({"wait_for_replication": -1}, "wait_for_replication"),
         ({"search_limit": -1}, "search_limit"),
     ],

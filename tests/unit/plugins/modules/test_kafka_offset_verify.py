@@ -100,6 +100,15 @@ def test_without_a_plan_the_named_groups_are_compared_as_match_on_says(verify):
         ({"match_on": ["key"]}, "match_on"),
         ({"report": ["/tmp/a.json", "/tmp/b.json"]}, "Name another report for each of them"),
         ({"scope": "committed"}, "receipt"),
+        (
+            {
+                "plan": None,
+                "groups": ["billing"],
+                "topic_map": [{"name": "a", "to": "b"}],
+                "replication_policy": {"source_alias": "src"},
+            },
+            "topic_map and replication_policy both name",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(verify, options, said):

@@ -148,6 +148,12 @@ def test_a_plan_never_replaces_a_file_of_another_kind(promote, tmp_path, state):
     assert f"{both} is not a topics file" in result["msg"] and promote.done == []
 
 
+def test_a_topic_map_beside_a_policy_is_refused(promote):
+    both = {"topic_map": [{"name": "a", "to": "b"}], "replication_policy": {"source_alias": "src"}}
+    assert "topic_map and replication_policy both name" in promote(**both)["msg"]
+    assert promote.done == []
+
+
 def test_what_is_not_there_is_refused(promote):
     assert "there is no topics file" in promote(state="applied")["msg"]
     assert "there is no receipt file" in promote(state="rolled_back")["msg"]

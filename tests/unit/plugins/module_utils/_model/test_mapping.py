@@ -128,3 +128,38 @@ def test_a_rule_that_leaves_nothing_of_a_name_is_refused():
     its = mapping(group_map=[{"pattern": "legacy-(.*)", "to": r"\1"}])
     with pytest.raises(InvalidInput, match="legacy- would get an empty name"):
         its.groups("legacy-", "orders")
+
+
+@pytest.mark.parametrize(
+    ("topic_map", "there", "selected", "expected"),
+    [
+        pytest.param(
+            [{"name": "orders", "to": "sales"}],
+            ["sales", "clicks"],
+            [],
+            {"sales": "orders", "clicks": "clicks"},
+            id="by name; others keep theirs",
+        ),
+        pytest.param([{"pattern": "(.*)", "to": r"\1.copy"}], ["x.copy"], ["x"], {"x.copy": "x"}, id="by a pattern"),
+        pytest.param([{"pattern": "(.*)", "to": r"\1.copy"}], ["y.copy"], ["x"], {}, id="not selected"),
+        pytest.param([{"name": "sales", "to": "old"}], ["old", "sales"], [], {"old": "sales"}, id="not of this flow"),
+        pytest.param(
+            [{"name": "a", "to": "b"}, {"name": "b", "to": "a"}], ["a", "b"], [], {"a": "b", "b": "a"}, id="a swap"
+        ),
+    ],
+)
+def test_names_of_the_source_are_found_again_without_it(topic_map, there, selected, expected):
+    assert mapping(topic_map).source_topics(there, selected) == expected
+
+
+def test_a_pattern_is_refused_where_nobody_can_be_asked_which_topics_there_are():
+    with pytest.raises(InvalidInput, match=r"topic_map has the pattern \(\.\*\), .* Name these topics in topics"):
+        mapping([{"pattern": "(.*)", "to": r"\1.copy"}]).source_topics(["orders.copy"], [])
+
+
+def test_two_topics_of_one_name_cannot_be_told_apart_without_the_source():
+    its = mapping([{"name": "a", "to": "c"}, {"name": "b", "to": "c"}])
+    with pytest.raises(InvalidInput, match="topic_map gives a and b the name c"):
+        its.source_topics(["c"], [])
+    with pytest.raises(InvalidInput, match="topic_map gives a and c the name c"):
+        mapping([{"name": "a", "to": "c"}]).source_topics(["c"], ["c"])

@@ -60,9 +60,16 @@ def test_a_module_that_only_renames_has_no_policy_and_nothing_repartitioned():
     assert (mapping.topic("a"), mapping.topic("c"), mapping.is_repartitioned("a")) == ("b", "c", False)
 
 
+def test_a_topic_map_alone_names_the_copied_topics_beside_a_policy():
+    mapping = options.mapping({**NOTHING, "topic_map": [{"name": "a", "to": "b"}], "replication_policy": POLICY})
+    assert (mapping.topic("a"), mapping.topic("c")) == ("b", "c")
+
+
 def test_a_topic_map_and_a_policy_cannot_both_name_topics():
+    options.check_named_once({**NOTHING, "replication_policy": POLICY})
+    options.check_named_once({**NOTHING, "topic_map": [{"name": "a", "to": "b"}]})
     with pytest.raises(InvalidInput, match="topic_map and replication_policy both name"):
-        options.mapping({**NOTHING, "topic_map": [{"name": "a", "to": "b"}], "replication_policy": POLICY})
+        options.check_named_once({**NOTHING, "topic_map": [{"name": "a", "to": "b"}], "replication_policy": POLICY})
 
 
 def test_a_pattern_that_is_none_is_refused_by_the_name_of_its_option():

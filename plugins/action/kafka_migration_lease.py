@@ -1,0 +1,38 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import os
+import socket
+import typing as t
+
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import (
+    process_namespace,
+    start_ticks,
+    started,
+)
+
+
+class ActionModule(ActionBase):
+    """Run kafka_migration_lease for the process of ansible-playbook, which forks one like this for each task."""
+
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Name that process to the module, which may run on another machine."""
+        super().run(tmp, task_vars)
+        process = os.getppid()
+        holder = {
+            "host": socket.gethostname(),
+            "namespace": process_namespace(),
+            "process": process,
+            "ticks": start_ticks(process),
+            "started": started(process),
+        }
+        arguments = {**self._task.args, "holder": holder}
+        result: dict[str, t.Any] = self._execute_module(module_args=arguments, task_vars=task_vars)
+        return result

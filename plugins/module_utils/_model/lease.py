@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The lease file: which run works in a directory. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+
+KIND = "lease"
+FILE = "lease.json"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Lease:
+    """A process that holds a directory for all of its tasks.
+
+    host: where it runs. namespace: within which its id is unique there; containers of one name differ in it. process: its
+    id. ticks: when it started, in clock ticks since the host booted, because an id may be given again. started: the same in
+    seconds of Unix time, for people. Null: the host cannot tell.
+    """
+
+    host: str
+    namespace: str | None
+    process: int
+    ticks: int | None
+    started: float | None
+
+    @property
+    def run(self) -> str:
+        """What the tasks of this process know it by."""
+        return f"{self.host}/{self.namespace or ''}/{self.process}/{self.ticks or ''}"
+
+
+def to_json(lease: Lease) -> str:
+    """The text of a lease file."""
+    return documents.dumps(KIND, dataclasses.asdict(lease), ())
+
+
+def from_json(text: str, path: str) -> Lease:
+    """Read a lease file, or raise InvalidFile."""
+    head, _rows = documents.loads(KIND, text, path)
+    return documents.parse(
+        KIND,
+        path,
+        head,
+        lambda it: Lease(
+            documents.text_of(it["host"]),
+            None if it["namespace"] is None else documents.text_of(it["namespace"]),
+            _process_of(it["process"]),
+            None if it["ticks"] is None else documents.offset_of(it["ticks"]),
+            None if it["started"] is None else _time_of(it["started"]),
+        ),
+    )
+
+
+def _process_of(value: t.Any) -> int:
+    """The id of a process, or ValueError; 0 and less stand for groups of processes."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 31:
+        raise ValueError(f"{value!r} is not the id of a process")
+    return value
+
+
+def _time_of(value: t.Any) -> float:
+    """Unix time in seconds that can be said as a date, or ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 37:
+        raise ValueError(f"{value!r} is not a time")
+    return float(value)

@@ -1,0 +1,41 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Whether the lease on a directory is another run's: a run has several tasks, and the lock of each ends with it."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import (
+    has_ended,
+    process_namespace,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import process_clause
+
+VARIABLE = "STREAMSHIFT_KAFKA_LEASE"  # the environment of a run's tasks says which run it is
+
+
+def check_lease(text: str, path: str, run: str | None) -> None:
+    """Raise Locked for the lease of another run, and InvalidFile for a damaged one.
+
+    text: of the lease file at path. run: Lease.run of this run; by default, what the environment says. The lease of a
+    process of this machine that is gone counts no more. Of a process of another machine, nobody here can tell.
+    """
+    held = lease.from_json(text, path)
+    if held.run == (run or os.environ.get(VARIABLE)):
+        return
+    is_here = (held.host, held.namespace) == (socket.gethostname(), process_namespace())
+    if is_here and has_ended(held.process, held.ticks):
+        return
+    raise Locked(
+        f"another run works in {os.path.dirname(path)} now",
+        why=process_clause(held.process, held.host, held.started),
+        remedy="wait until it has ended"
+        if is_here
+        else f"wait until it has ended; if it was killed, or its machine or container is gone, remove {path}",
+    )

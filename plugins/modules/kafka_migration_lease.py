@@ -1,0 +1,288 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kafka_migration_lease
+short_description: Hold the directory of a migration for a whole run
+version_added: 0.1.0
+description:
+  - Writes C(lease.json) to the directory of a migration. Until the run releases the directory, or ends, the modules of
+    another run write nothing there. Each of them fails with the process that holds the directory. Only
+    M(streamshift.kafka.kafka_migration_report) still writes its report, because nothing depends on it.
+  - A run is a process of C(ansible-playbook). If it was killed, the next run takes the directory over, on the same
+    machine. A lease from another machine or container stays until somebody removes the file.
+  - The roles of this collection do this themselves.
+  - Contacts no cluster.
+author:
+  - The streamshift.kafka authors (@streamshift)
+extends_documentation_fragment:
+  - streamshift.kafka._attributes
+options:
+  directory:
+    description:
+      - Path of the directory. The module creates it with mode 0700 if it is missing and O(create=true).
+    type: path
+    required: true
+  create:
+    description:
+      - Whether the module creates O(directory). With V(false), nothing is held if it is missing.
+    type: bool
+    default: true
+  state:
+    description:
+      - V(held) takes the directory for this run. The tasks of the run need RV(environment) as their environment.
+      - V(released) removes the lease of this run. The module does not fail if there is none.
+    type: str
+    choices: [held, released]
+    default: held
+  on_locked:
+    description:
+      - What happens if another run holds the directory.
+      - V(fail) fails and names the other run.
+      - V(leave) ends this run without a failure, and changes nothing. Use it if a timer starts the runs.
+    type: str
+    choices: [fail, leave]
+    default: fail
+  holder:
+    description:
+      - The process of C(ansible-playbook).
+      - The collection's action plugin sets this option. Do not set it yourself.
+    type: dict
+    suboptions:
+      host:
+        description:
+          - Name of the machine.
+        type: str
+        required: true
+      namespace:
+        description:
+          - Namespace of process ids on this machine.
+        type: str
+      process:
+        description:
+          - Id of the process.
+        type: int
+        required: true
+      ticks:
+        description:
+          - When the process has started, in clock ticks since the machine booted.
+        type: int
+      started:
+        description:
+          - When the process has started, as Unix time in seconds.
+        type: float
+attributes:
+  action:
+    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the
+      controller.
+    support: full
+    details:
+      - The action plugin says which process holds the directory.
+  check_mode:
+    support: full
+    details:
+      - Check mode returns exactly what the real run returns, and writes nothing.
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+    details:
+      - Returns C(changed) only if it has created the directory.
+"""
+
+EXAMPLES = r"""
+- name: Migrate by tasks of my own
+  environment: "{{ lease.environment | default({}) }}"
+  block:
+    - name: Hold the directory
+      streamshift.kafka.kafka_migration_lease:
+        directory: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"
+      register: lease
+
+    - name: Take a snapshot
+      streamshift.kafka.kafka_group_offsets:
+        cluster: "{{ hostvars.onprem.kafka_cluster }}"
+        groups: [billing]
+        snapshot: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud/snapshot.json"
+  always:
+    - name: Release the directory
+      streamshift.kafka.kafka_migration_lease:
+        directory: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"
+        state: released
+"""
+
+RETURN = r"""
+directory:
+  description: The directory.
+  returned: success
+  type: str
+  sample: /srv/kafka/kafka-migrations/onprem-to-cloud
+held:
+  description: Whether this run holds the directory now.
+  returned: success
+  type: bool
+  sample: true
+environment:
+  description: The environment by which the modules know that their task belongs to this run. Empty if the run does not hold
+    the directory.
+  returned: success
+  type: dict
+  sample: {"STREAMSHIFT_KAFKA_LEASE": "controller/pid:[4026531836]/4711/903114"}
+reason:
+  description: Why this run does not hold the directory, with the process of the other run; null if it does, or if it has
+    released the directory.
+  returned: success
+  type: str
+  sample: null
+taken_over:
+  description: The process whose lease this run has taken over because the process is gone; null if there was none.
+  returned: success
+  type: str
+  sample: null
+failure:
+  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
+      type: str
+      returned: failure
+      sample: locked
+    cluster:
+      description: The cluster that the failure is about; always null here.
+      type: str
+      returned: failure
+      sample: null
+    group:
+      description: The group, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    topic:
+      description: The topic, if the failure is about a single one.
+      type: str
+      returned: failure
+      sample: null
+    partition:
+      description: The partition, if the failure is about a single one.
+      type: int
+      returned: failure
+      sample: null
+"""
+
+import os
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease as file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import process_clause
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+
+
+def hold(module: Module) -> dict[str, t.Any]:
+    params = module.params
+    directory, mine = params["directory"], _lease(params)
+    if params["state"] == "released":
+        _release(module, mine)
+        return _result(directory)
+    changed = params["create"] and files.make_directory(directory, check=module.check_mode)
+    if not os.path.isdir(directory):  # in check mode, it may be one that would be made
+        return _result(directory, mine if params["create"] else None, changed=changed)
+    try:
+        gone = _take(module, mine)
+    except Locked as exc:
+        if params["on_locked"] == OnLocked.FAIL:
+            raise
+        return _result(directory, reason=str(exc), changed=changed)
+    taken_over = process_clause(gone.process, gone.host, gone.started) if gone is not None else None
+    if taken_over is not None:
+        module.warn(f"The last run in {directory} ended without releasing it: {taken_over}. This run takes it over.")
+    return _result(directory, mine, taken_over=taken_over, changed=changed)
+
+
+def _lease(params: dict[str, t.Any]) -> file.Lease:
+    if params["holder"] is None:
+        raise InvalidInput(
+            "holder is missing, which the collection's action plugin sets",
+            remedy="call the module as streamshift.kafka.kafka_migration_lease",
+        )
+    return file.Lease(**params["holder"])
+
+
+def _take(module: Module, mine: file.Lease) -> file.Lease | None:
+    """Write the lease of this run. -> the one of a run that is gone, which it replaces."""
+    path = os.path.join(module.params["directory"], file.FILE)
+    files.check_writable(path)
+    with files.locked(path, mine.run):
+        text = files.read(path)
+        if not module.check_mode:
+            files.write(path, file.to_json(mine))
+    before = file.from_json(text, path) if text is not None else None
+    return before if before is not None and before.run != mine.run else None
+
+
+def _release(module: Module, mine: file.Lease) -> None:
+    """Remove the lease of this run. Another run's stays, and a task that has outlived its run holds it up for nobody."""
+    path = os.path.join(module.params["directory"], file.FILE)
+    text = files.read(path)
+    if text is None or file.from_json(text, path).run != mine.run or module.check_mode:
+        return
+    try:
+        with files.locked(path, mine.run):
+            files.remove(path)
+    except Locked as exc:
+        module.warn(f"{exc} The lease counts until this run ends.")
+
+
+def _result(
+    directory: str,
+    held: file.Lease | None = None,
+    *,
+    reason: str | None = None,
+    taken_over: str | None = None,
+    changed: bool = False,
+) -> dict[str, t.Any]:
+    return {
+        "changed": changed,
+        "directory": directory,
+        "held": held is not None,
+        "environment": {} if held is None else {VARIABLE: held.run},
+        "reason": reason,
+        "taken_over": taken_over,
+    }
+
+
+def main() -> None:
+    module = Module(
+        argument_spec={
+            "directory": {"type": "path", "required": True},
+            "create": {"type": "bool", "default": True},
+            "state": {"type": "str", "choices": ["held", "released"], "default": "held"},
+            "on_locked": {**options.choices(OnLocked), "default": "fail"},
+            "holder": {
+                "type": "dict",
+                "options": {
+                    "host": {"type": "str", "required": True},
+                    "namespace": {"type": "str"},
+                    "process": {"type": "int", "required": True},
+                    "ticks": {"type": "int"},
+                    "started": {"type": "float"},
+                },
+            },
+        },
+        supports_check_mode=True,
+    )
+    run(module, hold)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Without the source, MirrorMaker 2's checkpoints say where groups go on, whatever names its replication policy gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker, checkpoints
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, CheckpointKey
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destination cluster")
+POLICY = ReplicationPolicy("onprem", "cloud", "identity")
+
+
+@pytest.fixture
+def plan(monkeypatch):
+    """``plan(mapping, policy, **selection)`` plans from a checkpoint for each of these topics: billing, 41 to 47."""
+    there = ["sales", "clicks", "onprem.orders"]
+    found = {CheckpointKey("billing", TopicPartition(topic, 0)): Checkpoint(41, 47, "m") for topic in there}
+    monkeypatch.setattr(checkpoints, "read_checkpoints", lambda _cluster, topic: plan.read.append(topic) or found)
+    monkeypatch.setattr(checkpoints.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 1))
+    monkeypatch.setattr(checkpoints.topics, "cluster_id", lambda _cluster: "C")
+    monkeypatch.setattr(
+        checkpoints.positions, "partition_bounds", lambda _cluster, where: {each: Bounds(0, 50, 50) for each in where}
+    )
+    monkeypatch.setattr(checkpoints, "with_expected", lambda plan, *_given: plan)
+
+    def plan(mapping, policy=POLICY, **selection):
+        made, _count, _notes = checkpoints.plan_from_checkpoints(
+            CLOUD, policy, Selection(("billing",), **selection), mapping
+        )
+        return {entry.partition.topic: (entry.source[0].partition.topic, entry.offset) for entry in made.entries}
+
+    plan.read = []
+    return plan
+
+
+def test_a_policy_of_ones_own_names_the_internal_topics_and_the_map_the_copied_ones(plan):
+    renamed = Mapping((Rule("sales", name="orders"),))
+    expected = {"sales": ("orders", 47), "clicks": ("clicks", 47), "onprem.orders": ("onprem.orders", 47)}
+    assert plan(renamed) == expected
+    # The same with a policy that prefixes topics by itself: the map alone counts.
+    assert plan(renamed, ReplicationPolicy("onprem", "cloud", "default", "-")) == expected
+    assert plan.read == ["onprem.checkpoints.internal", "onprem-checkpoints-internal"]
+
+
+def test_without_a_map_the_policy_names_both(plan):
+    assert plan(Mapping(topic_prefix="onprem."), POLICY._replace(name="default")) == {"onprem.orders": ("orders", 47)}
+
+
+def test_a_pattern_is_about_the_topics_that_are_named(plan):
+    lower = Mapping((Rule(r"\1", pattern="prod[.](.*)"),))
+    assert plan(lower, topics=("prod.sales",)) == {"sales": ("prod.sales", 47)}
+    with pytest.raises(InvalidInput, match="Name these topics in topics"):
+        plan(lower)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
+        (Mapping(), "none of the topics that replication_policy expects exists: sales: .* Correct replication_policy"),
+        (
+            Mapping((Rule("sales", name="orders"),)),
+            "none of the topics that topic_map expects exists: sales: .* Correct topic_map: it alone says",
+        ),
+    ],
+)
+def test_topics_that_are_not_there_are_the_fault_of_what_names_them(monkeypatch, mapping, said):
+    monkeypatch.setattr(by_mirror_maker.topics, "list_topics", lambda _cluster: ["x.orders"])
+    draft = Draft("billing", TopicPartition("sales", 0), "billing", TopicPartition("orders", 0), None)
+    with pytest.raises(type(by_mirror_maker.no_copies([draft], CLOUD, mapping)), match=said):
+        raise by_mirror_maker.no_copies([draft], CLOUD, mapping)

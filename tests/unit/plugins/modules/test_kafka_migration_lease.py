@@ -1,0 +1,266 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A run holds its directory from its first task to its last; another one is refused, or leaves, until the first has ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import processes
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness, kafka_migration_lease
+
+ROOT = Path(__file__).parents[4]
+SCHEMA = json.loads((ROOT / "docs/schemas/lease.schema.json").read_text())
+Call = Callable[..., dict[str, Any]]
+
+
+def holder(process: int) -> dict[str, Any]:
+    """What the action plugin says of a process of ansible-playbook."""
+    return {
+        "host": socket.gethostname(),
+        "namespace": processes.process_namespace(),
+        "process": process,
+        "ticks": processes.start_ticks(process),
+        "started": processes.started(process),
+    }
+
+
+@pytest.fixture
+def playbook() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that stands for the ansible-playbook of another run."""
+    process = subprocess.Popen(["sleep", "60"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
+def lease(run_module, tmp_path) -> Call:
+    """``lease(holder, **options)`` runs the module for this run, or for another one."""
+
+    def call(its: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+        given = {"directory": str(tmp_path / "home"), "holder": its or holder(os.getpid()), **options}
+        result: dict[str, Any] = run_module(kafka_migration_lease, **given)
+        return result
+
+    return call
+
+
+def test_a_run_holds_its_directory_until_it_releases_it(lease, tmp_path):
+    taken = lease()
+    assert (taken["changed"], taken["held"], taken["reason"]) == (True, True, None)
+    home = tmp_path / "home"
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert (home / "lease.json").stat().st_mode & 0o777 == 0o600
+    written = json.loads((home / "lease.json").read_text())
+    jsonschema.Draft202012Validator(SCHEMA).validate(written)
+    assert written["process"] == os.getpid()
+    again = lease()  # a second role of the same playbook
+    assert (again["changed"], again["held"], again["environment"]) == (False, True, taken["environment"])
+    assert lease(state="released")["held"] is False
+    assert list(home.iterdir()) == []
+    assert lease(state="released")["changed"] is False
+
+
+def test_another_run_is_named_and_fails_or_leaves(lease, playbook):
+    assert lease(holder(playbook.pid))["held"]
+    refused = lease()
+    assert refused["failed"]
+    assert refused["failure"]["kind"] == "locked"
+    assert f"now: process {playbook.pid} on {socket.gethostname()}, which started at " in refused["msg"]
+    assert refused["msg"].endswith("Wait until it has ended.")
+    left = lease(on_locked="leave")
+    assert (left["changed"], left["held"], left["environment"]) == (False, False, {})
+    assert left["reason"] == refused["msg"]
+    lease(state="released")  # another run's lease stays
+    assert lease()["failed"]
+
+
+def test_the_directory_of_a_run_that_was_killed_is_taken_over(lease, playbook):
+    lease(holder(playbook.pid))
+    its = holder(playbook.pid)
+    playbook.kill()
+    playbook.wait()
+    taken = lease()
+    assert taken["held"]
+    assert str(its["process"]) in taken["taken_over"]
+    assert "ended without releasing it: process" in str(taken["warnings"])
+    assert lease()["taken_over"] is None
+
+
+def test_a_process_that_has_ended_and_was_not_waited_for_holds_nothing(lease, playbook):
+    lease(holder(playbook.pid))
+    playbook.kill()
+    deadline = time.monotonic() + 10
+    while processes.start_ticks(playbook.pid) is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert lease()["held"]
+
+
+def test_an_id_that_was_given_again_is_another_process(lease, playbook):
+    its = holder(playbook.pid)
+    lease({**its, "ticks": its["ticks"] - 100})
+    assert lease()["taken_over"]
+
+
+@pytest.mark.parametrize("elsewhere", [{"host": "another"}, {"namespace": "pid:[1]"}])
+def test_the_lease_of_another_machine_or_container_is_only_named(lease, playbook, elsewhere, tmp_path):
+    its = holder(playbook.pid) | elsewhere
+    playbook.kill()
+    playbook.wait()
+    lease(its)
+    refused = lease()
+    assert f"now: process {its['process']} on {its['host']}" in refused["msg"]
+    assert f"if it was killed, or its machine or container is gone, remove {tmp_path}/home/lease.json" in refused["msg"]
+    (tmp_path / "home/lease.json").unlink()
+    assert lease()["held"]
+
+
+def test_whatever_writes_in_the_directory_checks_the_lease(lease, playbook, tmp_path, monkeypatch, run_module):
+    home = tmp_path / "home"
+    environment = lease(holder(playbook.pid))["environment"]
+    (home / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    monkeypatch.setattr(kafka_group_readiness.use_case, "look_at_readiness", lambda *_given: [])
+    cluster = {"bootstrap_servers": ["127.0.0.1:1"]}
+    status = {
+        "source": cluster,
+        "destination": cluster,
+        "plan": str(home / "plan.json"),
+        "status": str(home / "status.json"),
+    }
+    with pytest.raises(Locked, match=f"another run works in {home} now"), files.locked(str(home / "plan.json")):
+        pass
+    assert f"another run works in {home} now" in run_module(kafka_group_readiness, **status)["msg"]
+    assert not (home / "status.json").exists()
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with files.locked(str(home / "plan.json")):
+        pass
+    assert "failed" not in run_module(kafka_group_readiness, **status)
+    monkeypatch.setenv(VARIABLE, "another/run")
+    with pytest.raises(Locked), files.locked(str(home / "plan.json")):
+        pass
+
+
+def test_no_other_module_writes_without_asking():
+    sources = {path.stem: path.read_text() for path in (ROOT / "plugins/modules").glob("*.py")}
+    writing = {name for name, text in sources.items() if re.search(r"files\.(write|remove)\(", text)}
+    assert len(writing) > 8
+    assert {name for name in writing if "files.locked(" not in sources[name]} == {"kafka_migration_report"}
+
+
+def test_a_task_that_works_in_the_directory_without_a_lease_counts_as_another_run(lease, tmp_path):
+    (tmp_path / "home").mkdir()
+    with files.locked(str(tmp_path / "home/plan.json")):
+        assert lease()["failure"]["kind"] == "locked"
+        assert lease(on_locked="leave")["held"] is False
+    lease()
+    with files.locked(str(tmp_path / "home/plan.json"), next(iter(lease()["environment"].values()))):
+        assert "until this run ends" in str(lease(state="released")["warnings"])
+    assert lease(state="released")
+    assert not (tmp_path / "home/lease.json").exists()
+
+
+def test_a_run_that_is_refused_takes_no_lock_that_the_holder_may_need(lease, playbook, tmp_path):
+    its = holder(playbook.pid)
+    (run,) = lease(its)["environment"].values()
+    with files.locked(str(tmp_path / "home/plan.json"), run):  # a module of the other run
+        assert f"now: process {playbook.pid} on " in lease()["msg"]
+
+
+def test_check_mode_writes_nothing_and_says_the_same(lease, playbook, tmp_path):
+    missing = lease(_ansible_check_mode=True)
+    assert not (tmp_path / "home").exists()
+    assert missing == lease()
+    lease(state="released", _ansible_check_mode=True)
+    assert (tmp_path / "home/lease.json").exists()
+    lease(state="released")
+    assert lease(_ansible_check_mode=True)["held"]
+    assert not (tmp_path / "home/lease.json").exists()
+
+
+def test_a_directory_that_is_missing_is_not_made_for_a_rollback(lease, tmp_path):
+    result = lease(create=False)
+    assert (result["changed"], result["held"], result["reason"]) == (False, False, None)
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_directory_that_cannot_be_made_is_told_with_the_variable(lease, tmp_path):
+    (tmp_path / "taken").write_text("")
+    refused = lease(directory=str(tmp_path / "taken/home"))
+    assert f"the directory {tmp_path}/taken/home cannot be used: {tmp_path}/taken is no directory" in refused["msg"]
+    assert "<role>_directory" in refused["msg"]
+
+
+def test_all_that_is_missing_of_a_path_is_made_for_this_user_alone(lease, tmp_path):
+    deep = tmp_path / "kafka-migrations/onprem-to-cloud"
+    assert lease(directory=str(deep))["changed"]
+    assert [path.stat().st_mode & 0o777 for path in (deep.parent, deep)] == [0o700, 0o700]
+
+
+@pytest.mark.parametrize("text", ["{", '{"format": "streamshift.kafka/lease", "version": 1, "entries": []}'])
+def test_a_damaged_lease_is_refused_and_named(lease, tmp_path, text):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/lease.json").write_text(text)
+    refused = lease()
+    assert f"the lease file {tmp_path}/home/lease.json is damaged" in refused["msg"]
+    assert "Remove it, if no run works in the directory." in refused["msg"]
+
+
+@pytest.mark.parametrize("process", [0, -1, True, 1 << 40, "4711"])
+def test_what_is_no_process_is_damaged(lease, tmp_path, process):
+    lease()
+    path = tmp_path / "home/lease.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "process": process}))
+    assert "is not the id of a process" in lease()["msg"]
+
+
+@pytest.mark.parametrize("started", [-1, True, 1e300, float("nan"), "now"])
+def test_what_is_no_time_is_damaged(lease, tmp_path, started):
+    lease()
+    path = tmp_path / "home/lease.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "started": started}))
+    assert "is not a time" in lease()["msg"]
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_directory_that_this_user_cannot_write_to_is_told(lease, tmp_path, monkeypatch, check):
+    (tmp_path / "home").mkdir()
+    monkeypatch.setattr(files.os, "access", lambda *_arguments: False)  # root may write anywhere
+    refused = lease(_ansible_check_mode=check)
+    assert (
+        f"{tmp_path}/home/lease.json cannot be written: the directory {tmp_path}/home is not writable" in refused["msg"]
+    )
+    assert refused["failure"]["kind"] == "file_unusable"
+
+
+def test_where_the_system_tells_nothing_a_process_that_is_there_holds(lease, playbook, monkeypatch):
+    monkeypatch.setattr(processes, "_stat", lambda _process: None)  # as without /proc
+    lease({**holder(playbook.pid), "ticks": None, "started": None})
+    assert f"process {playbook.pid} on {socket.gethostname()}. Wait" in lease()["msg"]
+    playbook.kill()
+    playbook.wait()
+    assert lease()["held"]
+
+
+def test_the_module_is_called_with_its_action_plugin(run_module, tmp_path):
+    refused = run_module(kafka_migration_lease, directory=str(tmp_path))
+    assert "holder is missing" in refused["msg"]

@@ -1,0 +1,83 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What holds a directory for a run tells the modules so, and releases it however the run ends."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+import yaml
+
+from tools.role_docs import ROOT
+
+ENVIRONMENT = "{{ __common_lease.environment | default({}) }}"
+FILES = sorted((ROOT / "roles").glob("*/tasks/*.yml"))
+HOLDS = {"lease.yml", "directory.yml", "directory"}
+RELEASES = {"release.yml", "remove_scratch.yml", "remove_scratch"}
+Task = dict[str, t.Any]
+
+
+def called(task: Task) -> str | None:
+    """The file, or the entry point of the role common, that a task includes."""
+    for word, value in task.items():
+        if word.rpartition(".")[2] in ("import_tasks", "include_tasks"):
+            return str(value)
+        if word.rpartition(".")[2] in ("import_role", "include_role") and value["name"] == "streamshift.kafka.common":
+            return str(value["tasks_from"])
+    return None
+
+
+def blocks(tasks: list[Task]) -> t.Iterator[Task]:
+    for task in tasks:
+        if "block" in task:
+            yield task
+            for part in ("block", "rescue", "always"):
+                yield from blocks(task.get(part, []))
+
+
+HOLDING = [
+    pytest.param(block, id=f"{file.parents[1].name}-{file.stem}")
+    for file in FILES
+    for block in blocks(yaml.safe_load(file.read_text()))
+    if HOLDS & {called(task) for task in block["block"]}
+]
+
+
+def test_every_role_that_writes_files_holds_its_directory():
+    assert len(HOLDING) == 8  # a rollback, a round, rounds, a cut-over, and four roles of their own
+
+
+@pytest.mark.parametrize("block", HOLDING)
+def test_the_tasks_in_between_know_their_run(block):
+    assert called(block["block"][0]) in HOLDS
+    assert block["environment"] == ENVIRONMENT
+
+
+@pytest.mark.parametrize("block", HOLDING)
+def test_the_directory_is_released_however_the_run_ends(block):
+    releases = [task for task in block["always"] if called(task) in RELEASES]
+    assert len(releases) == 1
+    assert "when" not in releases[0]
+
+
+def conditions(task: Task) -> list[str]:
+    when = task["when"]
+    return when if isinstance(when, list) else [when]
+
+
+@pytest.mark.parametrize("file", ["common/tasks/next_round.yml", "topic_promotion/tasks/round.yml"])
+def test_a_role_that_ends_before_its_always_releases_the_directory_first(file):
+    *_tasks, release, end = yaml.safe_load((ROOT / "roles" / file).read_text())
+    assert end["ansible.builtin.meta"] == "end_role"
+    assert called(release) in RELEASES
+    assert conditions(release) == conditions(end)
+
+
+def test_no_rescue_loses_the_kind_of_a_failure():
+    """The module kafka_group_readiness fails with a msg and a failure, ansible.builtin.fail with a msg alone."""
+    for file in FILES:
+        for block in blocks(yaml.safe_load(file.read_text())):
+            assert not [task for task in block.get("rescue", []) if "ansible.builtin.fail" in task], file

@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Two runs never overlap: a run whose directory another one holds fails, or leaves, and writes nothing there."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import processes
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
+from tests.support.playbooks import Controller, done, failed
+
+NOWHERE = {"bootstrap_servers": ["127.0.0.1:1"]}
+POLICY = {"source_alias": "onprem", "target_alias": "cloud"}
+
+
+@pytest.fixture
+def controller(tmp_path):
+    """Two clusters that do not answer: without the source, this role asks none before it holds its directory."""
+    return Controller(tmp_path / "infrastructure", onprem=NOWHERE, cloud=NOWHERE)
+
+
+@pytest.fixture
+def other(controller):
+    """The process of another run that holds the directory."""
+    process = subprocess.Popen(["sleep", "600"])
+    home = controller.directory / "kafka-syncs/onprem-to-cloud"
+    home.mkdir(parents=True)
+    its = processes.start_ticks(process.pid), processes.started(process.pid)
+    held = lease.Lease(socket.gethostname(), processes.process_namespace(), process.pid, *its)
+    (home / "lease.json").write_text(lease.to_json(held))
+    yield process
+    process.kill()
+    process.wait()
+
+
+def sync(controller, *words, **variables):
+    its = {"groups": ["billing"], "replication_policy": POLICY, "source_lost": True, **variables}
+    return controller.sync_mirror_maker_groups(*words, **its)
+
+
+def rounds(controller, **variables):
+    """Play the shared tasks of rounds alone, which ask no cluster before they hold the directory."""
+    its = {
+        "role": "group_migration",
+        "source": "onprem",
+        "destination": "cloud",
+        "directory": str(controller.directory / "kafka-syncs/onprem-to-cloud"),
+        "steps": ["snapshot"],
+        "selection": {"groups": ["billing"], "group_patterns": [], "topics": [], "topic_patterns": []},
+        "commit_options": {"on_blocked": "fail"},
+        "phase": "sync",
+        **variables,
+    }
+    role = {"name": "streamshift.kafka.common", "tasks_from": "rounds"}
+    task = {
+        "name": "Do rounds",
+        "ansible.builtin.include_role": role,
+        "vars": {f"common_{name}": value for name, value in its.items()},
+    }
+    after = {"name": "Go on", "ansible.builtin.debug": {"msg": "what comes after the role"}}
+    play = {"name": "Play", "hosts": "cloud", "gather_facts": False, "tasks": [task, after]}
+    playbook = controller.directory.parent / "rounds.json"
+    playbook.write_text(json.dumps([play]))
+    return controller.run(str(playbook))
+
+
+def test_a_run_whose_directory_is_held_fails_or_leaves(controller, other):
+    files = controller.files()
+    held = f"another run works in {controller.directory}/kafka-syncs/onprem-to-cloud now: process {other.pid} on "
+    left = done(rounds(controller, on_locked="leave"))
+    assert held in left.output and "This run leaves, and changes nothing." in left.output
+    assert "what comes after the role" in left.output and left.changed == 0
+    # Before consumers are started, nobody may take a run that has left for one that has done its work.
+    policy = {"groups": ["billing"], "replication_policy": POLICY}
+    for played in (
+        rounds(controller),
+        sync(controller, on_locked="leave"),
+        controller.play("rollback", prefix="mirror_maker_group_sync", on_locked="leave", **policy),
+    ):
+        output = failed(played)
+        assert held in output and "cannot connect" not in output
+        assert '"kind": "locked"' in output
+    assert controller.files() == files
+    # A dry run writes nothing there, and asks the clusters.
+    assert "cannot connect" in failed(sync(controller, "--check"))
+    assert controller.files() == files
+
+
+def test_a_run_that_was_killed_is_followed_by_the_next_and_a_failed_one_releases_its_directory(controller, other):
+    other.kill()
+    other.wait()
+    taken_over = "ended without releasing it"
+    output = " ".join(failed(sync(controller)).split())  # Ansible breaks the lines of warnings
+    assert taken_over in output and "cannot connect" in output
+    assert "kafka-syncs/onprem-to-cloud/lease.json" not in controller.files()
+    assert taken_over not in " ".join(failed(sync(controller)).split())
