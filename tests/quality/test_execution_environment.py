@@ -1,0 +1,38 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""ansible-builder finds the Python packages and Java, and accepts the execution environment that users build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+COMMENT = re.compile(r"\s+# from collection streamshift\.kafka$")
+
+
+def stated(file: str) -> set[str]:
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    return {line for line in lines if line and line[0] not in "#-"}
+
+
+def test_ansible_builder_finds_all_requirements(run_tool: Callable[..., str]) -> None:
+    found = yaml.safe_load(run_tool("ansible-builder", "introspect", ROOT / ".ansible/collections"))
+    python = {COMMENT.sub("", line) for line in found["python"]}
+    # The image has its own ansible-core: execution-environment.yml names it.
+    required = {line for line in stated("requirements.txt") if not line.startswith("ansible-core")}
+    assert python == required | stated("requirements-spark.txt")
+    assert {COMMENT.sub("", line) for line in found["system"]} == stated("bindep.txt")
+
+
+def test_ansible_builder_accepts_the_environment(run_tool: Callable[..., str], tmp_path: Path) -> None:
+    file = ROOT / "execution-environment.yml"
+    run_tool("ansible-builder", "create", "--file", file, "--context", tmp_path, "--output-filename", "Containerfile")
+    core = next(line for line in stated("requirements.txt") if line.startswith("ansible-core"))
+    assert core in (tmp_path / "Containerfile").read_text()
+    assert "streamshift.kafka" in (tmp_path / "_build/requirements.yml").read_text()
