@@ -154,7 +154,7 @@ def unplaced(connection: Connection, where: TopicPartition) -> BrokerError:
     return BrokerError(
         "a record was written twice, and its offset is not known",
         cluster=str(connection),
-        remedy="run again: it is written once more, and what was written is taken back",
+        remedy="run again: it is written once more, and what was written is aborted",
         **where._asdict(),
     )
 

@@ -313,7 +313,7 @@ def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> N
 def _remove_empty_groups(
     destination: Connection, targets: t.Mapping[Key, Target], done: t.Mapping[Key, CommittedOffset]
 ) -> None:
-    """A group that holds nothing after its commits were taken back was not there before."""
+    """A group that holds nothing after its commits were rolled back was not there before."""
     alive = {group for group, _partition in done}
     empty = {group for (group, _partition), target in targets.items() if target is None} - alive
     writing.remove_groups(destination, empty, "stop what uses it, and run the same again")
