@@ -30,6 +30,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
 from demo.clients import Servers, committed, create_topic
 
+Waits = t.Callable[[int, int], None]  # is told the number of a run, and of a partition
+
 PARTITIONS = 4
 STARTED = 1_700_000_000
 
@@ -47,19 +49,17 @@ class Contest:
         self._ranges = [
             BacklogRange(TopicPartition("orders", at), 0, 10, TopicPartition(topic, at), 0) for at in range(PARTITIONS)
         ]
+        self.ids = [transactional_id(self.name, transactional_number(each.destination)) for each in self._ranges]
 
     def wait(self, until: t.Callable[[], bool]) -> None:
         with self._changed:
             assert self._changed.wait_for(until, 30)
 
-    def claims(
-        self, before_opening: t.Callable[[int, int], None], before_claiming: t.Callable[[int], None]
-    ) -> list[t.Any]:
+    def claims(self, before_opening: Waits, before_claiming: t.Callable[[int], None]) -> list[t.Any]:
         """What each run claims, or why it does not. Both functions are told the run's number, and may wait."""
-        ids = [transactional_id(self.name, transactional_number(each.destination)) for each in self._ranges]
 
         def opens(connection: t.Any, id_: str, *arguments: t.Any) -> Transactions:
-            number, at = int(connection is self.connections[1]), ids.index(id_)
+            number, at = int(connection is self.connections[1]), self.ids.index(id_)
             before_opening(number, at)
             transactions = Transactions(connection, id_, *arguments)
             with self._changed:
@@ -67,27 +67,31 @@ class Contest:
                 self._changed.notify_all()
             return transactions
 
-        def claimed(number: int) -> t.Any:
-            def decide(kept: claiming.Kept) -> claiming.Claims:
-                before_claiming(number)
-                return {where: progress or Progress(0) for where, progress in kept.items()}
-
-            try:
-                groups = [f"{self.name}-progress-0"]
-                return claiming.claim(
-                    self.connections[number], self.name, groups, self._ranges, self.runs[number], decide
-                )
-            except Locked as exc:
-                return str(exc)
-
         with mock.patch.object(claiming, "Transactions", opens), ThreadPoolExecutor(2) as pool:
-            return list(pool.map(claimed, range(2)))
+            return list(pool.map(lambda number: self.claim(number, before_claiming), range(2)))
+
+    def claim(self, number: int, before_claiming: t.Callable[[int], None] = lambda _number: None) -> t.Any:
+        """What one run claims, or why it does not."""
+
+        def decide(kept: claiming.Kept) -> claiming.Claims:
+            before_claiming(number)
+            return {where: progress or Progress(0) for where, progress in kept.items()}
+
+        groups = [f"{self.name}-progress-0"]
+        try:
+            return claiming.claim(self.connections[number], self.name, groups, self._ranges, self.runs[number], decide)
+        except Locked as exc:
+            return str(exc)
+
+    def owners(self) -> set[Run | None]:
+        """Whose the partitions are in the end."""
+        commits = committed(self.servers, f"{self.name}-progress-0").values()
+        return {progress_from_commits(0, [CommittedOffset(*each)]).run for each in commits}
 
     def is_won_by(self, winner: int, said: list[t.Any]) -> None:
         assert isinstance(said[winner], dict), said
         assert "another run copies the same records" in said[1 - winner] and f"host-{winner}" in said[1 - winner]
-        commits = committed(self.servers, f"{self.name}-progress-0").values()
-        assert {progress_from_commits(0, [CommittedOffset(*each)]).run for each in commits} == {self.runs[winner]}
+        assert self.owners() == {self.runs[winner]}
 
 
 @pytest.mark.parametrize("started", [(STARTED, STARTED + 1), (STARTED + 1, STARTED), (STARTED, STARTED)])
@@ -123,3 +127,14 @@ def test_a_slow_run_that_fences_the_later_one_twice_does_not_end_both(destinatio
 
     contest.is_won_by(1, contest.claims(before_opening, before_claiming))
     assert contest.opened[1, 0] == 3
+
+
+def test_a_later_run_that_has_begun_to_copy_does_not_end_both(destination, topic, monkeypatch):
+    """Its workers take all transactional ids but one back from a run that is claiming, and end because of that one."""
+    monkeypatch.setattr(claiming, "_PATIENCE_SECONDS", 1.0)
+    contest = Contest(destination, topic, (STARTED, STARTED + 1))
+    assert isinstance(contest.claim(1), dict)
+    workers = iter([contest.ids[1:]])
+    said = contest.claim(0, lambda _number: claiming.fence(contest.connections[1], next(workers, [])))
+    assert isinstance(said, dict), said
+    assert contest.owners() == {contest.runs[0]}

@@ -32,6 +32,7 @@ Claims = dict[TopicPartition, Progress]
 
 _TRIES = 5  # a run that is slow to take the ids over may fence another one more than once
 _SETTLED_SECONDS = 3.0  # between taking a transactional id over and claiming its partitions lie a few round trips
+_PATIENCE_SECONDS = 10.0  # after these, the later run would have claimed everything, unless it has ended
 
 
 def claim(
@@ -49,7 +50,8 @@ def claim(
     raise. Raises as Transactions does, and Locked where yet another run has come between.
 
     Two runs that claim at the same moment may fence each other, each on some transactional ids. Then each finds claims of both,
-    and the one that was started later tries again, until the other one has given up: one of them goes on, and never both.
+    and the one that was started later tries again, until the other one gives up. If it has ended, the other one tries
+    again. So one of them goes on, and never both.
     """
     copied = [each for each in ranges if each.copies]
     keepers = Keepers(destination, groups)
@@ -100,21 +102,23 @@ def _claimed(
 
 
 def _goes_on(destination: Connection, group: str, run: Run, ranges: t.Sequence[BacklogRange]) -> bool:
-    """Has this run, which was fenced while it claimed, fenced the other one too, and is it the later one?
+    """Does this run, which was fenced while it claimed, try again? Then it has fenced the other one, too.
 
     Where the other one has claimed every partition, or does so in a moment, it is that one's copy. What a transaction has
-    committed is seen a moment after its end.
+    committed is seen a moment after its end. The one that was started later tries again at once. The other one waits for that:
+    a run that has begun to copy ends when it is fenced, also if it was started later, and then nobody would go on.
     """
     keepers = Keepers(destination, [group], stable=False)
     try:
-        end = time.monotonic() + _SETTLED_SECONDS
+        begin = time.monotonic()
         while True:
             named = [each.run if each else None for each in keepers.progress(ranges).values()]
             ids = {each.id if each else None for each in named}
             if len(ids) == 1 and None not in ids and run.id not in ids:
                 return False
-            if time.monotonic() > end:
-                return run.id in ids and all(_later(run, each) for each in named if each and each.id != run.id)
+            is_later = all(_later(run, each) for each in named if each and each.id != run.id)
+            if time.monotonic() > begin + _SETTLED_SECONDS + (0 if is_later else _PATIENCE_SECONDS):
+                return run.id in ids
             time.sleep(0.2)
     finally:
         keepers.close()
