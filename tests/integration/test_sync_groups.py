@@ -169,7 +169,7 @@ def test_a_later_offset_at_the_destination_is_never_kept_in_silence(mirrored, or
     says(kept, f"{orders} {copy}-1: kept at 90 instead of moved back to 50 (on_rewind: keep)")
     assert mirrored.is_exact(other, orders)
     followed = done(controller.sync_mirror_maker_groups(on_rewind="rewind", **groups)).output
-    says(followed, f'{orders} {copy}-1: moved back from 90 to 50"', f'"{third} {copy}-1: taken back from 80 to 55"')
+    says(followed, f'{orders} {copy}-1: moved back from 90 to 50"', f'"{third} {copy}-1: moved back from 80 to 55"')
     assert mirrored.is_exact(orders, orders)
     commit(source, orders, {(orders, 1): 70})
     last = done(controller.sync_mirror_maker_groups(phase="cut_over", idle_wait=0.5, **groups)).output
