@@ -48,7 +48,7 @@ def by_records(given: StrategyInput, hints: OffsetHints | None = None) -> Strate
     """
     kept, moved = part_kept(given)
     entries = kept | _one_to_one(given, moved, hints)
-    return StrategyOutput(entries | blocked_entries(given) | _repartitioned(given), len(kept))
+    return StrategyOutput(entries | blocked_entries(given, moved) | _repartitioned(given), len(kept))
 
 
 def _repartitioned(given: StrategyInput) -> dict[DraftKey, PlanEntry]:

@@ -15,12 +15,13 @@ import collections
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     DraftKey,
     StrategyInput,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -57,9 +58,12 @@ class _Topic(t.NamedTuple):
         ]
 
 
-def blocked_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
-    """A blocked entry for every draft of a topic of which such a copy is found, also for those that are exact by themselves."""
-    strays = find_strays(given)
+def blocked_entries(given: StrategyInput, decided: t.Mapping[DraftKey, Draft]) -> dict[DraftKey, PlanEntry]:
+    """A blocked entry for every draft of a topic of which such a copy is found, also for those that are exact by themselves.
+
+    decided: the drafts that are not kept from the previous plan. Only their records are looked for.
+    """
+    strays = find_strays(given, decided)
     entries = {}
     for key, draft in given.searched.items():
         here, there = draft.source_partition.topic, draft.partition.topic
@@ -72,14 +76,14 @@ def blocked_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
     return entries
 
 
-def find_strays(given: StrategyInput) -> dict[tuple[str, str], Stray]:
+def find_strays(given: StrategyInput, decided: t.Mapping[DraftKey, Draft]) -> dict[tuple[str, str], Stray]:
     """One of each topic that has any among the first unconsumed records of its partitions, by the topic's names on both sides.
 
     Where copies do not keep their records' times, whole logs are compared, if they are no longer than search_limit; of longer
     ones only a verification that counts the records tells.
     """
     budget = given.options.policy.budget
-    sought = [(topic, *each) for topic, records in _without_copy(given).items() for each in _sample(records)]
+    sought = [(topic, *each) for topic, records in _without_copy(given, decided).items() for each in _sample(records)]
     places = [(topic, there, record) for topic, _at, record in sought for _here, there in topic.pairs()]
     _read_around(given.destination, places, budget)
     found = []
@@ -100,32 +104,44 @@ def find_strays(given: StrategyInput) -> dict[tuple[str, str], Stray]:
     return strays
 
 
-def _without_copy(given: StrategyInput) -> dict[_Topic, list[tuple[TopicPartition, Record]]]:
-    """The first unconsumed records of each partition of these topics that have no copy in what was read of their partition.
+def _without_copy(
+    given: StrategyInput, decided: t.Mapping[DraftKey, Draft]
+) -> dict[_Topic, list[tuple[TopicPartition, Record]]]:
+    """The first unconsumed records of each partition of these drafts' topics that have no copy where it should be.
 
     Where no group has committed an offset, all records count.
     """
     topics: set[_Topic] = set()
     lowest: dict[tuple[TopicPartition, TopicPartition], int] = {}
-    for draft in given.searched.values():
+    for draft in decided.values():
         here, there = draft.source_partition, draft.partition
         lowest[here, there] = min(draft.offset, lowest.get((here, there), draft.offset))
         is_stamped = given.destination.logs[there].facts.log_append_time
         keeps_times = given.options.policy.with_timestamp and not is_stamped
         topics.add(_Topic(here.topic, there.topic, given.source_counts[here.topic], keeps_times))
+    kept = {(draft.source_partition, draft.partition) for draft in given.searched.values()} - lowest.keys()
     begins = [
         (topic, here, there, lowest.get((here, there), given.source.logs[here].facts.log_start))
         for topic in sorted(topics)
         if topic.partitions > 1
         for here, there in topic.pairs()
+        if (here, there) not in kept
     ]
     _read(given.source, ((here, (begin, begin + _FIRST)) for _topic, here, _there, begin in begins))
+    firsts = [
+        (topic, here, there, record)
+        for topic, here, there, begin in begins
+        for record in itertools.islice(given.source.logs[here].between(begin, given.source.logs[here].end), _FIRST)
+    ]
+    # Most copies have been read already, or are where they should be: the other partitions are not asked about those.
+    unread = [each for each in firsts if _offset_of(given.destination, each[2], each[3], each[0]) is None]
+    _read_around(
+        given.destination, [(topic, there, record) for topic, _h, there, record in unread], given.options.policy.budget
+    )
     absent = collections.defaultdict(list)
-    for topic, here, there, begin in begins:
-        log = given.source.logs[here]
-        for record in itertools.islice(log.between(begin, log.end), _FIRST):
-            if _offset_of(given.destination, there, record, topic) is None:
-                absent[topic].append((here, record))
+    for topic, here, there, record in unread:
+        if _offset_of(given.destination, there, record, topic) is None:
+            absent[topic].append((here, record))
     return absent
 
 
@@ -153,10 +169,11 @@ def _read_around(logs: ClusterLogs, wanted: t.Sequence[tuple[_Topic, TopicPartit
 
 def _read(logs: ClusterLogs, wanted: t.Iterable[tuple[TopicPartition, Span]]) -> None:
     """Read what is missing of these spans."""
-    spans = collections.defaultdict(set)
+    spans: dict[TopicPartition, list[Span]] = {}
     for where, span in wanted:
-        spans[where].update(logs.logs[where].unread(*span))
-    logs.read({where: each for where, each in spans.items() if each})
+        spans[where] = united(spans.get(where, []), span)
+    unread = {where: {part for each in its for part in logs.logs[where].unread(*each)} for where, its in spans.items()}
+    logs.read({where: each for where, each in unread.items() if each})
 
 
 def _is_read(logs: ClusterLogs, where: TopicPartition) -> bool:

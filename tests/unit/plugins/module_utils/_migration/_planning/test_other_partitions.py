@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.clust
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -46,6 +46,7 @@ class Clusters:
 
     def __init__(self, source: t.Sequence[list[Record]], destination: t.Sequence[list[Record]]) -> None:
         self.is_stamped = False
+        self.looked_up: set[tuple[int, int]] = set()  # partitions and times, at the destination
         self.logs = {SOURCE.name: source, DESTINATION.name: destination}
 
     def topic_settings(self, connection: Connection, names: t.Iterable[str]) -> t.Any:
@@ -63,6 +64,8 @@ class Clusters:
         return {where: Bounds(0, end, end) for where, end in ends.items()}
 
     def lookup_all_times(self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]) -> t.Any:
+        if connection.name == DESTINATION.name:
+            self.looked_up |= {(where.partition, time) for where, time in wanted}
         return {
             (where, time): next(
                 (each.offset for each in self.logs[connection.name][where.partition] if each.timestamp >= time), None
@@ -76,7 +79,7 @@ class Clusters:
             for where, spans in wanted.items()
         }
 
-    def planned(self, *committed: int | None) -> list[PlanEntry]:
+    def planned(self, *committed: int | None, previous: Plan | None = None) -> list[PlanEntry]:
         """The entries of a group that has committed these offsets, by partition."""
         drafts = [
             Draft("g", TopicPartition("orders", at), "g", TopicPartition("orders", at), CommittedOffset(offset))
@@ -95,7 +98,7 @@ class Clusters:
             counts,
             counts,
             False,
-            None,
+            previous,
             TranslateOptions(),
             lambda: pytest.fail("Spark is not needed"),
             silent,
@@ -160,6 +163,24 @@ def test_records_that_the_replication_tool_leaves_out_are_nowhere(clusters):
     there = [log(LOGS_AT_SOURCE[0]), log(LOGS_AT_SOURCE[1][:3] + LOGS_AT_SOURCE[1][6:])]
     for entry, offset in zip(clusters(list(map(log, LOGS_AT_SOURCE)), there).planned(5, 3), (5, 3), strict=True):
         assert (entry.verdict, entry.offset) == (Verdict.EXACT, offset)
+
+
+def test_other_partitions_are_not_asked_about_records_that_are_where_they_should_be(clusters):
+    its = clusters(list(map(log, LOGS_AT_SOURCE)), list(map(log, LOGS_AT_SOURCE)))
+    assert [entry.offset for entry in its.planned(5, None)] == [5]
+    assert its.looked_up and all(time in LOGS_AT_SOURCE[partition] for partition, time in its.looked_up)
+
+
+def test_entries_that_are_kept_from_the_last_plan_cost_no_look_up(clusters):
+    """Also where what their groups have not consumed is still to come."""
+    committed = 700, 900
+    long = [[1000 * number + at for number in range(2000)] for at in range(2)]
+    its = clusters(list(map(log, long)), [log(times[:end]) for times, end in zip(long, committed, strict=True)])
+    first = its.planned(*committed)
+    assert [entry.offset for entry in first] == list(committed)
+    its.looked_up.clear()
+    assert its.planned(*committed, previous=Plan("here", "there", "", tuple(first))) == first
+    assert its.looked_up == set()
 
 
 def test_an_equal_record_of_the_other_partition_is_no_stray(clusters):
