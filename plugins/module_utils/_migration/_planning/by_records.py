@@ -47,8 +47,9 @@ def by_records(given: StrategyInput, hints: OffsetHints | None = None) -> Strate
     A topic whose records were copied to other partitions is blocked as a whole.
     """
     kept, moved = part_kept(given)
-    entries = kept | _one_to_one(given, moved, hints)
-    return StrategyOutput(entries | blocked_entries(given, moved) | _repartitioned(given), len(kept))
+    decided = _one_to_one(given, moved, hints)
+    blocked = blocked_entries(given, moved)
+    return StrategyOutput(kept | decided | blocked | _repartitioned(given), len(kept.keys() - blocked.keys()))
 
 
 def _repartitioned(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
