@@ -65,8 +65,16 @@ def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut
         return None
     if known.key(last) != known.key(context.before[-1]) or Side.UNKNOWN in cut.sides[cut.sides.index(Side.CONSUMED) :]:
         return None
+    found = same_before(reader, context, known, context.before[-1].offset + 1, last.offset + 1)
+    return None if found is None else EndsWithConsumed(found, unexplained=0)
+
+
+def same_before(reader: Reader, context: Context, known: Known, end: int, copies_end: int) -> Comparison | None:
+    """The records before these offsets of both logs, if they are the same and hardly stand together anywhere else.
+
+    None also where one of them may be a copy of an unconsumed record. Raises NotRead, OtherMatching, BudgetSpent.
+    """
     source, destination = reader.source, reader.destination
-    end, copies_end = context.before[-1].offset + 1, last.offset + 1
     for width in WIDTHS:
         source.want(end - width, end)
         copies = destination.records(copies_end - width, copies_end)
@@ -79,7 +87,7 @@ def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut
         if context.may_hold_unconsumed(copies):
             return None
         if found.tells_places_apart:
-            return EndsWithConsumed(found, unexplained=0)
+            return found
     return None
 
 

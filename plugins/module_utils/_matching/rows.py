@@ -11,9 +11,11 @@ import dataclasses
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import chosen
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
+    DISTINCT,
     NothingConsumed,
     NothingThere,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import same_before
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
@@ -85,9 +87,26 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
             raise Doubt  # nothing there is known, not even that timestamps are kept
         reached = reader.source.start - 1 if last is None else known.consumed_at(last)
         offset = reader.destination.end if last is None else last.offset + 1
-        lossless = None if context.may_hold_unconsumed(cut.records) else offset
+        lossless = offset if _loses_nothing(reader, context, known, cut, reached) else None
         return lags(context.before[-1].offset, lossless, reached)
     return None
+
+
+def _loses_nothing(reader: Reader, context: Context, known: Known, cut: Cut, reached: int) -> bool:
+    """Is nothing unconsumed before the offset after the last consumed record that has come, the one of source offset `reached`?
+
+    A tool that rounds times may give the copy of an unconsumed record the time of an equal consumed one. So the records
+    before that one have to be those that are before it at the source.
+    """
+    last = cut.last_consumed
+    if last is None:
+        return True  # the destination is empty
+    if context.may_hold_unconsumed(cut.records):
+        return False
+    found = same_before(reader, context, known, reached + 1, last.offset + 1)
+    if found is None:
+        return False
+    return found.distinct >= DISTINCT or last.offset + 1 - found.records <= reader.destination.start
 
 
 def _doubt_what_is_there(reader: Reader, context: Context) -> None:
