@@ -6,7 +6,7 @@ PYTEST := $(PYTHON) -m pytest
 PROGRAM := PYTHONPATH=$(CURDIR)/.ansible/collections:$(CURDIR) $(PYTHON)
 # How many test processes. They share brokers, and wait for them: two cores have time for a third process.
 WORKERS ?= 3
-# How often `make test` repeats a test that has failed. It shows every failure, also of a test that passes then.
+# How often `make test` repeats a test that has failed, unless its time was up. It shows every failure at once.
 RERUNS ?= 1
 # How long `make attack` goes on, and which worlds, or migrations of `make faults`, are seen.
 SECONDS ?= 600
@@ -44,7 +44,7 @@ check: .venv/.complete  ## every check and test that needs no broker
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/quality
 
 test: setup  ## everything: check, real brokers, molecule
-	@$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns $(RERUNS) tests
+	@$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns $(RERUNS) --rerun-except from.pytest-timeout tests
 
 integration: setup  ## the tests on real brokers of one version (VERSION=3.9.1), each with what else it needs
 	@$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -p tests.support.kafka_version --kafka-version $(VERSION) tests/integration

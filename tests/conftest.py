@@ -25,11 +25,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith("tests/molecule/"))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show why a test has failed that was repeated, also where it has passed then: it is a fault of the test or the code."""
-    for report in terminalreporter.stats.get("rerun", []):
-        terminalreporter.section(f"first run of {report.nodeid}")
-        terminalreporter.write_line(report.longreprtext)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Show at once why a test has failed, also where it is repeated and passes then: a run may be ended before its summary."""
+    if "PYTEST_XDIST_WORKER" not in os.environ and report.outcome in ("failed", "rerun"):
+        sys.stderr.write(f"\n{report.nodeid}: {report.outcome} in {report.when}\n{report.longreprtext}\n")
+        sys.stderr.flush()
 
 
 @pytest.fixture(scope="session")
