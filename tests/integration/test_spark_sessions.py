@@ -74,9 +74,7 @@ def test_a_spark_connect_server_that_wants_a_token(source, orders, shared_cluste
         assert "s3cret" not in failed["failed"]
 
 
-@pytest.mark.parametrize(
-    ("where", "how"), [("local", signal.SIGKILL), ("local", signal.SIGTERM), ("standalone", signal.SIGKILL)]
-)
+@pytest.mark.parametrize(("where", "how"), [("local", signal.SIGKILL), ("standalone", signal.SIGTERM)])
 def test_nothing_outlives_a_killed_driver_and_the_next_run_works(
     source, orders, request, monkeypatch, tmp_path, where, how
 ):
