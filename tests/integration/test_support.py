@@ -9,6 +9,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 from demo.clients import (
     Message,
@@ -26,6 +28,8 @@ from demo.clients import (
 )
 from demo.sandbox import alive, describe, start
 from tests.support import sharing
+from tests.support.loaded_python import loaded_python
+from tests.support.playbooks import Controller, ProgramController
 from tests.support.replication_tool import copy
 
 
@@ -101,3 +105,28 @@ def test_clusters_of_a_killed_test_run_are_stopped(tmp_path):
     assert other.wait(timeout=0) == -signal.SIGKILL
     assert not any(map(alive, cluster.processes()))
     assert describe("left", tmp_path / "deep/below") is None
+
+
+def test_a_module_says_the_same_by_an_interpreter_that_has_it_loaded(source, tmp_path):
+    said = []
+    for kind in (Controller, ProgramController):
+        controller = kind(tmp_path, onprem=source)
+        said.append(controller.run("streamshift.kafka.list_groups"))
+    assert said[0] == said[1] and said[0].code == 0
+
+
+def test_a_module_ends_with_the_interpreter_that_ansible_has_called(tmp_path):
+    began, script = tmp_path / "began", tmp_path / "AnsiballZ_kafka_sleep.py"
+    script.write_text(f"import os, sys, time\nopen({str(began)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
+    client = subprocess.Popen([loaded_python(), str(script)])
+    while not (began.exists() and began.read_text()):
+        time.sleep(0.05)
+    client.kill()
+    client.wait()
+    end = time.monotonic() + 10
+    while Path(f"/proc/{began.read_text()}").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    script.write_text("import sys\nprint('said')\nsys.exit(3)\n")
+    done = subprocess.run([loaded_python(), str(script)], stdout=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "said\n")

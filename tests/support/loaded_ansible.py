@@ -13,6 +13,7 @@ As a program it reads a line of JSON for each call and answers with the exit cod
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -69,6 +70,7 @@ def _serve() -> None:
     import ansible.executor.playbook_executor
     import ansible.plugins.strategy  # noqa: F401
 
+    gc.freeze()  # what a fork never looks at again is not copied to it
     answers = os.fdopen(os.dup(1), "w")
     while call := sys.stdin.readline():
         child = os.fork()

@@ -4,7 +4,8 @@
 
 """Play the collection's playbooks as users do: ansible-playbook, an inventory, extra variables.
 
-A Controller runs what ansible-playbook runs, in a process that has Ansible loaded; molecule and the demo start the program.
+A Controller runs what ansible-playbook runs, in a process that has Ansible loaded, and its modules in one that has loaded
+what they import; molecule and the demo start the programs.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import typing as t
 from pathlib import Path
 
 from tests.support.loaded_ansible import run_ansible_playbook
+from tests.support.loaded_python import loaded_python
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent
@@ -44,7 +46,7 @@ class Controller:
             name: {"kafka_cluster": cluster if isinstance(cluster, dict) else cluster.connection}
             for name, cluster in clusters.items()
         }
-        local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+        local = {"ansible_connection": "local", "ansible_python_interpreter": self._python()}
         inventory = {"kafka_clusters": {"vars": local, "hosts": hosts}}
         self.inventory = directory / "inventory.json"
         directory.mkdir(exist_ok=True)
@@ -111,6 +113,9 @@ class Controller:
         changed, ran = (sum(map(int, re.findall(rf"\b{word}=(\d+)", output))) for word in ("changed", "ok"))
         return Played(code, changed, output, ran)
 
+    def _python(self) -> str:
+        return loaded_python()
+
     def _run(self, words: list[str], environment: dict[str, str]) -> tuple[int, str]:
         return run_ansible_playbook(words, environment)
 
@@ -121,7 +126,10 @@ class Controller:
 
 
 class ProgramController(Controller):
-    """One that starts the program itself, for who looks at its process."""
+    """One that starts the program itself, and modules by the plain interpreter, for who looks at their processes."""
+
+    def _python(self) -> str:
+        return sys.executable
 
     def _run(self, words: list[str], environment: dict[str, str]) -> tuple[int, str]:
         done = subprocess.run(

@@ -1,0 +1,147 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An interpreter for ansible_python_interpreter that has loaded what modules import: each call is a fork of one process.
+
+Ansible packs a module's sources into an archive, from which Python compiles them for each task anew. With the imports of
+libraries that is more processor time than most modules take for their work, and half of what the tests of playbooks take.
+
+What it runs is the checkout's code, and not the archive's. Molecule, the demo and a ProgramController use the plain
+interpreter, and so do tests that look at a module's process.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import typing as t
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+COLLECTION = "ansible_collections.streamshift.kafka.plugins"
+
+# What Ansible calls. It hands its files, environment and directory over, and ends as the module does.
+CLIENT = """\
+#!{python} -IS
+import json, os, socket, sys
+
+if len(sys.argv) < 2 or "AnsiballZ_kafka_" not in sys.argv[1]:
+    os.execv({python!r}, [{python!r}, *sys.argv[1:]])
+call = {{"words": sys.argv[1:], "environment": dict(os.environ), "directory": os.getcwd()}}
+said = json.dumps(call).encode()
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({address!r})
+    socket.send_fds(server, [len(said).to_bytes(4, "big")], [0, 1, 2])
+    server.sendall(said)
+    ended = server.recv(1)
+sys.exit(ended[0] if ended else 1)
+"""
+
+_running: list[tuple[subprocess.Popen[str], tempfile.TemporaryDirectory[str], str]] = []
+
+
+def loaded_python() -> str:
+    """The interpreter's path. It works as long as this process lives."""
+    if not _running:
+        folder = tempfile.TemporaryDirectory(prefix="loaded-python-")
+        client, address = Path(folder.name, "python"), str(Path(folder.name, "socket"))
+        client.write_text(CLIENT.format(python=sys.executable, address=address))
+        client.chmod(0o700)
+        server = subprocess.Popen(
+            [sys.executable, __file__, address],
+            env={**os.environ, "PYTHONPATH": str(ROOT / ".ansible/collections")},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert server.stdout
+        assert server.stdout.readline() == "ready\n"
+        _running.append((server, folder, str(client)))
+    return _running[0][2]
+
+
+def _serve(address: str) -> None:
+    """Until stdin ends, which it does with the process that has started this one. Returns in a module's process only."""
+    del sys.path[0]  # this file's folder
+    _load()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        gc.freeze()
+        print("ready", flush=True)
+        while True:
+            readable, _unused, _unused = select.select([listener.fileno(), 0], [], [])
+            if 0 in readable:
+                os._exit(0)
+            connection, _unused = listener.accept()
+            if not os.fork():
+                break
+            connection.close()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _become_module(connection)
+
+
+def _load() -> None:
+    """Import what modules import."""
+    importlib.import_module("ansible.module_utils.basic")
+    utils = importlib.import_module(f"{COLLECTION}.module_utils")
+    for found in pkgutil.walk_packages(utils.__path__, f"{utils.__name__}."):
+        importlib.import_module(found.name)
+    tasks = os.listdir("/proc/self/task")
+    assert len(tasks) == 1, "a fork has but one of these threads"
+
+
+def _become_module(connection: socket.socket) -> None:
+    """Returns in the process that is to run the module; the one that is left waits for it, and tells how it ended."""
+    length, files, _flags, _address = socket.recv_fds(connection, 4, 3)
+    with connection.makefile("rb") as sent:
+        call = json.loads(sent.read(int.from_bytes(length, "big")))
+    module = os.fork()
+    if module:
+        for file in (0, 1, 2, *files):
+            os.close(file)
+        _wait(module, connection)
+    connection.close()
+    for file, standard in zip(files, (0, 1, 2), strict=True):
+        os.dup2(file, standard)
+        os.close(file)
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(0, closefd=False),
+        os.fdopen(1, "w", closefd=False),
+        os.fdopen(2, "w", 1, closefd=False),
+    )
+    os.chdir(call["directory"])
+    os.environ.clear()
+    os.environ.update(call["environment"])
+    sys.argv = call["words"]
+
+
+def _wait(module: int, connection: socket.socket) -> t.NoReturn:
+    ended = os.pidfd_open(module)
+    readable, _unused, _unused = select.select([ended, connection.fileno()], [], [])
+    if ended not in readable:  # Ansible has killed the client
+        os.kill(module, signal.SIGKILL)
+    _pid, status = os.waitpid(module, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if ended in readable:
+        connection.send(bytes([code if code >= 0 else 128 - code]))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])
+    sys.path.insert(0, str(Path(sys.argv[0]).parent))
+    runpy.run_path(sys.argv[0], run_name="__main__")
