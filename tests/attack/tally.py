@@ -181,8 +181,11 @@ def smallest(tally: Tally, shape: Shape) -> tuple[int, Case, Case | None]:
 
 
 def undeclared(tally: Tally) -> list[Shape]:
+    """Faults for which docs/the-rule.md has no words. Of later records it says that they are outside every certificate."""
     return [
         (name, way, kind)
         for name, way, kind in tally.found
-        if kind in FAULTS and (not name.startswith(DECLARED) or (way in CERTAIN and name not in UNKNOWABLE))
+        if kind in FAULTS
+        and kind != "to come"
+        and (not name.startswith(DECLARED) or (way in CERTAIN and name not in UNKNOWABLE))
     ]

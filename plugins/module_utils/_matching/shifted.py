@@ -89,7 +89,8 @@ def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
     if committed > logs.high:
         if not source.records(committed - 1, committed):
             return None
-        return rows.lags(committed - 1, destination.end, logs.high - 1)
+        lossless = None if logs.may_end_with_unconsumed(committed) else destination.end
+        return rows.lags(committed - 1, lossless, logs.high - 1)
     offset = committed - logs.shift
     return Decision.exact(
         SameDifference(at_start, at_offset, at_end, only_there=True),
@@ -156,6 +157,12 @@ class _Shifted:
         here = [self.matching.key(record) for record in self.source.records(earliest - len(last), self.source.end)]
         ends = (end for end, key in enumerate(here, 1) if key == there[-1])
         return sum(here[end - len(there) : end] == there for end in ends) == 1
+
+    def may_end_with_unconsumed(self, committed: int) -> bool:
+        """Has one of the destination's last records the content of one of the first unconsumed ones?"""
+        last = self.destination.records(self.destination.end - _LAST, self.destination.end)
+        contents = {record.bare for record in self.source.records(committed, committed + _LAST)}
+        return any(record.bare in contents for record in last)
 
     def anchor(self, offset: int) -> Anchor | None:
         """The record that stands at this offset of the destination, if there is one."""

@@ -11,6 +11,7 @@ import pytest
 from tests.attack import rule
 from tests.attack.case import parse
 from tests.attack.judge import judge
+from tests.attack.ways import answers
 
 LAGS = {
     "a copy of an equal record that has expired": "S x@0(gone) a@10 x@50 T x@0<0 F a@10<1 x@50<2 C=2",
@@ -26,3 +27,16 @@ LAGS = {
 def test_a_record_of_another_time_is_no_arrival(way, text: str) -> None:
     case = parse(text)
     assert judge(case, "", way(case)) == []
+
+
+ADVISED = {
+    "times that the tool has made equal": "S 0:a@0 1:c@0 2:a@2 3:e@2 4:b@4 5:a@6 6:c@6 7:c@6 8:a@6 "
+    "T 0:a@0<0 1:c@0<1 2:a@0<2 3:e@0<3 4:b@0<4 5:a@0<5 6:c@0<6 7:c@0<7 8:a@0<8 C=3 append_time=True scaled=1",
+    "a noted difference, and an equal record": "S p@0 c@0 c@0 c@1 c@2 T p@0<0 c@1<3 C=3 append_time=True scaled=1",
+}
+
+
+@pytest.mark.parametrize("text", ADVISED.values(), ids=ADVISED)
+def test_no_offset_is_advised_that_loses_a_record(text: str) -> None:
+    _given, found = answers(parse(text), ("near", "notes"))
+    assert found == []
