@@ -116,7 +116,7 @@ def test_a_module_says_the_same_by_an_interpreter_that_has_it_loaded(source, tmp
 
 
 def test_a_module_ends_with_the_interpreter_that_ansible_has_called(tmp_path):
-    began, script = tmp_path / "began", tmp_path / "AnsiballZ_kafka_sleep.py"
+    began, script = tmp_path / "began", tmp_path / "AnsiballZ_sleep.py"
     script.write_text(f"import os, sys, time\nopen({str(began)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
     client = subprocess.Popen([loaded_python(), str(script)])
     while not (began.exists() and began.read_text()):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.loaded_python import loaded_python
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".cache/molecule"
 # Beside the scenarios is one that starts and stops the clusters which the others share.
@@ -22,7 +24,11 @@ SCENARIOS = sorted(file.parent.name for file in ROOT.glob("molecule/*/molecule.y
 def test_every_scenario(run_tool):
     assert set(SCENARIOS) > {"default"}
     # Molecule's own choice is one directory for all checkouts of the same name.
-    molecule = {"MOLECULE_GLOB": "molecule/*/molecule.yml", "MOLECULE_EPHEMERAL_DIRECTORY": str(FOLDER)}
+    molecule = {
+        "MOLECULE_GLOB": "molecule/*/molecule.yml",
+        "MOLECULE_EPHEMERAL_DIRECTORY": str(FOLDER),
+        "STORY_PYTHON": loaded_python(),
+    }
     try:
         said = run_tool("molecule", "test", "--all", **molecule)
     except BaseException as failed:

@@ -7,8 +7,8 @@
 Ansible packs a module's sources into an archive, from which Python compiles them for each task anew. With the imports of
 libraries that is more processor time than most modules take for their work, and half of what the tests of playbooks take.
 
-What it runs is the checkout's code, and not the archive's. Molecule, the demo and a ProgramController use the plain
-interpreter, and so do tests that look at a module's process.
+What it runs is the checkout's code, and not the archive's. The demo and a ProgramController use the plain interpreter, and so
+do tests that look at a module's process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CLIENT = """\
 #!{python} -IS
 import json, os, socket, sys
 
-if len(sys.argv) < 2 or "AnsiballZ_kafka_" not in sys.argv[1]:
+if len(sys.argv) < 2 or "AnsiballZ_" not in sys.argv[1]:
     os.execv({python!r}, [{python!r}, *sys.argv[1:]])
 call = {{"words": sys.argv[1:], "environment": dict(os.environ), "directory": os.getcwd()}}
 said = json.dumps(call).encode()

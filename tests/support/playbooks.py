@@ -5,7 +5,7 @@
 """Play the collection's playbooks as users do: ansible-playbook, an inventory, extra variables.
 
 A Controller runs what ansible-playbook runs, in a process that has Ansible loaded, and its modules in one that has loaded
-what they import; molecule and the demo start the programs.
+what they import; the demo starts the programs.
 """
 
 from __future__ import annotations
