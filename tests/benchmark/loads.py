@@ -70,6 +70,7 @@ LOADS = {
         Load("many", topics=100, partitions=50, records=50, groups=100, caught_up=2),
         Load("long", topics=20, partitions=50, records=200, groups=20, caught_up=2),
         Load("longer", topics=20, partitions=50, records=2_000, groups=20, caught_up=2),
+        Load("waves", topics=20, partitions=50, records=200, groups=200, caught_up=2),
         Load("shared", topics=1, partitions=20, records=20_000, groups=500, caught_up=0),
         Load("crowd", topics=1, partitions=100, records=20, groups=0, caught_up=0),
         Load("bytes", topics=1, partitions=16, records=125_000, groups=0, caught_up=0),

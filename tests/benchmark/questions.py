@@ -90,6 +90,28 @@ def commit(bed: Bed) -> None:
     row("roll back", [pair[1] for pair in pairs], "", IDLE_WAIT)
 
 
+def verify(bed: Bed) -> None:
+    """How long does it take to verify a plan of 10,000 entries before it is committed, with Spark's start?"""
+    load = LOADS["waves"]
+    records = load.topics * load.partitions * load.records
+    title(f"verify: a plan of {load.groups} groups of 50 partitions, {records:,} records a side (MB with Spark's)")
+    planned = _plan(bed, load, _snapshot(bed, load))
+    runs = [
+        run_module(
+            "kafka_offset_verify",
+            with_children=True,
+            source=connection(bed.source.near),
+            destination=connection(bed.destination.near),
+            plan=[planned.result["plan"]],
+        )
+        for _unused in range(REPEATS)
+    ]
+    entries = len(planned.result["entries"])
+    assert all(run.result["verified"] == entries for run in runs), runs[0].result
+    row("plan (kafka_offset_translate)", [planned])
+    row(f"verify {entries:,} entries (kafka_offset_verify)", runs, "target: 45 s")
+
+
 def proof(bed: Bed) -> None:
     """How long does it take to compare all records that follow a group's offsets, and does the memory grow with them?"""
     title("proof: a million and ten million records a side, all of which follow the group's offsets (MB with Spark's)")
@@ -162,6 +184,7 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "scan": (spark.scan, ()),
     "cold": (spark.cold, ()),
     "match": (spark.match, ()),
+    "verify": (verify, ("waves",)),
     "proof": (proof, ("tenth", "whole")),
     "copy": (backlog.copy, ()),
     "crumbs": (backlog.crumbs, ()),

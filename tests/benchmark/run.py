@@ -4,7 +4,8 @@
 
 """How fast is it? Starts two clusters, measures, prints tables, and stops all that it started.
 
-    run.py [--short] [plan] [groups] [many] [commit] [length] [distance] [scan] [cold] [match] [proof] [copy] [crumbs] [sync]
+    run.py [--short] [plan] [groups] [many] [commit] [length] [distance] [scan] [cold] [match] [verify] [proof] [copy]
+           [crumbs] [sync]
 
 All of them by default. --short: copy and sync with a tenth of the records, and once instead of three times, which measures
 nothing. docs/speed.md explains the figures.
