@@ -16,7 +16,7 @@ from tests.support.loaded_python import loaded_python
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".cache/molecule"
 # Beside the scenarios is one that starts and stops the clusters which the others share.
-SCENARIOS = sorted(file.parent.name for file in ROOT.glob("molecule/*/molecule.yml"))
+SCENARIOS = sorted(file.parent.name for file in ROOT.glob("extensions/molecule/*/molecule.yml"))
 
 
 @pytest.mark.timeout(3000)
@@ -25,7 +25,6 @@ def test_every_scenario(run_tool):
     assert set(SCENARIOS) > {"default"}
     # Molecule's own choice is one directory for all checkouts of the same name.
     molecule = {
-        "MOLECULE_GLOB": "molecule/*/molecule.yml",
         "MOLECULE_EPHEMERAL_DIRECTORY": str(FOLDER),
         "STORY_PYTHON": loaded_python(),
     }

@@ -28,7 +28,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
 import kafka.errors
@@ -49,7 +49,7 @@ TOPICS = sorted({topic for stands in STANDS.values() for topic in stands})
 PLAYBOOK = [
     str(Path(sys.executable).parent / "ansible-playbook"),
     "streamshift.kafka.migrate_backlog",
-    f"--inventory={ROOT}/molecule/inventory.yml",
+    f"--inventory={ROOT}/extensions/molecule/inventory.yml",
     "--extra-vars=backlog_migration_source=staging backlog_migration_destination=production",
 ]
 

@@ -21,7 +21,7 @@ import sys
 import typing as t
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
 from demo.clients import Message, commit, committed, create_topic, list_groups, produce, produce_in_transactions
