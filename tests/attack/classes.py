@@ -143,13 +143,11 @@ def _mixed(random: rnd.Random) -> Traits:
     its.transactions = chance(0.4)
     its.left_open = chance(0.2)
     its.expiry = chance(0.2)
-    its.compaction = random.choice((0, 0, 0, 0, 0.1, 0.3))
     its.uncommitted = chance(0.4)
     its.times = random.choice(("kept", "kept", "kept", "zero_to_now", "zero_to_one", *_REWRITTEN))
     its.headers = chance(0.1)
     its.lag = chance(0.3)
-    # A compacted log whose copies are stamped partly has a declared class of its own.
-    its.stamps = random.choice(("no", "no", "no", "whole", *(() if its.compaction else ("from", "until", "between"))))
+    its.stamps = random.choice(("no", "no", "no", "whole", "from", "until", "between"))
     its.strangers = random.choice((0, 0, 0, 0.1, 0.3))
     its.markers_there = random.choice((0, 0, 0, 0.1, 0.4))
     its.retention_there = chance(0.15)
@@ -165,6 +163,14 @@ def _mixed(random: rnd.Random) -> Traits:
         its.manners = random.choice(
             (("drops",), ("filter",), ("doubles",), *((("reorders",), ("overtaking",)) if steady else ()))
         )
+    return its
+
+
+def _mixed_compacted(random: rnd.Random) -> Traits:
+    """The same for compacted logs, whose copies keep their times: a declared class is about those that keep some."""
+    its = _mixed(random)
+    its.compaction = random.choice((0.1, 0.3))
+    its.stamps, its.times = "no", "kept"
     return its
 
 
@@ -238,6 +244,7 @@ CLASSES: dict[str, _Make] = {
     "moved on": _with(kept=True, lag=(False, True), expiry=(False, True), retention_there=(False, True)),
     "moved on, recreated": _with(kept=True, recreated=True, retention_there=(False, True)),
     "mixed": _mixed,
+    "mixed, compacted": _mixed_compacted,
     DECLARED + "drops and reorders": _with(manners=("drops", "reorders")),
     DECLARED + "reorders, back": _with(manners=("reorders",), clock=(*_BACK, "back_by_hours")),
     DECLARED + "drops and doubles": _with(manners=("drops", "doubles")),
@@ -252,6 +259,7 @@ UNKNOWABLE: dict[str, _Make] = {
     DECLARED + "compacted, stamped partly": _with(
         compaction=(0.1, 0.3), stamps=("from", "until", "between"), route=("all", "again")
     ),
+    DECLARED + "compacted, rewritten partly": _with(compaction=(0.1, 0.3), times="some", route=("all", "again")),
     DECLARED + "rounded, copies missing": _with(times="rounded", retention_there=(False, True), manners=("drops",)),
     DECLARED + "lag, strangers": _with(lag=True, strangers=(0.1, 0.4)),
 }

@@ -368,7 +368,9 @@ def kept(earlier: Answer, now: Case) -> Answer | None:
     """The earlier answer, where a plan would keep it for a group that has not moved, though the world has; else None."""
     decision = earlier.decision
     anchor = decision.after or decision.before
-    if earlier.verdict != "exact" or anchor is None or (earlier.offset or 0) <= now.destination_edges.start:
+    if earlier.verdict != "exact" or anchor is None or decision.before is None:
+        return None
+    if (earlier.offset or 0) <= now.destination_edges.start:
         return None
     logs = Logs(now)
     question = dataclasses.replace(logs.question(), committed=0, policy=Policy())

@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from demo.clients import Headers, Message, commit, committed, read
 from tests.support.modules import Migration, Process, outcome, spawn, succeeds
 
-SECONDS = 60.0
+SECONDS = 240.0
 
 
 def messages(partition: int, records: int) -> t.Iterator[Message]:

@@ -206,8 +206,9 @@ class Doubted(Mixed):
     """A content of which some copies may have been given the time of an equal record.
 
     So it looks where a time has more copies than records, and another one fewer: the replication tool has copied some again and
-    left out others, or it rounds times. Whatever holds of either is answered: the first copy that has to follow if times are
-    believed or if they are not, and the most that may be repeated.
+    left out others, or it rounds times. Whatever holds of any is answered: the first copy that has to follow if times are
+    believed, if they are not, or if the surplus copies of a time are of unconsumed records that lack one; and the most that
+    may be repeated.
     """
 
     def __init__(
@@ -219,11 +220,13 @@ class Doubted(Mixed):
     ) -> None:
         super().__init__(consumed, unconsumed, copies, hidden)
         self._timeless = Tally(self._offsets, self.wanted, self.consumed, hidden)
+        surplus = surplus_wanted(consumed, unconsumed, {time: len(its) for time, its in self._own.items()})
+        self._rounded = Mixed(consumed, {**unconsumed, **surplus}, copies, hidden)
 
     @property
     def first_wanted(self) -> int | None:
         """As Tally.first_wanted."""
-        firsts = super().first_wanted, self._timeless.first_wanted
+        firsts = super().first_wanted, self._timeless.first_wanted, self._rounded.first_wanted
         return min((first for first in firsts if first is not None), default=None)
 
     def last_consumed(self, limit: int) -> int | None:
@@ -242,7 +245,7 @@ class Doubted(Mixed):
 
     def skipped(self, offset: int) -> int:
         """As Tally.skipped."""
-        return max(super().skipped(offset), self._timeless.skipped(offset))
+        return max(super().skipped(offset), self._timeless.skipped(offset), self._rounded.skipped(offset))
 
     def repeated(self, offset: int) -> int:
         """As Tally.repeated."""
@@ -259,6 +262,22 @@ class Doubted(Mixed):
 
 
 Count: t.TypeAlias = "Tally | Mixed"  # both answer the same questions
+
+
+def surplus_wanted(
+    consumed: t.Mapping[int, int], unconsumed: t.Mapping[int, int], copies: t.Mapping[int, int]
+) -> dict[int, int]:
+    """How many copies are wanted of each time that has more of them than records.
+
+    For the surplus ones may be of those unconsumed records that have no copy with their own time. All are numbers by time.
+    """
+    lacking = sum(max(0, number - copies.get(time, 0)) for time, number in unconsumed.items())
+    wanted = {}
+    for time, number in copies.items():
+        surplus = min(lacking, number - consumed.get(time, 0) - unconsumed.get(time, 0))
+        if surplus > 0:
+            wanted[time] = unconsumed.get(time, 0) + surplus
+    return wanted
 
 
 def from_on(offsets: t.Sequence[int], offset: int) -> int:

@@ -16,7 +16,12 @@ import json
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import Content, doubted, tallies
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Count, Mixed, Tally
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import (
+    Count,
+    Mixed,
+    Tally,
+    surplus_wanted,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import Slots, cuts
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Records, grouped, unpack
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_units import Unit, units
@@ -501,14 +506,19 @@ def _separate(
     for place, time in copies:
         (rest if time is None else own.get(time, rest)).append(place)
     lacking = sum(max(0, number - len(own[time])) for time, number in unconsumed.items())
-    everything: list[Count] = []
+    doubts: list[Count] = []
     records = collections.Counter(consumed) + collections.Counter(unconsumed)
-    if doubted(records, {time: len(places) for time, places in own.items()}):
-        everything = [
-            Tally([place for place, _time in copies], sum(unconsumed.values()), sum(consumed.values()), hidden)
+    numbers = {time: len(places) for time, places in own.items()}
+    if doubted(records, numbers):  # see _matching.tallies.Doubted
+        doubts = [
+            Tally([place for place, _time in copies], sum(unconsumed.values()), sum(consumed.values()), hidden),
+            *(
+                Tally(own[time], number, consumed.get(time, 0), hidden)
+                for time, number in surplus_wanted(consumed, unconsumed, numbers).items()
+            ),
         ]
     return [
-        *everything,
+        *doubts,
         *(
             Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True)
             for time, places in own.items()

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import tallies
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer, Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
@@ -147,3 +148,9 @@ def test_copies_of_aborted_records_that_stand_before_the_offset_at_the_source_ar
 
 def _digest(record: Record) -> bytes:
     return record.digest
+
+
+def test_copies_that_rounding_has_given_the_time_of_equal_records_are_wanted_all():
+    # Of three unconsumed records, one of time 3 was rounded to 0; two consumed ones of another partition follow.
+    (count,) = tallies({40: 1, 100: 1}, {0: 2, 3: 1}, [(0, 0), (1, 0), (2, 0), (3, 40), (4, 100)])
+    assert (count.first_wanted, count.skipped(0), count.skipped(1)) == (0, 0, 1)
