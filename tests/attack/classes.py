@@ -154,8 +154,6 @@ def _mixed(random: rnd.Random) -> Traits:
     its.compaction_there = chance(0.1)
     its.options = chance(0.3)
     its.route = random.choice(("all", "all", "again", "late", "first_tries", "mixed"))
-    if its.times == "rounded" and its.route != "all":
-        its.times = "rewritten"
     its.two_tools = its.route == "all" and chance(0.1)
     its.truncation = its.route == "all" and not its.two_tools and chance(0.1)
     if its.route == "all" and not its.two_tools and not its.truncation and chance(0.4):
@@ -202,7 +200,7 @@ CLASSES: dict[str, _Make] = {
     "truncated": _with(truncation=True),
     "rewritten": _with(times="rewritten", expiry=(False, False, True)),
     "rewritten, partly": _with(times="some", route=("all", "again")),
-    "rounded": _with(times="rounded"),
+    "rounded": _with(times="rounded", route=("all", "again")),
     "zero rewritten": _with(times=("zero_to_now", "zero_to_one"), clock=("zero", "some_zero", "half_none", "none")),
     "stamped": _with(stamps="whole", route=("all", "again", "late")),
     "stamped, partly": _with(stamps=("from", "until", "between"), route=("all", "again", "first_tries")),
@@ -250,7 +248,6 @@ CLASSES: dict[str, _Make] = {
     DECLARED + "drops and doubles": _with(manners=("drops", "doubles")),
     DECLARED + "drops, again": _with(manners=("drops",), route="again"),
     DECLARED + "overtaking, lag": _with(manners=("overtaking",), lag=True),
-    DECLARED + "rounded, again": _with(times="rounded", route="again"),
     DECLARED + "late, back by hours": _with(route=("late", "mixed"), clock="back_by_hours"),
 }
 
