@@ -133,7 +133,7 @@ _REWRITTEN = ("rewritten", "some", "rounded")
 
 
 def _mixed(random: rnd.Random) -> Traits:
-    """Anything that breaks no declared assumption."""
+    """Anything that breaks no declared assumption: copies of aborted records come with all times kept, or none."""
     its = _base(random)
 
     def chance(probability: float) -> bool:
@@ -149,6 +149,9 @@ def _mixed(random: rnd.Random) -> Traits:
     its.lag = chance(0.3)
     its.stamps = random.choice(("no", "no", "no", "whole", "from", "until", "between"))
     its.strangers = random.choice((0, 0, 0, 0.1, 0.3))
+    if its.transactions and its.uncommitted:
+        its.stamps = its.stamps if its.stamps in ("no", "whole") else "no"
+        its.times = its.times if its.times not in ("some", "rounded") else "kept"
     its.markers_there = random.choice((0, 0, 0, 0.1, 0.4))
     its.retention_there = chance(0.15)
     its.compaction_there = chance(0.1)
@@ -257,6 +260,9 @@ UNKNOWABLE: dict[str, _Make] = {
         compaction=(0.1, 0.3), stamps=("from", "until", "between"), route=("all", "again")
     ),
     DECLARED + "compacted, rewritten partly": _with(compaction=(0.1, 0.3), times="some", route=("all", "again")),
+    DECLARED + "aborted, stamped partly": _with(
+        transactions=True, uncommitted=True, stamps=("from", "until", "between"), route=("all", "again")
+    ),
     DECLARED + "rounded, copies missing": _with(times="rounded", retention_there=(False, True), manners=("drops",)),
     DECLARED + "lag, strangers": _with(lag=True, strangers=(0.1, 0.4)),
 }

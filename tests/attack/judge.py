@@ -74,16 +74,14 @@ def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[
 
 
 def contradiction(case: Case, one: Answer, other: Answer, ways: str) -> list[Finding]:
-    """Two exact answers have to stand at one place: no copy of what the source shows lies between them.
+    """Two exact answers have to stand at one place: no record lies between them, destination-only ones included.
 
     `differs` says that they do not, though the truth does not object to either.
     """
     if one.verdict != "exact" or other.verdict != "exact" or one.offset is None or other.offset is None:
         return []
     low, high = sorted((one.offset, other.offset))
-    truth = _truth(case)
-    known = truth.consumed.keys() | truth.unconsumed.keys()
-    if any(low <= copy.offset < high and copy.kind == "data" and copy.origin in known for copy in case.destination):
+    if any(low <= copy.offset < high and copy.kind == "data" for copy in case.destination):
         wrong = any(found.kind in FAULTS for answer in (one, other) for found in judge(case, "", answer))
         return [Finding("contradict" if wrong else "differs", ways, f"{one}, but {other}")]
     return []

@@ -66,7 +66,6 @@ LESS: dict[int, dict[str, t.Any]] = {
         "LONGEST": 64,
         "_FIRST_SPAN": 4,
         "_GLANCE": 8,
-        "_MOST_READ": 32,
         "_PARTS": 3,
         "_CLOSE": 2,
     },

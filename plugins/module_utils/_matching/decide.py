@@ -136,7 +136,9 @@ def _between(reader: Reader, question: Question, context: Context, known: Known,
         Verdict.SAFE,
         placed.offset,
         Reason.TAIL_NOT_COUNTED,
-        detail="by timestamps, no unconsumed record is before the offset; repeated records were not counted",
+        detail="by timestamps, no unconsumed record is before the offset; repeated records were not counted, as "
+        + ("search_limit" if question.policy.tail_check == TailCheck.RECORDS else "tail_check")
+        + " says",
         **evidence,
     )
 

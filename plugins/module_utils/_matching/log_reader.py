@@ -41,7 +41,7 @@ class LogReader:
 
     def __init__(self, log: Log, budget: int) -> None:
         self._log = log
-        self._budget = budget
+        self.budget = budget
         self._asked: list[Span] = []
         self._gaps = False
         self.missing: list[Span] = []
@@ -128,9 +128,9 @@ class LogReader:
                 spans.append((start, end))
         offsets = sum(min(end, self.end) - max(start, self.start) for start, end in spans)
         records = sum(len(self._log.between(start, end)) for start, end in spans)
-        if records >= self._budget:
+        if records >= self.budget:
             raise BudgetSpent
-        return min(length, max(1, (self._budget - records) * offsets // max(1, records)))
+        return min(length, max(1, (self.budget - records) * offsets // max(1, records)))
 
 
 class Reader:

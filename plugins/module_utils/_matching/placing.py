@@ -13,8 +13,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_re
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
-_MOST_READ = 4096  # offsets of a compacted source that are read to see whether one is missing
-
 
 class Place(t.NamedTuple):
     """An offset of the destination that skips nothing unconsumed; proved: also nothing that the source has lost."""
@@ -85,6 +83,6 @@ def _may_have_lost(source: LogReader, start: int, end: int) -> bool:
     """May compaction have taken a record of [start, end)? A gap cannot be told from a marker."""
     if not source.facts.compacted or start >= end:
         return False
-    if end - start > _MOST_READ:
+    if end - start > source.budget:
         return True
     return sum(len(records) for records in source.with_aborted(start, end)) < end - start

@@ -34,7 +34,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 def budget_spent(policy: Policy) -> Decision:
     """More would have to be read than one entry may."""
-    return blocked(Reason.SEARCH_BUDGET_SPENT, f"more than {policy.budget} records would have to be read")
+    return blocked(
+        Reason.SEARCH_BUDGET_SPENT, f"more than {policy.budget} records (search_limit) would have to be read"
+    )
 
 
 def at_the_edges(reader: Reader, question: Question) -> Decision | None:

@@ -34,6 +34,7 @@ WINDOW = 24  # offsets read from there on at first
 TAIL = 8  # offsets read at the ends of both logs
 HEAD = 8  # offsets read at the destination's beginning, where it may not hold what it should
 SOURCE_HEAD = 2  # and at the source's, with which most copies begin
+DEEP = 4096  # offsets read below where L was looked for, to see what is destination-only before it
 
 _GROWTH = 2
 
@@ -179,12 +180,12 @@ class _CutSearch:
     def extend_down(self) -> bool:
         """Read downwards while a consumed record is needed and not there; whether there is more to look at now.
 
-        It is needed to name an offset when nothing unconsumed is there, and where the source may have lost records next to
-        the committed offset, whose copies lie before L.
+        It is needed to name an offset when nothing unconsumed is there, where the source may have lost records next to the
+        committed offset, whose copies lie before L, and where another record is before L: if it is destination-only, it is
+        new to the group, and the offset is before it.
         """
-        needed = self._astray or (
-            self._context.before and (self._first == len(self._records) or self._source.facts.compacted)
-        )
+        consumed_is_next = self._head[-1:] == [Side.CONSUMED]
+        needed = self._astray or (self._context.before and (self._source.facts.compacted or not consumed_is_next))
         unknown = self._unknown(self._low)
         if not needed and not self._context.before and self._source.facts.compacted:
             return self._explain(unknown)  # before they are taken for what the source has lost
@@ -197,6 +198,8 @@ class _CutSearch:
             return True
         if self._low <= self._destination.start:
             return False
+        if self._first < len(self._records) and not self._astray and self._begin - self._low > DEEP:
+            raise Doubt
         more = self._destination.within_budget(_GROWTH * (self._high - self._low))
         self._low = max(self._destination.start, self._low - more)
         return True

@@ -31,8 +31,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
-_MOST_READ = 4096  # offsets between the two copies that are read to see how old the records there are
-
 
 class Counted(t.NamedTuple):
     """What a count of both whole logs has found for one committed offset.
@@ -138,9 +136,7 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
     placed = place(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))
     evidence: dict[str, t.Any] = {"before": before, "after": after, "matched_by": matching.parts}
     if not placed.proved:
-        detail = (
-            "the source has compacted records away, whose copies may be among those before the first unconsumed one"
-        )
+        detail = "the source's log is compacted: copies of what it has lost may be among those before the first unconsumed one"
         return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, repeats, detail=detail, **evidence)
     if not repeats:
         certificate = WholeLogs(skipped=0, repeated=repeats, arrived=answer.arrived)
@@ -179,7 +175,7 @@ def _between(reader: Reader, matching: Matching, last: Located | None, first: Lo
         return Between(False, False)
     if last is not None and not reader.source.facts.compacted:
         return Between(True, False)  # whatever it is, the source has not lost it
-    if first.record.offset - begin > _MOST_READ:
+    if first.record.offset - begin > reader.destination.budget:
         return Between(True, True)
     between = reader.destination.records(begin, first.record.offset)
     return Between(bool(between), matching.timestamp and any(r.timestamp > first.record.timestamp for r in between))

@@ -34,7 +34,7 @@ def paced(say: Say, seconds: float = 1.0) -> Say:
 
 
 @contextlib.contextmanager
-def repeating(say: Say, seconds: float = 10.0) -> t.Iterator[Say]:
+def repeating(say: Say, seconds: float = 7.5) -> t.Iterator[Say]:
     """The same, and where nothing is said for so many seconds, the last line once more with the time since it was said."""
     if say is silent:
         yield say
