@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName
 
 DISTINCT = 4  # different records in a comparison, without which it proves nothing
@@ -178,16 +179,29 @@ class SameLog:
     """Source and destination are the same partition of the same cluster: an offset means the same record. Assumes nothing."""
 
     name: t.ClassVar = CertificateName.SAME_LOG
+    one_cluster: bool
+    source: TopicPartition
+    destination: TopicPartition
+
+    def __post_init__(self) -> None:
+        _require(self.one_cluster, self.source == self.destination)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OwnCopy:
     """This collection has copied the range itself, in transactions that write each record once, and has noted each place.
 
-    Assumes that no other tool copies the same records to these partitions.
+    begin, end: the destination offsets of the copy; both are the same where there was nothing to copy. Assumes that no
+    other tool copies the same records to these partitions.
     """
 
     name: t.ClassVar = CertificateName.OWN_COPY
+    begin: int
+    place: int
+    end: int
+
+    def __post_init__(self) -> None:
+        _require(self.begin <= self.place <= self.end)
 
 
 Certificate: t.TypeAlias = (

@@ -10,16 +10,18 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import OwnCopy
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.unconsumed import standing
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED, PARTS
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 
 class RangeSummary(t.NamedTuple):
@@ -121,5 +123,5 @@ def _entry(draft: Draft, its: BacklogRange, on_uncommitted: OnUncommitted) -> Pl
         reason = Reason.EXPIRED
         detail = f"{its.start - offset} offsets from {offset} on had left the source's log before the copy"
     parts = FINGERPRINTED if its.done is not None and its.done.without_timestamp else PARTS
-    evidence = Evidence(matched_by=parts, certificate=CertificateName.OWN_COPY)
-    return draft.entry(Verdict.EXACT, place, reason=reason, repeats=0, detail=detail, evidence=evidence)
+    end = its.begin if its.done is None or its.done.next is None else its.done.next
+    return decided(draft, Decision.exact(OwnCopy(its.begin, place, end), place, reason, detail, matched_by=parts))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed, SameLog
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
     LogFacts,
@@ -30,13 +30,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.clust
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
-    CertificateName,
-    Reason,
-    Verdict,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 
 def identical(given: StrategyInput) -> StrategyOutput:
@@ -96,9 +92,8 @@ def _in_one_log(draft: Draft, facts: LogFacts, on_expired: OnExpired) -> PlanEnt
     if outside is not None:
         return decided(draft, outside)
     epoch = draft.committed.leader_epoch if draft.committed else None
-    evidence = Evidence(certificate=CertificateName.SAME_LOG)
-    entry = draft.entry(Verdict.EXACT, draft.offset, repeats=0, evidence=evidence)
-    return dataclasses.replace(entry, leader_epoch=epoch)
+    proof = SameLog(one_cluster=True, source=draft.source_partition, destination=draft.partition)
+    return dataclasses.replace(decided(draft, Decision.exact(proof, draft.offset)), leader_epoch=epoch)
 
 
 def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | None:
