@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Nothing is called exact without the facts that show it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
+    Comparison,
+    ContiguousToTheEnd,
+    EndsWithConsumed,
+    FromTheEnd,
+    NothingConsumed,
+    NothingThere,
+    OwnCopy,
+    SameDifference,
+    SameLog,
+    WholeLogs,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from tests.attack import rule
+from tests.attack.case import parse
+
+FIRM = Comparison(records=8, distinct=8, times=8)
+EQUAL = Comparison(records=8, distinct=1, times=8)
+ONE_TIME = Comparison(records=8, distinct=8, times=1)
+HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "proof", "lacks"),
+    [
+        (NothingConsumed, {"committed": 0}, [{"committed": 1}]),
+        (NothingThere, {"copies": 0, "consumed_left": 0}, [{"copies": 1}, {"consumed_left": 1}]),
+        (
+            WholeLogs,
+            {"skipped": 0, "repeated": 0, "arrived": True},
+            [{"skipped": 1}, {"repeated": 1}, {"arrived": False}],
+        ),
+        (
+            FromTheEnd,
+            {"unconsumed": 3, "missing": 1, "missing_are_not_before": True, "repeated": 0},
+            [{"missing": 4}, {"missing": -1}, {"missing_are_not_before": False}, {"repeated": 1}],
+        ),
+        (
+            ContiguousToTheEnd,
+            {"at_offset": FIRM, "at_end": FIRM, "source_offsets": 100, "destination_offsets": 100},
+            [{"at_offset": EQUAL}, {"at_end": EQUAL}, {"at_end": ONE_TIME}, {"destination_offsets": 99}],
+        ),
+        (EndsWithConsumed, {"at_offset": FIRM, "unexplained": 0}, [{"at_offset": EQUAL}, {"unexplained": 1}]),
+        (
+            SameDifference,
+            {"at_start": FIRM, "at_offset": FIRM, "at_end": ONE_TIME, "only_there": True},
+            [{"at_start": EQUAL}, {"at_offset": EQUAL}, {"at_end": EQUAL}, {"only_there": False}],
+        ),
+        (
+            SameLog,
+            {"one_cluster": True, "source": HERE, "destination": HERE},
+            [{"one_cluster": False}, {"destination": THERE}],
+        ),
+        (OwnCopy, {"begin": 10, "place": 12, "end": 20}, [{"place": 9}, {"place": 21}]),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else "",
+)
+def test_a_certificate_cannot_be_made_without_each_of_its_facts(kind, proof, lacks):
+    kind(**proof)
+    for other in lacks:
+        with pytest.raises(ValueError, match="do not make an answer exact"):
+            kind(**proof | other)
+
+
+def test_an_answer_is_exact_with_a_certificate_and_only_then():
+    proof = NothingConsumed(0)
+    assert Decision.exact(proof, 0).certificate is proof
+    with pytest.raises(ValueError, match="exact with a certificate, and only then"):
+        Decision(Verdict.EXACT, 0, repeats=0)
+    with pytest.raises(ValueError, match="exact with a certificate, and only then"):
+        Decision(Verdict.SAFE, 0, repeats=3, certificate=proof)
+
+
+LONG = " ".join(f"p{n}@{n}" for n in range(600))
+ALL_COPIED = " ".join(f"p{n}@{n}<{n}" for n in range(600))
+
+
+@pytest.mark.parametrize(
+    ("case", "ask", "name"),
+    [
+        (f"S {LONG} T {ALL_COPIED} C=0", rule.near, "nothing_consumed"),
+        (f"S {LONG} T {ALL_COPIED} C=100", rule.near, "contiguous_to_the_end"),
+        (f"S {LONG} T {ALL_COPIED} C=590", rule.near, "from_the_end"),
+        (f"S {LONG} T {ALL_COPIED} C=600", rule.near, "ends_with_consumed"),
+        ("S a@1 b@2 T a@1<0 b@2<1 C=1", rule.whole, "whole_logs"),
+        ("S a@1(gone) b@2(gone) T C=2 start=2", rule.near, "nothing_there"),
+    ],
+)
+def test_the_answer_names_how_it_is_known(case, ask, name):
+    answer = ask(parse(case))
+    assert (answer.verdict, answer.decision.certificate.name) == ("exact", name)

@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which entries of the plan before may be kept, before any record is read again."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import kept
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+
+HERE, THERE = TopicPartition("orders", 0), TopicPartition("dc1.orders", 0)
+DRAFT = Draft("billing", THERE, "billing", HERE, CommittedOffset(40, "host-7"))
+PARTS = ("key", "value", "headers", "timestamp")
+KNOWN = Evidence(Copied(39, 44, "a"), Copied(40, 45, "b"), PARTS, CertificateName.FROM_THE_END)
+EXACT = DRAFT.entry(Verdict.EXACT, 45, repeats=0, evidence=KNOWN)
+
+
+@pytest.fixture
+def keep(monkeypatch):
+    """``keep(entry, ...)``: is it kept, if its records stand where they stood?"""
+    monkeypatch.setattr(kept, "answer_all", lambda cases, *_rest: dict.fromkeys(cases, True))
+
+    def ask(entry, draft=DRAFT, log_start=0, match_on=EVERYTHING, same_offsets=False):
+        there = SimpleNamespace(logs={THERE: SimpleNamespace(facts=SimpleNamespace(log_start=log_start))})
+        previous = Plan("one", "two", "digest", (entry,))
+        found = kept.kept_entries({draft.key: draft}, previous, SimpleNamespace(), there, match_on, same_offsets)
+        assert found in ({}, {entry.key: entry})
+        return bool(found)
+
+    return ask
+
+
+def test_an_exact_entry_of_the_same_commit_is_kept(keep):
+    assert keep(EXACT)
+
+
+def test_an_entry_that_names_no_known_certificate_is_decided_anew(keep):
+    assert not keep(dataclasses.replace(EXACT, evidence=KNOWN._replace(certificate=None)))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        DRAFT.entry(
+            Verdict.SAFE, 45, reason=Reason.EQUAL_RECORDS, repeats=1, evidence=KNOWN._replace(certificate=None)
+        ),
+        DRAFT.entry(Verdict.BLOCKED, reason=Reason.DESTINATION_LAGS),
+        dataclasses.replace(EXACT, evidence=KNOWN._replace(before=None)),
+        dataclasses.replace(EXACT, metadata="host-8"),
+        dataclasses.replace(EXACT, source=(DRAFT.position._replace(offset=41),)),
+    ],
+    ids=["safe", "blocked", "at the log's start", "other metadata", "another commit"],
+)
+def test_anything_else_is_decided_anew(keep, entry):
+    assert not keep(entry)
+
+
+def test_what_the_question_changes_is_decided_anew(keep):
+    assert not keep(EXACT, log_start=45)  # the copy of the record before the offset has expired
+    assert not keep(EXACT, match_on=MatchOn.of(("key",)))
+    assert not keep(EXACT, same_offsets=True)
