@@ -234,6 +234,12 @@ verified:
   returned: always
   type: int
   sample: 12
+incomplete:
+  description: Number of the verified group-partitions whose records were compared only within O(limit). With
+    O(method=anchors), 0.
+  returned: always
+  type: int
+  sample: 0
 without_records:
   description: Number of group-partitions that have no records to compare.
   returned: always

@@ -336,8 +336,10 @@ def test_a_limit_stops_the_comparison(source, destination, both, verify, topic):
     said = verify(topic, limit=1000)
     (entry,) = verify.found().values()
     assert 900 <= said["compared"] <= 1000
+    assert (said["verified"], said["incomplete"]) == (1, 1)
     assert (entry["complete"], entry["notes"], entry["first_difference"]) == (False, [], None)
-    assert verify(topic, limit=0)["compared"] == 15_000
+    whole = verify(topic, limit=0)
+    assert (whole["compared"], whole["incomplete"]) == (15_000, 0)
     (entry,) = verify.found().values()
     assert entry["complete"]
     commit(destination, topic, {(topic, 0): 5600})

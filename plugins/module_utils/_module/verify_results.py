@@ -24,6 +24,7 @@ def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
     """The members of the module's result, the same whether it fails or not."""
     return {
         "verified": found.verified,
+        "incomplete": found.incomplete,
         "without_records": found.without_records,
         "compared": found.compared,
         "problems": [problem.line for problem in found.problems],

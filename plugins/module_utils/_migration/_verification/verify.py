@@ -37,7 +37,8 @@ class Verified(t.NamedTuple):
     """What a verification has found.
 
     verified: entries whose records were read again and are right. without_records: entries that have none to read.
-    compared: how many records of the source were found at the destination where they belong. problems: what is wrong,
+    compared: how many records of the source were found at the destination where they belong. incomplete: of how many of
+    the verified ones not all records were compared, because of the limit. problems: what is wrong,
     the gravest first. notes: one line for each thing that is worth a word and is not wrong.
     """
 
@@ -46,6 +47,7 @@ class Verified(t.NamedTuple):
     compared: int
     problems: list[Problem]
     notes: list[str]
+    incomplete: int = 0
 
 
 def records(
@@ -82,6 +84,7 @@ def records(
             ]
         ),
         sorted(f"{each.name}: {line}" for each in found for line in each.notes),
+        sum(len(each.destination) for each in seen if not each.complete),
     )
     its = iter(found)
     reports = [
@@ -138,6 +141,7 @@ def together(verified: t.Iterable[Verified]) -> Verified:
         sum(its.compared for its in each),
         by_gravity([problem for its in each for problem in its.problems]),
         sorted(line for its in each for line in its.notes),
+        sum(its.incomplete for its in each),
     )
 
 
