@@ -11,10 +11,13 @@ import functools
 import shutil
 import socket
 import time
+from unittest import mock
 
 import pytest
 from kafka.admin import KafkaAdminClient, NewPartitions
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from demo.clients import (
     Message,
@@ -133,9 +136,21 @@ class TestRestored:
         made_anew(copy)
         result = copy.backlog(restore_retention=True, source=GONE)
         assert result["changed"] is False
-        assert result["warnings"] == [
-            f"The topic {topic} is gone, or was deleted and created again: its settings are left alone."
-        ]
+        (warning,) = result["warnings"]
+        assert warning.startswith(f"The topic {topic} is gone, or was deleted and created again: ")
+        assert warning.endswith("its settings are left alone, and its planned offsets are worth nothing.")
+        assert result["entries"] == []
+
+    def test_offsets_of_a_topic_that_was_truncated_are_worth_nothing(self, to_theirs):
+        copy = to_theirs
+        copy.backlog()
+        with mock.patch.object(
+            positions, "partition_bounds", lambda _where, asked: dict.fromkeys(asked, Bounds(0, 1, 1))
+        ):
+            result = copy.backlog(restore_retention=True, source=GONE)
+        (warning,) = result["warnings"]
+        assert "the log ends at 1, and records were copied up to" in warning and "worth nothing" in warning
+        assert result["entries"] == [] and own(topic_settings(copy.servers, copy.to)) == BEFORE
 
 
 class TestGivenUp:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
@@ -62,6 +64,20 @@ def test_metadata_that_is_too_long_is_refused_before_the_first_write(
 ):
     assert said in refuses("kafka_offset_commit", check=check, **plan(metadata))
     assert not committed(destination, topic) and not (tmp_path / "receipt.json").exists()
+
+
+def test_a_rollback_to_metadata_that_is_too_long_is_refused_before_the_first_write(destination, plan, topic, tmp_path):
+    options = plan("short, too")
+    succeeds("kafka_offset_commit", **options)
+    after, receipt = committed(destination, topic), tmp_path / "receipt.json"
+    before = json.dumps({"offset": 0, "metadata": "x" * 5000, "leader_epoch": None})
+    edited = receipt.read_text().replace('"before": null', f'"before": {before}')
+    assert edited.count("x" * 5000) == 2
+    receipt.write_text(edited)
+    del options["plan"]
+    said = refuses("kafka_offset_commit", state="rolled_back", everything=True, **options)
+    assert "partition 0: the metadata of 5000 characters is too long to be committed" in said
+    assert committed(destination, topic) == after and receipt.read_text() == edited
 
 
 def test_a_name_that_is_too_long_is_refused_before_the_first_write(destination, plan, topic, tmp_path):

@@ -9,11 +9,12 @@ both or nothing. The broker takes any offset, but no partition that it lacks, he
 4096 bytes of metadata (offset.metadata.max.bytes), of which confluent-kafka takes one. So what does not fit goes to further
 groups, in the same transaction. Each commit replaces the metadata of the one before.
 
-    "<records> <bytes> <next or -> <without timestamp> <expired> <end> <run>|<C>:<D>,<C>:<D>..."    first group
-    "|<C>:<D>,..."                                                                                 further groups
+    "<records> <bytes> <next or -> <without timestamp> <expired> <end> <run> <pairs>|<C>:<D>,<C>:<D>..."    first group
+    "|<C>:<D>,..."                                                                                         further groups
 
 <run> is "<id> <started> <process> <host>" of the run that has the copy. A run claims every partition, in transactions without
 records, before it writes any: so the progress exists from the beginning on, and its absence means that somebody removed it.
+<pairs> is how many pairs all groups hold: fewer of them mean that a further group was removed.
 """
 
 from __future__ import annotations
@@ -129,6 +130,8 @@ def progress_metadata(progress: Progress, boundaries: t.Sequence[int], group: in
         run = progress.run or Run("-", "-", 0, 0)
         head += f" {progress.end} {run.id} {run.started} {run.process} {run.host}"
     places = progress.places
+    if group == 0:
+        head += f" {sum(offset in places for offset in boundaries)}"
     its = boundaries[group * BOUNDARIES : (group + 1) * BOUNDARIES]
     pairs = ",".join(f"{offset}:{places[offset]}" for offset in its if offset in places)
     return f"{head}|{pairs}" if head or pairs else None
@@ -160,11 +163,29 @@ def progress_from_commits(start: int, commits: t.Iterable[CommittedOffset | None
 
     Raises ValueError for what no copy has committed.
     """
+    return _parsed(start, commits)[0]
+
+
+def progress_of(each: BacklogRange, commits: t.Sequence[CommittedOffset | None]) -> Progress | None:
+    """The same of one range; None where its progress was removed, all of it or one of the groups that hold its pairs.
+
+    The first group's commit alone says how far the range is, without these pairs. Raises ValueError as above.
+    """
+    if commits[0] is None:
+        return None
+    progress, pairs = _parsed(each.start, commits)
+    if len(commits) < len(progress_groups("", [each])):
+        return progress
+    return progress if len(progress.places) == pairs else None
+
+
+def _parsed(start: int, commits: t.Iterable[CommittedOffset | None]) -> tuple[Progress, int]:
+    """What the commits hold, and how many pairs they should hold together."""
     first, *more = commits
     if first is None:
-        return Progress(start)
+        return Progress(start), 0
     head, _mark, pairs = _text(first).partition("|")
-    records, size, following, without_timestamp, expired, end, run, started, process, host = head.split(" ")
+    records, size, following, without_timestamp, expired, end, run, started, process, host, number = head.split(" ")
     progress = Progress(
         first.offset,
         int(records),
@@ -179,7 +200,7 @@ def progress_from_commits(start: int, commits: t.Iterable[CommittedOffset | None
         for pair in filter(None, text.split(",")):
             here, _colon, there = pair.partition(":")
             progress.places[int(here)] = int(there)
-    return progress
+    return progress, int(number)
 
 
 def run_of(commit: CommittedOffset) -> Run | None:

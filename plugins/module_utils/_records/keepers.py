@@ -13,7 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
-    progress_from_commits,
+    progress_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
@@ -56,7 +56,7 @@ class Keepers:
             raise
 
     def progress(self, ranges: t.Sequence[BacklogRange]) -> dict[TopicPartition, Progress | None]:
-        """How far each range is, by destination partition; None where no group has committed anything.
+        """How far each range is, by destination partition; None where it was removed.
 
         Final only for who has fenced all others. Raises BrokerError for commits that are none of a copy.
         """
@@ -69,7 +69,7 @@ class Keepers:
         for each in ranges:
             commits = kept[each.destination]
             try:
-                found[each.destination] = None if commits[0] is None else progress_from_commits(each.start, commits)
+                found[each.destination] = progress_of(each, commits)
             except ValueError as exc:
                 raise BrokerError(
                     f"the commits of {self._groups[0]} are none of a copy",

@@ -29,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures 
     unpacked,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import portable
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 if t.TYPE_CHECKING:
@@ -50,13 +50,16 @@ def rebuild(
     """
     here, there = portable(source), portable(destination)
     tasks = min(len(lost), parallel_tasks(spark))
+    sent = apart(spark, lost)
 
     def rebuild_some(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
             for task in batch.column(0).to_pylist():
-                for number, position, kept, refused in _rebuilt(here, there, lost, range(task, len(lost), tasks)):
+                for number, position, kept, refused in _rebuilt(
+                    here, there, sent.value, range(task, len(sent.value), tasks)
+                ):
                     columns = [
                         pa.array([number], pa.int64()),
                         pa.array([position], pa.int64()),
@@ -89,6 +92,7 @@ def compare(
     """What of these ranges is not at the destination once and in order; see range_differences()."""
     here, there = portable(source), portable(destination)
     tasks = min(len(wanted), parallel_tasks(spark))
+    sent = apart(spark, wanted)
 
     def compare_some(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
@@ -99,7 +103,7 @@ def compare(
                     with open_readers(here, there) as readers:
                         found = [
                             line
-                            for each in wanted[task::tasks]
+                            for each in sent.value[task::tasks]
                             for line in range_differences(*readers, each.range, each.start, each.end)
                         ]
                 except MigrationError as exc:

@@ -18,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
     all_groups,
-    progress_from_commits,
+    progress_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
@@ -52,7 +52,7 @@ def read_progress(backlog: Backlog, destination: Connection, stable: bool) -> di
     for each in backlog.ranges:
         if each.copies:
             kept = [readings[name].offsets.get(each.destination) for name in names]
-            found[each.source] = None if kept[0] is None else progress_from_commits(each.start, kept)
+            found[each.source] = progress_of(each, kept)
     return found
 
 

@@ -145,6 +145,19 @@ def check_log(
         )
 
 
+def truncated(backlog: Backlog, destination: Connection, names: t.Collection[str]) -> dict[str, str]:
+    """Those of these topics whose logs end before what was copied, with what has happened. All is copied."""
+    its = [each for each in backlog.ranges if each.done is not None and each.destination.topic in names]
+    bounds = positions.partition_bounds(destination, [each.destination for each in its])
+    found: dict[str, str] = {}
+    for each in its:
+        try:
+            check_log(destination, each, each.done and each.done.next, bounds[each.destination], keeps=False)
+        except Refused as exc:
+            found.setdefault(each.destination.topic, str(exc))
+    return found
+
+
 def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection[str] = ()) -> None:
     """Raise Refused where the logs do not hold what a finished copy has written.
 

@@ -25,7 +25,8 @@ def is_enough(earlier: Earlier) -> bool:
 def restore(earlier: Earlier, destination: Connection, save: Save | None) -> CopyOutcome:
     """Give back what is still suspended; is_enough() holds. Asks nobody but the destination. save: as of copy_backlog().
 
-    A topic that is gone, that was made anew, or that another copy has written to is left alone and named.
+    A topic that is gone, that was made anew, or that another copy has written to is left alone and named. What is planned for a
+    topic that no longer holds what was copied is left out of the entries.
     """
     backlog, plan = earlier.backlog, earlier.plan
     if backlog is None or plan is None:
@@ -37,17 +38,25 @@ def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Cop
     restored, kept = copy_steps.restore_topics(backlog, destination, ours, predict=save is None)
     if save is not None and restored != backlog:
         save(restored)
-    left = [topic.name for topic in backlog.topics if topic.suspended and not topic.restored and topic.name not in ours]
+    others = {topic.name for topic in backlog.topics} - ours
+    truncated = identity.truncated(backlog, destination, ours)
     return CopyOutcome(
         backlog,
         restored,
         [RangeSummary(each, (), 0, 0, None, None) for each in backlog.ranges],
-        list(plan.entries),
+        [entry for entry in plan.entries if entry.partition.topic not in others | truncated.keys()],
         plan,
         restored != backlog,
-        kept
-        + [
-            f"The topic {name} is gone, or was deleted and created again: its settings are left alone."
-            for name in sorted(left)
+        [
+            *kept,
+            *(
+                f"The topic {name} is gone, or was deleted and created again: its settings are left alone, and its planned "
+                "offsets are worth nothing."
+                for name in sorted(others)
+            ),
+            *(
+                f"The planned offsets of this topic are worth nothing: {why}"
+                for _name, why in sorted(truncated.items())
+            ),
         ],
     )

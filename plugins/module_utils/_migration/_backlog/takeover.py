@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    ANEW,
     Progress,
     Run,
     all_groups,
@@ -162,11 +163,10 @@ def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[Top
         f"the progress of the copy is gone, and the log has grown from {begin} to {lost[where]} since it was planned{more}",
         cluster=str(destination),
         group=all_groups(backlog)[0],
-        why="the group was deleted, or its commits have expired (offsets.retention.minutes): going on would copy records "
-        "a second time",
+        why="a progress group was deleted, or its commits have expired (offsets.retention.minutes): going on would copy "
+        "records a second time, or place groups after records that they have not consumed",
         remedy="set on_lost_progress to rebuild, which compares the copied records with the source and goes on "
-        "after the last one; or empty "
-        "these topics, remove copy.json and start again; or copy to other topics (topic_map) from another directory",
+        f"after the last one; or {ANEW}; or copy to other topics (topic_map) from another directory",
         **where._asdict(),
         kind=FailureKind.PROGRESS_LOST,
     )

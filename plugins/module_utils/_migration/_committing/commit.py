@@ -222,6 +222,7 @@ def roll_back(
     bounds = positions.partition_bounds(destination, put_back) if put_back else {}
     notes = [*chosen.notes, *rollback.check_bounds(wanted, bounds, cluster)]
     writing.check_write_rights(destination, wanted, "the rollback")
+    limits.check_metadata(destination, wanted)
     names = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
     writes = _without(Writes(wanted, kept), busy)

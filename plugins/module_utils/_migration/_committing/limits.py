@@ -33,13 +33,13 @@ def check_metadata(destination: Connection, targets: t.Mapping[Key, CommittedOff
     for (group, partition), length in lengths.items():
         if length > (DEFAULT_METADATA_LIMIT if limit is None else limit):
             why = f"the brokers' {METADATA_LIMIT} is {limit}"
-            remedy = f"raise {METADATA_LIMIT} of the brokers, or shorten the metadata in the plan"
+            remedy = f"raise {METADATA_LIMIT} of the brokers, or shorten the metadata in the file"
             if limit is None:
                 why = (
                     f"Kafka's default of {METADATA_LIMIT} is {DEFAULT_METADATA_LIMIT}, and this user may not "
                     "read the brokers'"
                 )
-                remedy = "grant ACL CLUSTER DESCRIBE_CONFIGS, or shorten the metadata in the plan"
+                remedy = "grant ACL CLUSTER DESCRIBE_CONFIGS, or shorten the metadata in the file"
             raise Refused(
                 f"the metadata of {length} characters is too long to be committed",
                 cluster=str(destination),

@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     progress_from_commits,
     progress_groups,
     progress_metadata,
+    progress_of,
     transactional_id,
     transactional_number,
 )
@@ -65,12 +66,36 @@ def test_the_largest_numbers_fit(count):
     assert progress_from_commits(0, found) == progress
 
 
+@pytest.mark.parametrize("reached", [BOUNDARIES + 1, 3 * BOUNDARIES])
+def test_progress_of_which_a_further_group_was_removed_is_lost(reached):
+    boundaries = list(range(3 * BOUNDARIES))
+    where = TopicPartition("orders", 0)
+    each = BacklogRange(where, 0, 1000, where, 0, tuple(boundaries))
+    progress = Progress(reached, next=7, places={offset: offset + 7 for offset in boundaries[:reached]})
+    found = commits(progress, boundaries)
+    assert progress_of(each, found) == progress
+    assert progress_of(each, [found[0], None, *found[2:]]) is None
+    assert progress_of(each, [None, *found[1:]]) is None
+    first = progress_of(each, found[:1])  # whoever asks for no more needs no places
+    assert first is not None and first.position == reached
+
+
 def test_a_range_without_commits_is_at_its_start():
     assert progress_from_commits(7, [None, None]) == Progress(7)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "|", "1 2 3|", "1 2 - 0 0|5", "1 2 - 0 0|5:6", "1 2 - 0 0 9 id x 1 host|", "a b c d e|"]
+    "text",
+    [
+        "",
+        "|",
+        "1 2 3|",
+        "1 2 - 0 0|5",
+        "1 2 - 0 0|5:6",
+        "1 2 - 0 0 9 id x 1 host 0|",
+        "1 2 - 0 0 9 id 1 1 host|",
+        "a b c d e|",
+    ],
 )
 def test_what_no_copy_has_committed_is_refused(text):
     with pytest.raises(ValueError):
