@@ -153,7 +153,7 @@ def progress_is_lost(copy_in: CopyIn, chance: random.Random | None = None) -> No
         message = copy.backlog(via=refuses, check=check)
         assert f"group {progress}, topic {copy.to}, partition " in message
         assert "the progress of the copy is gone, and the log has grown from 0 to" in message
-        assert "on_lost_progress" in message and "topic_map" in message and "start again" in message
+        assert "on_lost_progress" in message and "topic_map" in message and "begin anew" in message
     before = {at: len(read(copy.servers, copy.to, [at])) for at in range(PARTITIONS)}
     result = copy.backlog(on_lost_progress="rebuild")
     assert sum(before.values()) > 0
