@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -107,12 +108,17 @@ def test_clusters_of_a_killed_test_run_are_stopped(tmp_path):
     assert describe("left", tmp_path / "deep/below") is None
 
 
-def test_a_module_says_the_same_by_an_interpreter_that_has_it_loaded(source, tmp_path):
+def test_a_module_says_the_same_by_an_interpreter_that_has_it_loaded(source, topic, tmp_path):
+    create_topic(source, topic)
+    produce(source, topic, [Message(b"")] * 3)
+    consume(source, topic, [topic], 2)
     said = []
     for kind in (Controller, ProgramController):
         controller = kind(tmp_path, onprem=source)
-        said.append(controller.run("streamshift.kafka.list_groups"))
-    assert said[0] == said[1] and said[0].code == 0
+        run = controller.run("streamshift.kafka.list_groups", "-e", json.dumps({"list_groups_groups": [topic]}))
+        said.append((run.code, run.output))
+    assert said[0][0] == 0 and topic in said[0][1]
+    assert said[0][1].splitlines() == said[1][1].splitlines()
 
 
 def test_a_module_ends_with_the_interpreter_that_ansible_has_called(tmp_path):
