@@ -8,12 +8,25 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from tests.attack.case import Case
+from tests.attack.recheck import is_true
 from tests.attack.rule import Answer
 from tests.attack.truth import Truth
 
 # What breaks a promise.
-FAULTS = ("crash", "lost", "false exact", "too few", "advice loses", "to come", "outside", "contradict", "unseen")
+FAULTS = (
+    "crash",
+    "lost",
+    "false exact",
+    "too few",
+    "advice loses",
+    "to come",
+    "outside",
+    "contradict",
+    "unseen",
+    "untrue certificate",
+)
 # What is right, and could be better.
 NEEDLESS = ("neighbours", "differs", "needless safe", "needless blocked", "false alarm")
 
@@ -37,7 +50,10 @@ def _truth(case: Case) -> Truth:
 
 def judge(case: Case, way: str, answer: Answer) -> list[Finding]:
     """What is wrong with one answer."""
-    return [Finding(kind, way, text) for kind, text in _judge(_truth(case), answer)]
+    found = [Finding(kind, way, text) for kind, text in _judge(_truth(case), answer)]
+    if isinstance(answer.decision, Decision) and not is_true(case, answer.decision):
+        found.append(Finding("untrue certificate", way, f"{answer}: {answer.decision.certificate}"))
+    return found
 
 
 def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:

@@ -127,7 +127,7 @@ def _answer(decision: Decision, rounds: int = 0, records: int = 0) -> Answer:
         decision.offset,
         decision.repeats,
         reason,
-        decision.lossless,
+        decision.lossless_offset,
         rounds,
         records,
         decision,

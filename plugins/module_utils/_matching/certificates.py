@@ -39,9 +39,10 @@ class Comparison(t.NamedTuple):
         return self.whole or (self.distinct >= DISTINCT and self.times > 1)
 
 
-def _require(*facts: bool) -> None:
+def require(*facts: bool) -> None:
+    """Raise ValueError where one of the facts is not true."""
     if not all(facts):
-        raise ValueError("these facts do not make an answer exact")
+        raise ValueError("these facts do not show what is said with them")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class NothingConsumed:
     committed: int
 
     def __post_init__(self) -> None:
-        _require(self.committed == 0)
+        require(self.committed == 0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,25 +71,27 @@ class NothingThere:
     consumed_left: int
 
     def __post_init__(self) -> None:
-        _require(self.copies == 0, self.consumed_left == 0)
+        require(self.copies == 0, self.consumed_left == 0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WholeLogs:
     """Both logs were read whole and counted (counting.py).
 
-    From the offset on, every content stands as often as it is unconsumed, as far as it is there, and no more of any
-    consumed one; and the replication tool has come as far as the group. Assumes nothing of the tool. What the source
-    has lost (expired, compacted away) is outside of the promise.
+    From the offset on, every content stands as often as it is unconsumed, as far as it is there, because the first of
+    these copies is not before it (`first_wanted`, None where there is none), and no more of any consumed one; and the
+    replication tool has come as far as the group. Assumes nothing of the tool. What the source has lost (expired,
+    compacted away) is outside of the promise.
     """
 
     name: t.ClassVar = CertificateName.WHOLE_LOGS
-    skipped: int
+    offset: int
+    first_wanted: int | None
     repeated: int
     arrived: bool
 
     def __post_init__(self) -> None:
-        _require(self.skipped == 0, self.repeated == 0, self.arrived)
+        require(self.first_wanted is None or self.offset <= self.first_wanted, self.repeated == 0, self.arrived)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -109,7 +112,7 @@ class FromTheEnd:
     repeated: int
 
     def __post_init__(self) -> None:
-        _require(
+        require(
             self.repeated == 0, 0 <= self.missing <= self.unconsumed, not self.missing or self.missing_are_not_before
         )
 
@@ -131,7 +134,7 @@ class ContiguousToTheEnd:
     destination_offsets: int
 
     def __post_init__(self) -> None:
-        _require(
+        require(
             self.at_offset.tells_places_apart,
             self.at_end.tells_places_apart,
             self.source_offsets == self.destination_offsets,
@@ -151,7 +154,7 @@ class EndsWithConsumed:
     unexplained: int
 
     def __post_init__(self) -> None:
-        _require(self.at_offset.tells_places_apart, self.unexplained == 0)
+        require(self.at_offset.tells_places_apart, self.unexplained == 0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -171,7 +174,7 @@ class SameDifference:
 
     def __post_init__(self) -> None:
         places = (self.at_start, self.at_offset, self.at_end)
-        _require(self.only_there, all(place.whole or place.distinct >= DISTINCT for place in places))
+        require(self.only_there, all(place.whole or place.distinct >= DISTINCT for place in places))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -184,7 +187,7 @@ class SameLog:
     destination: TopicPartition
 
     def __post_init__(self) -> None:
-        _require(self.one_cluster, self.source == self.destination)
+        require(self.one_cluster, self.source == self.destination)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -201,7 +204,7 @@ class OwnCopy:
     end: int
 
     def __post_init__(self) -> None:
-        _require(self.begin <= self.place <= self.end)
+        require(self.begin <= self.place <= self.end)
 
 
 Certificate: t.TypeAlias = (

@@ -84,7 +84,7 @@ def same_before(reader: Reader, context: Context, known: Known, end: int, copies
         found = _compared(known, originals[len(originals) - length :], copies[len(copies) - length :], whole)
         if found is None or len(copies) < len(originals):
             return None
-        if context.may_hold_unconsumed(copies):
+        if context.unconsumed_among(copies):
             return None
         if found.tells_places_apart:
             return found

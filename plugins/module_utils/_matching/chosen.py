@@ -13,6 +13,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, blocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import NoRecordBefore
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, OnNoAnchor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -33,7 +34,9 @@ def expired(
     said = f"{lost} offsets after the committed one have expired at the source"
     match policy:
         case OnExpired.FAIL:
-            return blocked(Reason.POLICY_FAIL, f"{said}; on_expired says fail", lossless=start)
+            return blocked(
+                Reason.POLICY_FAIL, f"{said}; on_expired says fail", lossless=NoRecordBefore(start, records=0)
+            )
         case OnExpired.START:
             offset, detail = start, "the destination's start, as on_expired says"
         case OnExpired.FIRST_VISIBLE:
@@ -64,7 +67,7 @@ def without_anchor(
     match policy:
         case OnNoAnchor.FAIL:
             what = "the source has no consumed record left to compare with; on_no_anchor says fail"
-            return blocked(Reason.POLICY_FAIL, what, lossless=start)
+            return blocked(Reason.POLICY_FAIL, what, lossless=NoRecordBefore(start, records=0))
         case OnNoAnchor.START:
             offset, detail = start, "the destination's start, as on_no_anchor says"
         case OnNoAnchor.END:

@@ -50,13 +50,13 @@ class Context:
         """The records whose copies an offset is between: the last consumed one, and the unconsumed ones."""
         return [*self.before[-1:], *self.sequence_after()]
 
-    def may_hold_unconsumed(self, copies: c.Iterable[Record]) -> bool:
-        """Has any of these destination records the content of an unconsumed one, whatever its time and headers?
+    def unconsumed_among(self, copies: c.Iterable[Record]) -> int:
+        """How many of these destination records have the content of an unconsumed one, whatever their times and headers.
 
-        Where a replication tool rounds times, it may be its copy even with the time of an equal consumed record.
+        Where a replication tool rounds times, each may be its copy even with the time of an equal consumed record.
         """
         contents = {record.bare for record in self.after}
-        return any(record.bare in contents for record in copies)
+        return sum(record.bare in contents for record in copies)
 
     def sequence_before(self, with_aborted: bool = True) -> list[Record]:
         """The consumed records, by offset."""

@@ -13,6 +13,7 @@ import operator
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import Certificate
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import Lossless
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, OnNoAnchor, TailCheck
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -155,7 +156,7 @@ class Decision:
 
     repeats: how many consumed records follow the offset, at most; None when not counted; 0 when exact.
     detail: one clause for the user: what was assumed or found, and what to do when blocked.
-    lossless: for a blocked entry, the offset that is known to lose nothing, if one is.
+    lossless: for a blocked entry, the offset that is known to skip nothing, if one is, and how it is known.
     matched_by: the parts of a record that the match compared.
     to_come: where the destination lags, how many consumed offsets follow the last consumed record that has come to it.
     """
@@ -168,13 +169,18 @@ class Decision:
     before: Anchor | None = None
     after: Anchor | None = None
     matched_by: tuple[str, ...] = ()
-    lossless: int | None = None
+    lossless: Lossless | None = None
     certificate: Certificate | None = None
     to_come: int | None = None
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.EXACT) != (self.certificate is not None):
             raise ValueError("an answer is exact with a certificate, and only then")
+
+    @property
+    def lossless_offset(self) -> int | None:
+        """The offset that is known to skip nothing, None where none is."""
+        return None if self.lossless is None else self.lossless.offset
 
     @classmethod
     def exact(
@@ -184,7 +190,7 @@ class Decision:
         return cls(Verdict.EXACT, offset, reason, 0, detail, certificate=certificate, **more)
 
 
-def blocked(reason: Reason, detail: str, lossless: int | None = None, to_come: int | None = None) -> Decision:
+def blocked(reason: Reason, detail: str, lossless: Lossless | None = None, to_come: int | None = None) -> Decision:
     """The answer where nothing is proved."""
     return Decision(Verdict.BLOCKED, None, reason, detail=detail, lossless=lossless, to_come=to_come)
 

@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Span,
     blocked,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import CountedBefore
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -147,18 +148,33 @@ def decide_merged(sources: Sources, found: PartitionCount, there: LogFacts, poli
     """
     if sources.nothing_consumed:
         return untouched(there)
-    decision = _expired(sources, found, there, policy) if sources.expired else _placed(sources, found, there, policy)
-    missing = sources.missing
-    if missing is None or decision.verdict is Verdict.BLOCKED:
-        return decision
+    if sources.missing is not None:
+        return _lags(sources, sources.missing, found, there)
+    return _expired(sources, found, there, policy) if sources.expired else _placed(sources, found, there, policy)
+
+
+def _lags(sources: Sources, missing: Missing, found: PartitionCount, there: LogFacts) -> Decision:
+    """Consumed records are still to come. The lossless offset obeys no option that allows records to be skipped."""
+    last = found.answer.last_consumed
+    offset = there.log_start if last is None else last + 1
+    if sources.expired:
+        offset = _before_lost_ones(offset, found)
     return blocked(
         Reason.DESTINATION_LAGS,
         f"{missing.records} consumed records are not at the destination; the last one, {missing.partition} offset "
         f"{missing.offset}, has not come, nor any after it; they would be repeated when they come: wait for the "
         "replication tool",
-        lossless=decision.offset,
+        lossless=CountedBefore(offset, found.answer.first_wanted),
         to_come=missing.records,
     )
+
+
+def _before_lost_ones(offset: int, found: PartitionCount) -> int:
+    """This offset, or the first record that may be a copy of one that has expired at the source, if that comes before it.
+
+    Where records of several partitions stand mixed, the last ones are not those that were consumed last.
+    """
+    return min(at for at in (offset, found.first_unknown, found.first_surplus) if at is not None)
 
 
 def gap(sources: Sources, answer: Answer) -> Span | None:
@@ -191,7 +207,9 @@ def _counted(offset: int, answer: Answer) -> Decision:
     if not repeats:
         again = Reason.RECOPIED if answer.recopied else None
         detail = "records were copied again; the group starts after the last consumed copy" if again else ""
-        return Decision.exact(WholeLogs(skipped=0, repeated=0, arrived=True), offset, again, detail)
+        # Missing records have been seen to before: see _lags().
+        certificate = WholeLogs(offset, answer.first_wanted, repeats, arrived=True)
+        return Decision.exact(certificate, offset, again, detail)
     if answer.to_come:
         reason = Reason.REPARTITIONED
         detail = f"{counted(answer.to_come, 'consumed record')} may still come to the destination"
@@ -223,10 +241,8 @@ def _expired(sources: Sources, found: PartitionCount, there: LogFacts, policy: P
     first = (there.end if wanted is None else wanted) if last is None else last + 1
 
     def back() -> tuple[int, str]:
-        # Where records of several partitions stand mixed, the last ones are not those that were consumed last.
-        offset = min(at for at in (first, found.first_unknown, found.first_surplus) if at is not None)
         how = "the group starts before every record that may be a copy of an expired one, because it may not have consumed it"
-        return offset, how
+        return _before_lost_ones(first, found), how
 
     return chosen.expired(policy.on_expired, sources.expired, there.log_start, first, back)
 

@@ -24,6 +24,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     blocked,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Doubt, LogReader, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import (
+    ConsumedBefore,
+    Lossless,
+    NoRecordBefore,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import count_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
@@ -88,27 +93,28 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
         if last is None and not _is_empty(reader.destination):
             raise Doubt  # nothing there is known, not even that timestamps are kept
         reached = reader.source.start - 1 if last is None else known.consumed_at(last)
-        offset = reader.destination.end if last is None else last.offset + 1
-        lossless = offset if _loses_nothing(reader, context, known, cut, reached) else None
-        return lags(context.before[-1].offset, lossless, reached)
+        return lags(context.before[-1].offset, _lossless(reader, context, known, cut, reached), reached)
     return None
 
 
-def _loses_nothing(reader: Reader, context: Context, known: Known, cut: Cut, reached: int) -> bool:
-    """Is nothing unconsumed before the offset after the last consumed record that has come, the one of source offset `reached`?
+def _lossless(reader: Reader, context: Context, known: Known, cut: Cut, reached: int) -> Lossless | None:
+    """The offset after the last consumed record that has come, the one of source offset `reached`; None if it may skip some.
 
     A tool that rounds times may give the copy of an unconsumed record the time of an equal consumed one. So the records
     before that one have to be those that are before it at the source.
     """
     last = cut.last_consumed
     if last is None:
-        return True  # the destination is empty
-    if context.may_hold_unconsumed(cut.records):
-        return False
-    found = same_before(reader, context, known, reached + 1, last.offset + 1)
+        return NoRecordBefore(reader.destination.end, records=0)
+    unconsumed = context.unconsumed_among(cut.records)
+    offset = last.offset + 1
+    found = None if unconsumed else same_before(reader, context, known, reached + 1, offset)
     if found is None:
-        return False
-    return found.distinct >= DISTINCT or last.offset + 1 - found.records <= reader.destination.start
+        return None
+    all_of_them = offset - found.records <= reader.destination.start
+    if found.distinct < DISTINCT and not all_of_them:
+        return None
+    return ConsumedBefore(offset, found, all_of_them, unconsumed)
 
 
 def _doubt_what_is_there(reader: Reader, context: Context) -> None:
@@ -120,7 +126,7 @@ def _doubt_what_is_there(reader: Reader, context: Context) -> None:
         raise Doubt
 
 
-def lags(anchor: int, lossless: int | None, reached: int) -> Decision:
+def lags(anchor: int, lossless: Lossless | None, reached: int) -> Decision:
     """The last consumed record has not come to the destination, nor any after it. lossless: None where it is not known.
 
     reached: the source offset of the last consumed record that has come.

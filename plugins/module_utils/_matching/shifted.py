@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Span,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import EndsBefore
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 
 _WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
@@ -89,7 +90,8 @@ def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
     if committed > logs.high:
         if not source.records(committed - 1, committed):
             return None
-        lossless = None if logs.may_end_with_unconsumed(committed) else destination.end
+        unconsumed = logs.unconsumed_among_last(committed)
+        lossless = None if unconsumed else EndsBefore(destination.end, at_start, at_end, True, unconsumed)
         return rows.lags(committed - 1, lossless, logs.high - 1)
     offset = committed - logs.shift
     return Decision.exact(
@@ -158,11 +160,11 @@ class _Shifted:
         ends = (end for end, key in enumerate(here, 1) if key == there[-1])
         return sum(here[end - len(there) : end] == there for end in ends) == 1
 
-    def may_end_with_unconsumed(self, committed: int) -> bool:
-        """Has one of the destination's last records the content of one of the first unconsumed ones?"""
+    def unconsumed_among_last(self, committed: int) -> int:
+        """How many of the destination's last records have the content of one of the first unconsumed ones."""
         last = self.destination.records(self.destination.end - _LAST, self.destination.end)
         contents = {record.bare for record in self.source.records(committed, committed + _LAST)}
-        return any(record.bare in contents for record in last)
+        return sum(record.bare in contents for record in last)
 
     def anchor(self, offset: int) -> Anchor | None:
         """The record that stands at this offset of the destination, if there is one."""

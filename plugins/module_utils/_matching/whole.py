@@ -25,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_re
     NotRead,
     Reader,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import CountedBefore
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
@@ -129,7 +130,7 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
         return rows.by_policy(reader, question, matching, position)
     if answer.last_at_source is not None and not answer.arrived:
         reached = reader.source.start - 1 if before is None else before.source_offset
-        return rows.lags(answer.last_at_source, answer.offset, reached)
+        return rows.lags(answer.last_at_source, CountedBefore(answer.offset, answer.first_wanted), reached)
     last = None if before is None else Located(_record(reader, before), before.source_offset)
     first_wanted = None if after is None else Located(_record(reader, after), after.source_offset)
     repeats = answer.repeats + answer.to_come
@@ -139,7 +140,9 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
         detail = "the source's log is compacted: copies of what it has lost may be among those before the first unconsumed one"
         return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, repeats, detail=detail, **evidence)
     if not repeats:
-        certificate = WholeLogs(skipped=0, repeated=repeats, arrived=answer.arrived)
+        certificate = WholeLogs(
+            placed.offset, answer.first_wanted, repeats, answer.arrived or answer.last_at_source is None
+        )
         again = Reason.RECOPIED if answer.recopied else None
         detail = "records were copied again; the group starts after the last consumed copy" if again else ""
         return Decision.exact(certificate, placed.offset, again, detail, **evidence)

@@ -167,7 +167,7 @@ def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) ->
         reason=decision.reason,
         repeats=decision.repeats,
         detail=decision.detail,
-        lossless=decision.lossless,
+        lossless=decision.lossless_offset,
         to_come=decision.to_come,
         evidence=Evidence(
             _copied(decision.before), _copied(decision.after), match_on.matched_by(decision.matched_by), certificate

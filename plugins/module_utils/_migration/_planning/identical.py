@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
     blocked,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import NoRecordBefore
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
@@ -100,7 +101,7 @@ def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | 
     """The decision for an offset that lies outside of the destination's log; None for one inside."""
     if offset < facts.log_start and on_expired == OnExpired.FAIL:
         detail = f"offset {offset} has expired at the destination, whose log starts at {facts.log_start}; on_expired says fail"
-        return blocked(Reason.POLICY_FAIL, detail, lossless=facts.log_start)
+        return blocked(Reason.POLICY_FAIL, detail, lossless=NoRecordBefore(facts.log_start, records=0))
     if offset < facts.log_start:
         detail = (
             f"offset {offset} has expired at the destination; the plan takes the first remaining record, "

@@ -226,7 +226,7 @@ def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[_Key, PlanE
             reason=decision.reason,
             repeats=decision.repeats,
             detail=decision.detail,
-            lossless=decision.lossless,
+            lossless=decision.lossless_offset,
             to_come=decision.to_come,
             evidence=evidence,
         )

@@ -46,7 +46,7 @@ def _shape(scenario: Scenario, decision: Decision) -> t.Iterator[str]:
         yield f"shape: verdict {decision.verdict} is not decide's to give"
     if (decision.offset is None) != (decision.verdict is Verdict.BLOCKED):
         yield f"shape: offset {decision.offset} with verdict {decision.verdict.value}"
-    for name, offset in (("offset", decision.offset), ("lossless", decision.lossless)):
+    for name, offset in (("offset", decision.offset), ("lossless", decision.lossless_offset)):
         if offset is not None and not facts.log_start <= offset <= facts.end:
             yield f"shape: {name} {offset} lies outside of the destination [{facts.log_start}, {facts.end}]"
     if decision.verdict is not Verdict.EXACT and decision.reason is None:
@@ -75,7 +75,7 @@ def _anchors(truth: Oracle, decision: Decision) -> t.Iterator[str]:
 
 def _promise(truth: Oracle, decision: Decision) -> t.Iterator[str]:
     """Nothing that is at the destination is skipped."""
-    for name, offset in (("offset", decision.offset), ("lossless", decision.lossless)):
+    for name, offset in (("offset", decision.offset), ("lossless", decision.lossless_offset)):
         if offset is not None and (lost := truth.lost(offset)):
             yield f"1 lost: {name} {offset} ({decision.verdict.value}) loses {lost}; the best is {truth.best()}"
     if decision.offset is not None and _order_kept(truth) and (ghosts := truth.lost_for_good(decision.offset)):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Nothing is called exact without the facts that show it."""
+"""Nothing is called exact, and no offset lossless, without the facts that show it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
     SameLog,
     WholeLogs,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import (
+    ConsumedBefore,
+    CountedBefore,
+    EndsBefore,
+    NoRecordBefore,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from tests.attack import rule
 from tests.attack.case import parse
+from tests.attack.recheck import is_true
 
 FIRM = Comparison(records=8, distinct=8, times=8)
 EQUAL = Comparison(records=8, distinct=1, times=8)
@@ -39,8 +46,8 @@ HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
         (NothingThere, {"copies": 0, "consumed_left": 0}, [{"copies": 1}, {"consumed_left": 1}]),
         (
             WholeLogs,
-            {"skipped": 0, "repeated": 0, "arrived": True},
-            [{"skipped": 1}, {"repeated": 1}, {"arrived": False}],
+            {"offset": 7, "first_wanted": 7, "repeated": 0, "arrived": True},
+            [{"first_wanted": 6}, {"repeated": 1}, {"arrived": False}],
         ),
         (
             FromTheEnd,
@@ -64,13 +71,25 @@ HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
             [{"one_cluster": False}, {"destination": THERE}],
         ),
         (OwnCopy, {"begin": 10, "place": 12, "end": 20}, [{"place": 9}, {"place": 21}]),
+        (NoRecordBefore, {"offset": 7, "records": 0}, [{"records": 1}]),
+        (CountedBefore, {"offset": 7, "first_wanted": 7}, [{"first_wanted": 6}]),
+        (
+            ConsumedBefore,
+            {"offset": 7, "neighbours": FIRM, "all_that_is_before": False, "unconsumed": 0},
+            [{"neighbours": EQUAL}, {"unconsumed": 1}],
+        ),
+        (
+            EndsBefore,
+            {"offset": 7, "at_start": FIRM, "at_end": FIRM, "only_there": True, "unconsumed": 0},
+            [{"at_start": EQUAL}, {"at_end": EQUAL}, {"only_there": False}, {"unconsumed": 1}],
+        ),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",
 )
 def test_a_certificate_cannot_be_made_without_each_of_its_facts(kind, proof, lacks):
     kind(**proof)
     for other in lacks:
-        with pytest.raises(ValueError, match="do not make an answer exact"):
+        with pytest.raises(ValueError, match="do not show"):
             kind(**proof | other)
 
 
@@ -98,6 +117,35 @@ ALL_COPIED = " ".join(f"p{n}@{n}<{n}" for n in range(600))
         ("S a@1(gone) b@2(gone) T C=2 start=2", rule.near, "nothing_there"),
     ],
 )
-def test_the_answer_names_how_it_is_known(case, ask, name):
+def test_the_answer_names_how_it_is_known_and_the_logs_show_it(case, ask, name):
     answer = ask(parse(case))
     assert (answer.verdict, answer.decision.certificate.name) == ("exact", name)
+    assert is_true(parse(case), answer.decision)
+
+
+SIX = "S a@0 b@1 c@2 d@3 e@4 f@5 T a@0<0 b@1<1 c@2<2 d@3<3 e@4<4 f@5<5"
+ALL = {"matched_by": ("key", "value", "headers", "timestamp")}
+
+
+@pytest.mark.parametrize(
+    ("case", "offset", "proof", "more"),
+    [
+        pytest.param(f"{SIX} C=1", 0, NothingConsumed(0), {}, id="one is consumed"),
+        pytest.param(f"{SIX} C=1", 0, NothingThere(0, 0), {}, id="there are copies"),
+        pytest.param(f"{SIX} C=2", 3, WholeLogs(3, 3, 0, arrived=True), {}, id="one is skipped"),
+        pytest.param(f"{SIX} C=2", 1, WholeLogs(1, 2, 0, arrived=True), {}, id="one is repeated"),
+        pytest.param(f"{SIX} C=2", 3, FromTheEnd(4, 1, True, 0), ALL, id="the missing one stands before"),
+        pytest.param(f"{SIX} C=2", 2, FromTheEnd(5, 0, True, 0), ALL, id="it has not read so many"),
+        pytest.param(
+            f"{SIX} C=2",
+            3,
+            ContiguousToTheEnd(FIRM._replace(records=2), FIRM._replace(records=2), 4, 4),
+            {**ALL, "after": Anchor(2, 3, "")},
+            id="others are in a row",
+        ),
+        pytest.param(f"{SIX} C=6", 5, EndsWithConsumed(FIRM._replace(records=4), 0), ALL, id="the last one follows"),
+        pytest.param(f"{SIX} C=3", 4, SameDifference(FIRM, FIRM, FIRM, only_there=True), ALL, id="another difference"),
+    ],
+)
+def test_a_certificate_that_is_not_true_is_seen_in_the_logs(case, offset, proof, more):
+    assert not is_true(parse(case), Decision.exact(proof, offset, **more))

@@ -166,7 +166,7 @@ class TestBehindOrPast:
     def test_a_is_still_to_come(self) -> None:
         decision = decided(4, log("a b c d e"), log("a b", start=5))
         assert said(decision) == (BLOCKED, None, Reason.DESTINATION_LAGS, None)
-        assert decision.lossless == 7
+        assert decision.lossless_offset == 7
 
     def test_a_is_still_to_come_at_the_end(self) -> None:
         assert decided(3, log("a b c"), log("a b")).reason is Reason.DESTINATION_LAGS
@@ -372,7 +372,7 @@ def test_a_spent_budget_is_not_absence() -> None:
     foreign = " ".join(f"x{number}@100" for number in range(20))
     decision = decided(100, source, log(f"{run(0, 99)} {foreign} r99 {run(100, 200)}"), budget=500)
     assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
-    assert decision.lossless is None
+    assert decision.lossless_offset is None
 
 
 def test_what_was_asked_is_not_asked_again() -> None:

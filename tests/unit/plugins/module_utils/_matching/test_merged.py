@@ -134,7 +134,7 @@ def test_without_young_records_by_retention_is_the_end_and_fail_blocks():
     old = found(unknown=5)
     assert decided(old, position(20, 10, retention_ms=1000)).offset == 100
     blocked = decided(old, position(20, 10, retention_ms=1000), on_no_anchor="fail")
-    assert (told(blocked), blocked.lossless) == ((Verdict.BLOCKED, None, Reason.POLICY_FAIL, None), 0)
+    assert (told(blocked), blocked.lossless_offset) == ((Verdict.BLOCKED, None, Reason.POLICY_FAIL, None), 0)
 
 
 @pytest.mark.parametrize(
@@ -158,15 +158,24 @@ def test_unconsumed_records_that_have_expired_are_found_among_what_only_the_dest
 
 def test_expired_records_may_block():
     decision = decided(found(8, 3), position(5, 12), on_expired="fail")
-    assert (told(decision), decision.lossless) == ((Verdict.BLOCKED, None, Reason.POLICY_FAIL, None), 0)
+    assert (told(decision), decision.lossless_offset) == ((Verdict.BLOCKED, None, Reason.POLICY_FAIL, None), 0)
 
 
 def test_consumed_records_that_are_still_to_come_block_and_are_named():
     missing = Missing(3, TopicPartition("orders", 2), 41)
     decision = decided(found(8, 3), missing=missing)
-    assert (told(decision), decision.lossless) == ((Verdict.BLOCKED, None, Reason.DESTINATION_LAGS, None), 4)
+    assert (told(decision), decision.lossless_offset) == ((Verdict.BLOCKED, None, Reason.DESTINATION_LAGS, None), 4)
     assert "3 consumed records" in decision.detail
     assert "orders-2 offset 41" in decision.detail
+
+
+@pytest.mark.parametrize("skipping", [{"on_expired": "first_visible"}, {"on_expired": "fail"}, {"on_no_anchor": "end"}])
+def test_no_option_makes_the_lossless_offset_skip_records(skipping):
+    missing = Missing(3, TopicPartition("orders", 2), 41)
+    decision = decided(found(8, 3, unknown=2), position(5, 12), missing=missing, **skipping)
+    assert (decision.reason, decision.lossless_offset) == (Reason.DESTINATION_LAGS, 2)
+    decision = decided(found(unknown=2), position(20, 10), missing=missing, **skipping)
+    assert (decision.reason, decision.lossless_offset) == (Reason.DESTINATION_LAGS, 0)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +197,7 @@ def test_one_source_partition_can_refuse_them_all(positions, reason):
 def violations(its: World, group: int, decisions: list[Decision]) -> list[str]:
     """Every promise that the answers for a group break."""
     positions = its.positions(group)
-    given = [decision.lossless if decision.offset is None else decision.offset for decision in decisions]
+    given = [decision.lossless_offset if decision.offset is None else decision.offset for decision in decisions]
     if None in given:
         return [f"nowhere to stand: {given}"]
     offsets = [offset for offset in given if offset is not None]

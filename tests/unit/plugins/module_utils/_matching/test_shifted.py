@@ -86,7 +86,7 @@ def test_equal_records_prove_nothing():
 
 def test_a_replication_tool_that_lags_is_seen():
     decision = settle(1500, SOURCE, copied(run(0, 1400)), SHORT_OF_MONEY, (0,)).decision
-    assert (decision.reason, decision.lossless) == (Reason.DESTINATION_LAGS, 1400)
+    assert (decision.reason, decision.lossless_offset) == (Reason.DESTINATION_LAGS, 1400)
 
 
 def test_no_log_breaks_a_promise(monkeypatch):
