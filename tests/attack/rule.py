@@ -46,12 +46,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 from tests.attack.broker import Broker, Logs, policy
 from tests.attack.case import Case
 from tests.attack.merged import Merged
+from tests.support.listed_clusters import Cluster, Clusters
 
 # What decides how much is read, so that logs of a few records come to the branches for thousands; two ways, as small
 # windows hide what large ones show. What makes a proof (how many records must differ, for instance) is left as it is.
@@ -223,10 +225,17 @@ def count(case: Case) -> Answer:
 
 
 def verify(case: Case, offsets: t.Iterable[int]) -> list[tuple[int, int]]:
-    """(skipped, repeated) of each of these offsets, as the verification counts them."""
-    logs = _of_these_logs(_both_counted, case)
-    judged = [logs.judge(case.committed, offset) for offset in offsets]
-    return [(its.skipped, its.repeated) for its in judged]
+    """(skipped, repeated) of each of these offsets, as kafka_offset_verify finds them when it reads both logs whole."""
+    logs = Logs(case)
+    source, destination = logs.source, logs.destination
+    stable = source.facts.end
+    clusters = Clusters(
+        Cluster(source.facts, source.visible, [record for record in source.with_open if record.offset >= stable]),
+        Cluster(destination.facts, destination.visible),
+    )
+    parts = () if case.options.with_timestamp else FINGERPRINTED
+    found = clusters.findings(*((case.committed, offset, 0) for offset in offsets), parts=parts)
+    return [(its.skipped, its.repeated) for its in found]
 
 
 def by_notes(case: Case, shifts: tuple[int, ...]) -> Answer:

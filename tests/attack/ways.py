@@ -136,7 +136,11 @@ def kept(earlier: Case, now: Case) -> tuple[rule.Answer | None, list[Finding]]:
             answer = rule.kept(first, now)
     except _ERRORS as error:
         return None, [_crash("kept", error)]
-    return answer, [] if answer is None else [f for f in judge(now, "kept", answer) if f.kind not in NEEDLESS]
+    if answer is None:
+        return None, []
+    # The certificate is about the logs as they were when it was planned.
+    found = judge(now, "kept", answer._replace(decision=None))
+    return answer, [finding for finding in found if finding.kind not in NEEDLESS]
 
 
 def _crash(way: str, error: Exception) -> Finding:

@@ -77,6 +77,7 @@ def _cluster(name: str, folder: Path, undo: contextlib.ExitStack) -> Address:
         "advertised.listeners": _listeners({"PLAINTEXT": near, "FAR": cable}),
         "listener.security.protocol.map": ",".join(f"{listener}:PLAINTEXT" for listener in listeners),
         "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+        "log.segment.delete.delay.ms": "100",  # or the files of removed topics count to what a process may hold open
     }
     undo.callback(stop, name, folder)
     start(name, folder, ports=[near], settings=settings, memory=HEAP)

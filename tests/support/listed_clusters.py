@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Two clusters that are lists in memory: the verification reads them in Kafka's place, and counts as it always does."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import typing as t
+from unittest import mock
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import (
+    comparison,
+    partition_units,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import (
+    ClaimCase,
+    findings,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import RecordRun, Rows
+
+SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
+AT = TopicPartition("orders", 0)
+
+
+class Cluster(t.NamedTuple):
+    """One partition. hidden: what open transactions hold."""
+
+    facts: LogFacts
+    records: list[Record]
+    hidden: t.Sequence[Record] = ()
+
+
+@dataclasses.dataclass
+class Clusters:
+    """Both, and which offsets of them were read how often."""
+
+    source: Cluster
+    destination: Cluster
+    reads: collections.Counter[tuple[str, int]] = dataclasses.field(default_factory=collections.Counter)
+
+    def of(self, connection: Connection) -> Cluster:
+        return self.source if connection is SOURCE else self.destination
+
+    def side(self, connection: Connection) -> mock.Mock:
+        return mock.Mock(logs={AT: Log(self.of(connection).facts)})
+
+    def scan(self, connection: Connection, pieces: t.Any, *, committed: bool, parts: t.Any) -> t.Iterator[Rows]:
+        cluster = self.of(connection)
+        end = cluster.facts.end if committed else cluster.facts.high_watermark
+        for piece in pieces:
+            assert cluster.facts.log_start <= piece.start < piece.end <= end
+            self.reads.update((connection.name, offset) for offset in range(piece.start, piece.end))
+            records = cluster.records if committed else cluster.hidden
+            its = [each for each in records if piece.start <= each.offset < piece.end]
+            runs = [RecordRun(piece, at, 1, each.log_append_time) for at, each in enumerate(its)]
+            yield Rows(runs, *([each[column] for each in its] for column in range(4)))
+
+    def findings(
+        self, *claims: tuple[int, int, int | None], limit: int | None = None, parts: tuple[str, ...] = PARTS
+    ) -> list[Finding]:
+        """claims: offsets at the source and the destination, and how many repeats the plan says."""
+        cases = [ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), MatchOn.of(parts)) for c, d, repeats in claims]
+        with (
+            mock.patch.object(comparison, "ClusterLogs", self.side),
+            mock.patch.object(partition_units, "scan", self.scan),
+        ):
+            return findings(cases, SOURCE, DESTINATION, limit, SparkOptions(java_home="/nowhere"))
