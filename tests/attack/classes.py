@@ -151,7 +151,7 @@ def _mixed(random: rnd.Random) -> Traits:
     its.strangers = random.choice((0, 0, 0, 0.1, 0.3))
     if its.transactions and its.uncommitted:
         its.stamps = its.stamps if its.stamps in ("no", "whole") else "no"
-        its.times = its.times if its.times not in ("some", "rounded") else "kept"
+        its.times = its.times if its.times in ("kept", "rewritten") else "kept"
     its.markers_there = random.choice((0, 0, 0, 0.1, 0.4))
     its.retention_there = chance(0.15)
     its.compaction_there = chance(0.1)

@@ -326,7 +326,7 @@ class _Sides(t.NamedTuple):
             log.add((broker.facts.log_start, broker.facts.end), broker.visible)
             young = young_from(sources, self.policy.now)
             log.lookups.update({} if young is None else {young: broker.lookup(young)})
-            found = found_in(sources, counts, number, log, self.policy.now)
+            found = found_in(sources, counts, number, log, self.policy)
             answers.append(_answer(decide_merged(sources, found, broker.facts, self.policy)))
         return answers
 

@@ -10,7 +10,7 @@ import collections
 import contextlib
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, Span
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, Policy, Span
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
     Missing,
     PartitionCount,
@@ -44,7 +44,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session i
 if t.TYPE_CHECKING:
     from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
-_MOST_READ = 4096  # offsets between two copies that are read to see how old the records there are
 Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]]"
 
 
@@ -109,15 +108,20 @@ def assumed_to_come(positions: t.Sequence[Position], found: GroupCount) -> int:
     return sum(lag.records for lag in found.not_arrived if positions[lag.source].committed is None)
 
 
-def read_around(its: Merged, there: ClusterLogs, counts: t.Iterable[tuple[Sources, GroupCount]], now: int) -> None:
-    """Read at the destination what no count tells of records that the source does not have: how old they are."""
+def read_around(
+    its: Merged, there: ClusterLogs, counts: t.Iterable[tuple[Sources, GroupCount]], policy: Policy
+) -> None:
+    """Read at the destination what no count tells of records that the source does not have: how old they are.
+
+    No more offsets between two copies than the budget allows.
+    """
     spans: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
     times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
     for sources, found in counts:
-        young = young_from(sources, now)
+        young = young_from(sources, policy.now)
         for partition, answer in zip(its.targets, found.answers, strict=True):
             span = gap(sources, answer)
-            if span is not None and span[1] - span[0] <= _MOST_READ:
+            if span is not None and span[1] - span[0] <= policy.budget:
                 spans[partition] |= set(there.logs[partition].unread(*span))
             if young is not None and sources.incomplete and answer.first_wanted is answer.last_consumed is None:
                 times[partition].add(young)
@@ -133,15 +137,15 @@ def _between(read: t.Sequence[Record], timestamp: bool) -> Between:
     return Between(bool(others), timestamp and any(each.timestamp > first.timestamp for each in others))
 
 
-def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, now: int) -> PartitionCount:
+def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, policy: Policy) -> PartitionCount:
     """What is known of a destination partition, given by its number; see read_around()."""
     answer = counts.answers[number]
     answer = answer._replace(to_come=answer.to_come + assumed_to_come(sources.positions, counts))
     span, between = gap(sources, answer), Between(False, False)
-    if span is not None and span[1] - span[0] > _MOST_READ:
+    if span is not None and span[1] - span[0] > policy.budget:
         between = Between(True, True)
     elif span is not None:
         between = _between(log.between(*span), counts.matching.timestamp)
-    young = young_from(sources, now)
+    young = young_from(sources, policy.now)
     first_young = None if young is None else log.lookups.get(young)
     return PartitionCount(answer, between, counts.destination_only[number], counts.surplus[number], first_young)

@@ -138,7 +138,7 @@ def _by_records(
             sources = [
                 Sources(each, missing_records(each, found)) for each, found in zip(positions, counts, strict=True)
             ]
-            read_around(its, there, zip(sources, counts, strict=True), wanted.policy.now)
+            read_around(its, there, zip(sources, counts, strict=True), wanted.policy)
             decisions = {
                 group: _decided(its, each, found, there, wanted)
                 for group, each, found in zip(its.groups, sources, counts, strict=True)
@@ -169,7 +169,7 @@ def _decided(its: Merged, sources: Sources, counts: GroupCount, there: ClusterLo
     result: _Decisions = []
     for number, partition in enumerate(its.targets):
         log = there.logs[partition]
-        found = found_in(sources, counts, number, log, wanted.policy.now)
+        found = found_in(sources, counts, number, log, wanted.policy)
         decision = decide_merged(sources, found, log.facts, wanted.policy)
         decision = _with_uncommitted(decision, sources, wanted.on_uncommitted)
         copies = counts.last_consumed[number], counts.first_wanted[number]

@@ -220,6 +220,6 @@ def _decided(its: World, group: int, counts: GroupCount) -> list[Decision]:
     positions = its.positions(group)
     sources = Sources(positions, missing_records(positions, counts))
     return [
-        decide_merged(sources, found_in(sources, counts, number, log, its.policy.now), log.facts, its.policy)
+        decide_merged(sources, found_in(sources, counts, number, log, its.policy), log.facts, its.policy)
         for number, log in enumerate(map(its.log, range(len(its.arrived))))
     ]
