@@ -100,7 +100,7 @@ class PartitionCount(t.NamedTuple):
     matters only where the source may have lost records, see gap(). first_unknown: the offset of the first record that
     the source does not have. first_surplus: of the first copy that may be one of such a record, because there are more
     than the source has. first_young: of the first record that cannot have expired at the source yet (see young_from);
-    it matters only where neither copy is there.
+    it matters only where neither copy is there. unread: whether more lies between than the user's limit lets be read.
     """
 
     answer: Answer
@@ -108,6 +108,7 @@ class PartitionCount(t.NamedTuple):
     first_unknown: int | None = None
     first_surplus: int | None = None
     first_young: int | None = None
+    unread: bool = False
 
 
 def blocked_by_one(positions: t.Iterable[Position]) -> Decision | None:
@@ -191,7 +192,9 @@ def _placed(sources: Sources, found: PartitionCount, there: LogFacts, policy: Po
     if last is not None:
         if first is None or not found.between.any:
             return _counted(last + 1, answer)
-        return _lost(last + 1, answer) if sources.compacted or found.between.younger else _counted(first, answer)
+        if sources.compacted or found.between.younger:
+            return _lost(last + 1, answer, found.unread)
+        return _counted(first, answer)
     if unknown is None:
         return _counted(there.log_start, answer)
     if sources.compacted:
@@ -225,14 +228,11 @@ def _counted(offset: int, answer: Answer) -> Decision:
     return Decision(Verdict.SAFE, offset, reason, repeats, detail)
 
 
-def _lost(offset: int, answer: Answer) -> Decision:
-    return Decision(
-        Verdict.SAFE,
-        offset,
-        Reason.SOURCE_LOST_RECORDS,
-        answer.repeats + answer.to_come,
-        "the source has lost records, whose copies may be among those before the first unconsumed one",
-    )
+def _lost(offset: int, answer: Answer, unread: bool = False) -> Decision:
+    detail = "the source has lost records, whose copies may be among those before the first unconsumed one"
+    if unread:
+        detail += ", which were not read, because they are more than search_limit allows"
+    return Decision(Verdict.SAFE, offset, Reason.SOURCE_LOST_RECORDS, answer.repeats + answer.to_come, detail)
 
 
 def _expired(sources: Sources, found: PartitionCount, there: LogFacts, policy: Policy) -> Decision:

@@ -142,10 +142,11 @@ def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, policy
     answer = counts.answers[number]
     answer = answer._replace(to_come=answer.to_come + assumed_to_come(sources.positions, counts))
     span, between = gap(sources, answer), Between(False, False)
-    if span is not None and span[1] - span[0] > policy.budget:
+    unread = span is not None and span[1] - span[0] > policy.budget
+    if unread:
         between = Between(True, True)
     elif span is not None:
         between = _between(log.between(*span), counts.matching.timestamp)
     young = young_from(sources, policy.now)
     first_young = None if young is None else log.lookups.get(young)
-    return PartitionCount(answer, between, counts.destination_only[number], counts.surplus[number], first_young)
+    return PartitionCount(answer, between, counts.destination_only[number], counts.surplus[number], first_young, unread)

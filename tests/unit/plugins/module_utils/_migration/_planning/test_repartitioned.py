@@ -283,12 +283,14 @@ def test_what_lies_between_the_two_copies_is_read_where_the_source_has_lost_reco
     assert there.logs[ALL[0]].read == [(5, 9)]
 
 
-def test_too_much_between_the_two_copies_is_not_read(spark):
+def test_more_between_the_two_copies_than_the_limit_is_not_read(spark):
     counts = told()
     answer = counts.answers[0]._replace(first_wanted=9000)
     spark.answers = [counts._replace(answers=(answer,) * 3)]
     here, there = Side([*EU, *US], 50), Side(ALL, 10_000)
     here.starts[EU[1]] = 2
-    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), here=here, there=there)
+    wanted = {"here": here, "there": there, "policy": Policy(budget=8000)}
+    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), **wanted)
     assert {(each.offset, each.reason) for each in found} == {(8, Reason.SOURCE_LOST_RECORDS)}
+    assert all("search_limit" in each.detail for each in found)
     assert there.logs[ALL[0]].read == []
