@@ -13,10 +13,10 @@ import uuid
 
 import pytest
 
-from demo.clients import Message, commit, create_topic, produce
+from demo.clients import Message, commit, create_topic, produce, read
 from tests.support.consumers import unconsumed
 from tests.support.kinds import KINDS, check_copy, commit_all, group_of
-from tests.support.modules import Migration, refuses
+from tests.support.modules import Migration, refuses, run
 from tests.support.rights import grant
 from tests.support.spark import one_session
 
@@ -98,6 +98,21 @@ def test_a_proof_agrees(between_new_ones):
     migration = between_new_ones.migration
     said = migration.verify(method="records", limit=0, copy=str(migration.copy_file), spark={"master": "local[2,4]"})
     assert said["compared"] > 200
+
+
+def test_a_proof_objects_to_what_is_there_twice(source, destination, topic, tmp_path):
+    """Without the copy file, it would be a consumed record that a replication tool has copied again."""
+    create_topic(source, topic)
+    produce(source, topic, [Message(b"%d" % number) for number in range(30)])
+    commit(source, topic, {(topic, 0): 10})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.snapshot(topic)
+    migration.backlog()
+    again = read(destination, topic)[7]
+    produce(destination, topic, [Message(again.value, again.key, again.headers, again.timestamp)])
+    options = {"receipt": None, "limit": 0, "copy": str(migration.copy_file), "spark": {"master": "local[2,4]"}}
+    said = migration.verify(via=run, method="records", report=str(tmp_path / "report.json"), **options)
+    assert said["failed"] and f"{topic}-0: 1 records are there more than once" in str(said), said
 
 
 @pytest.fixture(scope="module")

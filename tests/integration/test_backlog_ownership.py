@@ -72,6 +72,20 @@ class TestTwoRuns:
         other.check(result["entries"])
         one.check(one.backlog()["entries"])
 
+    def test_who_has_planned_another_end_is_refused_and_ends_nobody(self, copy_in):
+        one = copy_in("one")
+        first = one.begun(seconds=15)
+        one.comes_to(1, first)
+        other = elsewhere(one, "other")
+        document = json.loads(other.copy_file.read_text())
+        document["entries"][1]["end"] -= 1
+        other.copy_file.write_text(json.dumps(document))
+        message = other.backlog(via=refuses, live=True)
+        assert "another directory's run has planned this copy up to source offset" in message and HERE in message
+        result = outcome(first)
+        assert not result.get("failed"), result
+        one.check(result["entries"])
+
     def test_of_other_groups(self, half_done, source, destination, orders, tmp_path):
         other = Copy(tmp_path / "other", source, destination, orders, half_done.to, COMMITS[:1])
         (progress,) = all_groups(half_done.known())
@@ -141,7 +155,7 @@ def run_refused(copy, **options):
 class TestVerification:
     @pytest.fixture
     def copied(self, copy_in):
-        """A copy that is done, and what verification finds wrong with it."""
+        """A copy that is done, and what verification finds wrong with it, range by range."""
         copy = copy_in("migration")
         copy.backlog()
 

@@ -263,6 +263,12 @@ class TestFiles:
         message = refused()
         assert f"{orders}-1 has grown by 1 offsets since the copy was planned" in message and "live" in message
 
+    def test_source_was_truncated_meanwhile(self, refused, known, orders):
+        planned(known, end=12)
+        message = refused()
+        assert f"topic {orders}, partition 0: the log ends at 10, and the copy was planned up to 12" in message
+        assert "the topic was truncated" in message and "Begin anew" in message
+
     def test_copy_file_is_lost(self, refused, known, source, destination, orders):
         commit(source, orders, {(orders, 0): 5, (orders, 1): 3})
         known.copy_file.unlink()

@@ -231,12 +231,12 @@ def make_anew(cluster: Servers, topic: str) -> None:
 
 
 def begin_anew(copy: Copy) -> None:
-    """Do what messages and documents tell to do."""
-    name = copy.known().name
+    """Do what the messages tell to do: give the copy up, delete the topic, and run again."""
+    names = all_groups(copy.known())
+    copy.backlog(state="absent")
+    assert not {*names} & {*list_groups(copy.servers)}
+    assert not copy.copy_file.exists() and not copy.plan_file.exists()
     delete_topic(copy.servers, copy.to)
-    delete_groups(copy.servers, [group for group in list_groups(copy.servers) if group.startswith(name)])
-    copy.copy_file.unlink()
-    copy.plan_file.unlink(missing_ok=True)
 
 
 # By what the fault suite calls them.

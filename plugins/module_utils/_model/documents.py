@@ -181,6 +181,13 @@ def offset_of(value: t.Any) -> int:
     return value
 
 
+def time_of(value: t.Any) -> float:
+    """Unix time in seconds that can be said as a date, or ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 37:
+        raise ValueError(f"{_shown(value)} is not a time")
+    return float(value)
+
+
 def _shown(value: t.Any) -> str:
     """As it stands in the file, or the beginning of it; half characters escaped."""
     try:

@@ -53,7 +53,7 @@ def from_json(text: str, path: str) -> Lease:
             None if it["namespace"] is None else documents.text_of(it["namespace"]),
             _process_of(it["process"]),
             None if it["ticks"] is None else documents.offset_of(it["ticks"]),
-            None if it["started"] is None else _time_of(it["started"]),
+            None if it["started"] is None else documents.time_of(it["started"]),
         ),
     )
 
@@ -63,10 +63,3 @@ def _process_of(value: t.Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 31:
         raise ValueError(f"{value!r} is not the id of a process")
     return value
-
-
-def _time_of(value: t.Any) -> float:
-    """Unix time in seconds that can be said as a date, or ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 37:
-        raise ValueError(f"{value!r} is not a time")
-    return float(value)

@@ -149,9 +149,9 @@ def objections(text: str, path: str) -> Objections:
 
 def _objection(row: t.Any) -> tuple[str, list[TopicPartition], list[str]]:
     return (
-        documents.text_of(row["group"]),
+        documents.name_of(row["group"]),
         [
-            TopicPartition(documents.text_of(at["topic"]), documents.offset_of(at["partition"]))
+            TopicPartition(documents.name_of(at["topic"]), documents.partition_of(at["partition"]))
             for at in row["destination"]
         ],
         [documents.text_of(flaw["detail"]) for flaw in row["problems"]],
@@ -165,8 +165,9 @@ def _finding(row: t.Any) -> Finding:
         _positions(row["source"]),
         _positions(row["destination"]),
         complete=documents.flag_of(row["complete"]),
-        first_difference=difference
-        and (_offset_or_none(difference["source"]), _offset_or_none(difference["destination"])),
+        first_difference=None
+        if difference is None
+        else (_offset_or_none(difference["source"]), _offset_or_none(difference["destination"])),
         matched_by=tuple(documents.text_of(part) for part in row["matched_by"]),
         problems=tuple(Flaw(ProblemKind(flaw["kind"]), documents.text_of(flaw["detail"])) for flaw in row["problems"]),
         notes=tuple(documents.text_of(note) for note in row["notes"]),

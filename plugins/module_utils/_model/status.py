@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
@@ -62,11 +63,11 @@ def from_json(text: str, path: str) -> Status:
         head,
         lambda it: Status(
             documents.text_of(it["phase"]),
-            float(it["started"]),
-            float(it["ended"]),
+            documents.time_of(it["started"]),
+            documents.time_of(it["ended"]),
             documents.offset_of(it["changed"]),
             None if it["failure"] is None else documents.text_of(it["failure"]),
-            None if it["last_good"] is None else float(it["last_good"]),
+            None if it["last_good"] is None else documents.time_of(it["last_good"]),
             groups,
         ),
     )
@@ -98,12 +99,16 @@ def group_row(group: Readiness) -> _Row:
 
 
 def _checked(row: t.Any) -> _Row:
-    """A row that ready_since and the metrics can be taken from."""
+    """A row that ready_since and the metrics can be taken from; what else it holds is for people."""
     documents.name_of(row["group"])
     documents.flag_of(row["ready"])
-    for name in ("ready_since", "lag", "to_come", "verdicts"):
-        _unused = row[name]
+    for name in ("lag", "to_come"):
+        if row[name] is not None:
+            documents.offset_of(row[name])
+    for verdict, number in row["verdicts"].items():  # AttributeError for anything but an object
+        documents.text_of(verdict)
+        documents.offset_of(number)
     if row["ready_since"] is not None:
         documents.text_of(row["ready_since"])
-    row["verdicts"].items()  # AttributeError for anything but an object
+    json.dumps(row, ensure_ascii=False).encode()
     return dict(row)

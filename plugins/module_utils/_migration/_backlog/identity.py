@@ -145,6 +145,19 @@ def check_log(
         )
 
 
+def check_source_log(connection: Connection, each: BacklogRange, bounds: Bounds) -> None:
+    """Raise Refused where the source's log ends before what is to be copied."""
+    if bounds.high_watermark < each.end:
+        raise Refused(
+            f"the log ends at {bounds.high_watermark}, and the copy was planned up to {each.end}",
+            cluster=str(connection),
+            why="the topic was truncated, as by an unclean leader election: other records may have the same offsets now",
+            remedy=ANEW,
+            **each.source._asdict(),
+            kind=FailureKind.TOPIC_RECREATED,
+        )
+
+
 def truncated(backlog: Backlog, destination: Connection, names: t.Collection[str]) -> dict[str, str]:
     """Those of these topics whose logs end before what was copied, with what has happened. All is copied."""
     its = [each for each in backlog.ranges if each.done is not None and each.destination.topic in names]

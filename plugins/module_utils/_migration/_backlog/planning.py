@@ -157,6 +157,9 @@ def check_known(
                 remedy="give the on_uncommitted that it was planned with, or copy into another directory",
                 kind=FailureKind.COPY_OUTDATED,
             )
+    if not known.is_done:
+        for each in known.ranges:
+            identity.check_source_log(source, each, bounds[each.source])
     grown = {
         each.source: count for each in known.ranges if (count := bounds[each.source].high_watermark - each.end) > 0
     }

@@ -89,6 +89,10 @@ def take_over(
         return claims
 
     names = all_groups(backlog)
+    # Who is refused for it must not end the run that it is refused for.
+    for each, progress in _progress(backlog, destination).items():
+        if progress is not None:
+            _check_end(destination, backlog, each, progress)
     try:
         claim(destination, backlog.name, names, backlog.ranges, run, decide)
     except _Lost:
@@ -106,10 +110,15 @@ def take_over(
 def check_takeover(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int]:
     """What take_over() would refuse, as far as it can be known without taking anything over. -> what it would call lost."""
     check_others(backlog, destination)
-    known = read_progress(backlog, destination, stable=False)
-    kept: Kept = {each.destination: known[each.source] for each in backlog.ranges if each.copies}
+    kept: Kept = {each.destination: progress for each, progress in _progress(backlog, destination).items()}
     bounds = positions.partition_bounds(destination, list(kept))
     return _judged(backlog, destination, kept, bounds, False)[1]
+
+
+def _progress(backlog: Backlog, destination: Connection) -> dict[BacklogRange, Progress | None]:
+    """How far each range is that has something to copy, as far as brokers tell without waiting."""
+    known = read_progress(backlog, destination, stable=False)
+    return {each: known[each.source] for each in backlog.ranges if each.copies}
 
 
 def check_others(backlog: Backlog, destination: Connection) -> None:

@@ -17,10 +17,14 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
     backlog,
     connect_receipt,
+    lease,
     offset_formats,
     plan,
     receipt,
+    removed,
+    report,
     snapshot,
+    status,
     topic_plan,
     topic_receipt,
 )
@@ -41,6 +45,10 @@ READERS = {
     "connect-receipt": connect_receipt.from_json,
     "topics": topic_plan.from_json,
     "topics-receipt": topic_receipt.from_json,
+    "lease": lease.from_json,
+    "removed": removed.from_json,
+    "report": report.from_json,
+    "status": status.from_json,
 }
 WRITERS = {
     "snapshot": snapshot.to_json,
@@ -50,13 +58,38 @@ WRITERS = {
     "connect-receipt": connect_receipt.to_json,
     "topics": topic_plan.to_json,
     "topics-receipt": topic_receipt.to_json,
+    "lease": lease.to_json,
+    "removed": removed.to_json,
+    "report": report.to_json,
+    "status": status.to_json,
 }
-FILES = {json.loads(text)["format"].partition("/")[2]: text for text in (*TEXTS, CONNECT)}
+LEASE = lease.to_json(lease.Lease("host", "ns", 4711, 88, 1_700_000_000.5))
+STATUS = status.to_json(
+    status.Status(
+        "round",
+        1_700_000_000.5,
+        1_700_000_009.0,
+        3,
+        None,
+        1_700_000_009.0,
+        (
+            {
+                "group": "g",
+                "ready": True,
+                "ready_since": "2026-01-01",
+                "lag": 3,
+                "to_come": None,
+                "verdicts": {"exact": 2},
+            },
+        ),
+    )
+)
+FILES = {json.loads(text)["format"].partition("/")[2]: text for text in (*TEXTS, CONNECT, LEASE, STATUS)}
 COUNT = 600  # of each file, in each of two ways
 PLACE = re.compile(
     r"entry \d+: |its head: |line \d+|two entries for|two lines for|its format is|has version|no list of "
     r"entries|nested too deeply"
-    r"|is there twice|columns"
+    r"|is there twice|columns|group .* (has|is)"
 )
 
 
@@ -195,7 +228,7 @@ def test_json_of_any_depth(kind, where, depth):
     elif where == "head":
         text = FILES[kind].replace('"version": 1', f'"version": {nest}', 1)
     else:
-        member = r'"(partition|before)": (\d+|null)'
+        member = r'"(partition|before|lag|process)": (\d+|null)'
         text = re.sub(member, lambda found: f'"{found[1]}": {nest}', FILES[kind], count=1)
     assert not check(kind, text)
 
