@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 
@@ -152,24 +153,34 @@ def run_refused(copy, **options):
     return result["msg"]
 
 
+def wrong_with(copy, topic=None):
+    """What verification finds wrong with a copy that is done; or with another topic, if that were the copy's."""
+    here, there = (connection_from(each.connection, "") for each in copy.clusters)
+    ranges = [
+        dataclasses.replace(each, destination=each.destination._replace(topic=topic or copy.to))
+        for each in copy.known().ranges
+    ]
+    with open_readers(here, there) as readers:
+        bounds = partition_bounds(there, [each.destination for each in ranges])
+        return [
+            line
+            for each in ranges
+            for line in range_differences(*readers, each, each.start, bounds[each.destination].end)
+        ]
+
+
+def as_message(record):
+    """The same record, to be written once more."""
+    return Message(record.value, record.key, record.headers, record.timestamp, record.partition)
+
+
 class TestVerification:
     @pytest.fixture
     def copied(self, copy_in):
         """A copy that is done, and what verification finds wrong with it, range by range."""
         copy = copy_in("migration")
         copy.backlog()
-
-        def found():
-            here, there = (connection_from(each.connection, "") for each in copy.clusters)
-            with open_readers(here, there) as readers:
-                bounds = partition_bounds(there, [each.destination for each in copy.known().ranges])
-                return [
-                    line
-                    for each in copy.known().ranges
-                    for line in range_differences(*readers, each, each.start, bounds[each.destination].end)
-                ]
-
-        return copy, found
+        return copy, lambda: wrong_with(copy)
 
     def test_what_was_copied_is_there_once(self, copied):
         copy, found = copied
@@ -179,7 +190,7 @@ class TestVerification:
     def test_what_is_there_twice_is_found(self, copied):
         copy, found = copied
         again = copy.wanted[1][7]
-        produce(copy.servers, copy.to, [Message(again.value, again.key, again.headers, again.timestamp, 1)])
+        produce(copy.servers, copy.to, [as_message(again)])
         (line,) = found()
         assert (
             line.startswith(f"{copy.to}-1: 1 records are there more than once") and f"offset {again.offset} of" in line
@@ -192,3 +203,26 @@ class TestVerification:
         copy.copy_file.write_text(json.dumps(document))
         lines = found()
         assert f"{copy.to}-2: the record of source offset 0 of {copy.topic}-2 is missing at its expected" in lines[0]
+
+    def test_what_stands_in_another_order_is_found(self, copied, destination, topic):
+        copy, _found = copied
+        another = f"{topic}-another"
+        create_topic(destination, another, 4, retention_ms=-1)
+        for partition in range(4):
+            first, second, *rest = map(as_message, read(copy.servers, copy.to, [partition]))
+            produce(destination, another, [second, first, *rest] if partition == 2 else [first, second, *rest])
+        lines = wrong_with(copy, another)
+        assert len(lines) == 2 and all(line.startswith(f"{another}-2: ") for line in lines), lines
+        assert "is missing at its expected place" in lines[0] and "out of order" in lines[1]
+
+    def test_what_was_there_before_it_was_appended_to_is_left_out_of_account(self, copy_in, destination):
+        copy = copy_in("migration")
+        create_topic(destination, copy.to, 4, retention_ms=-1)
+        again = [as_message(each) for each in copy.wanted[1][:5]]
+        produce(destination, copy.to, [*again, Message(b"of somebody else", partition=0)])
+        copy.backlog(append=True)
+        assert [each.begin for each in copy.known().ranges] == [1, 5, 0, 0]
+        assert wrong_with(copy) == []
+        produce(destination, copy.to, again[:1])
+        (line,) = wrong_with(copy)
+        assert "1 records are there more than once or out of order from offset 5 on" in line

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.scanning import Program
+from tests.support.scanning import JOBS, Program
 
 RANGES = 5_000  # with such names the function for the workers would be larger than 1 MiB, and pyspark would write it to a file
 SECRET = b"s3cret-of-kafka"
@@ -47,7 +47,8 @@ def processes_that_tell(program):
     return found
 
 
-def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkeypatch):
+@pytest.mark.parametrize("job", JOBS)
+def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkeypatch, job):
     work, events, temporary = (tmp_path / name for name in ("work", "events", "temporary"))
     for folder in (work, events, temporary):
         folder.mkdir()
@@ -61,7 +62,7 @@ def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkey
     }
     ranges = {(f"{number:0240}", 0): (0, 100) for number in range(RANGES)}
     conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()}
-    program = Program(connection, ranges, conf=conf, work_directory=str(work), master="local[2,1]")
+    program = Program(connection, ranges, job, conf=conf, work_directory=str(work), master="local[2,1]")
     try:
         program.opened()
         reader, _address = silent_broker.accept()  # a worker has the password, and uses it

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A program that scans a topic on Spark, to be run, watched and killed by tests.
+"""A program that reads topics on Spark, to be run, watched and killed by tests.
 
-Its standard input: JSON with options (of Spark), connection, topic, ranges (start and end by partition). It prints "open" when
-its session is there, and in the end a line of JSON: rows and last, or failed.
+Its standard input: JSON with job (one of JOBS), options (of Spark), connection, topic, ranges (start and end by partition). It
+prints "open" when its session is there, and in the end a line of JSON: rows and distinct of a scan, or failed.
 """
 
 from __future__ import annotations
@@ -20,25 +20,36 @@ import typing as t
 import uuid
 from pathlib import Path
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Run
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import spark_options_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.rebuild_job import Compared, compare, rebuild
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 ROOT = Path(__file__).parents[2]
 MARK = "STREAMSHIFT_TEST"  # in the environment of the program and of whatever it starts
 
 
 class Program:
-    """A started scan. Everything on this machine that belongs to it can be found and must be gone after it."""
+    """A started job. Everything on this machine that belongs to it can be found and must be gone after it."""
 
     def __init__(
-        self, connection: dict[str, t.Any], ranges: dict[tuple[str, int], tuple[int, int]], **options: t.Any
+        self,
+        connection: dict[str, t.Any],
+        ranges: dict[tuple[str, int], tuple[int, int]],
+        job: str = "scan",
+        **options: t.Any,
     ) -> None:
         self.mark = uuid.uuid4().hex
         asked = {
+            "job": job,
             "connection": connection,
             "ranges": [[topic, partition, *bounds] for (topic, partition), bounds in ranges.items()],
             "options": options,
@@ -96,8 +107,53 @@ class Program:
         return found
 
 
+def _scan(spark: SparkSession, connection: Connection, ranges: list[Range]) -> dict[str, t.Any]:
+    with kept(scan_frame(spark, connection, ranges)) as rows:
+        found = rows.selectExpr("count(*)", "count(distinct partition, offset)").collect()[0]
+    return {"rows": found[0], "distinct": found[1]}
+
+
+def _copy(spark: SparkSession, connection: Connection, ranges: list[Range]) -> dict[str, t.Any]:
+    largest = {each.partition.topic: 1_000_000 for each in ranges}
+    copy(
+        spark,
+        connection,
+        connection,
+        [Job("copy", 0, tuple(_copied(ranges)), Run("", "", 0, 0), ("progress",), {}, largest)],
+    )
+    return {}
+
+
+def _rebuild(spark: SparkSession, connection: Connection, ranges: list[Range]) -> dict[str, t.Any]:
+    rebuild(spark, connection, connection, [(each, each.end) for each in _copied(ranges)])
+    return {}
+
+
+def _compare(spark: SparkSession, connection: Connection, ranges: list[Range]) -> dict[str, t.Any]:
+    compare(spark, connection, connection, [Compared(each, each.start, each.end) for each in _copied(ranges)])
+    return {}
+
+
+def _copied(ranges: list[Range]) -> list[BacklogRange]:
+    """The same as ranges of a copy to topics with longer names."""
+    return [
+        BacklogRange(
+            its.partition,
+            its.start,
+            its.end,
+            its.partition._replace(topic=f"{its.partition.topic}-to"),
+            0,
+            (its.start,),
+        )
+        for its in ranges
+    ]
+
+
+JOBS = {"scan": _scan, "copy": _copy, "rebuild": _rebuild, "compare": _compare}
+
+
 def main(asked: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Open the session, say so, and scan."""
+    """Open the session, say so, and do the job."""
     connection = connection_from(asked["connection"], "source cluster")
     ranges = [Range(TopicPartition(topic, part), start, end) for topic, part, start, end in asked["ranges"]]
     printed = os.dup(1)  # the session has the process's output
@@ -105,9 +161,7 @@ def main(asked: dict[str, t.Any]) -> dict[str, t.Any]:
         with open_session(spark_options_from(asked["options"])) as spark:
             os.write(printed, b"open\n")
             print("this goes to the session's log")
-            with kept(scan_frame(spark, connection, ranges)) as rows:
-                found = rows.selectExpr("count(*)", "count(distinct partition, offset)").collect()[0]
-        return {"rows": found[0], "distinct": found[1]}
+            return JOBS[asked["job"]](spark, connection, ranges)
     except MigrationError as exc:
         return {"failed": str(exc), "kind": type(exc).__name__}
 

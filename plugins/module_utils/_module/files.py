@@ -10,8 +10,10 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import stat
 import tempfile
+import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
@@ -23,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases i
 
 _ANOTHER_DIRECTORY = "name another one (<role>_directory of the roles), or let this user write there"
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
+_STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
 
 
 def read(path: str) -> str | None:
@@ -192,6 +195,7 @@ def write(path: str, text: str, mode: int = 0o600) -> None:
             os.fsync(stream.fileno())
         os.replace(scratch, path)
         _keep_name(folder)
+        _remove_stale(folder, os.path.basename(path))
     except OSError as exc:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
@@ -201,6 +205,17 @@ def write(path: str, text: str, mode: int = 0o600) -> None:
             remedy="free space, or use another directory",
             kind=FailureKind.FILE_UNUSABLE,
         ) from exc
+
+
+def _remove_stale(folder: str, name: str) -> None:
+    """Remove what killed processes have left of earlier versions of this file."""
+    scratch = re.compile(rf"\.{re.escape(name)}\.[a-z0-9_]{{8}}")  # as mkstemp names it
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        for each in found:
+            if not scratch.fullmatch(each.name) or not each.is_file(follow_symlinks=False):
+                continue
+            if time.time() - each.stat(follow_symlinks=False).st_mtime > _STALE_SECONDS:
+                os.unlink(each.path)
 
 
 def remove(path: str) -> None:

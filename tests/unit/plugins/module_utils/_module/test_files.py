@@ -105,6 +105,18 @@ def test_what_is_there_and_cannot_be_read_is_told(tmp_path, content):
         files.read(str(path))
 
 
+def test_what_a_killed_process_has_left_goes_with_the_next_write(tmp_path):
+    path, old = tmp_path / "plan.json", time.time() - 3600
+    left = [".plan.json.abc_1234", ".plan.json.x9x9x9x9"]
+    others = [".plan.json.swp", ".plan.json.abc_12345", ".receipt.json.abc_1234", "plan.json.abc_1234"]
+    for name in (*left, *others):
+        (tmp_path / name).write_text("half")
+        os.utime(tmp_path / name, (old, old))
+    os.utime(tmp_path / left[1])  # somebody may be writing this one now
+    files.write(str(path), "new")
+    assert {each.name for each in tmp_path.iterdir()} == {"plan.json", left[1], *others}
+
+
 def test_a_missing_file_names_the_step_that_makes_it(tmp_path):
     with pytest.raises(InvalidFile, match="there is no plan file .*plan.json. Make it with kafka_offset_translate"):
         files.read_required(str(tmp_path / "plan.json"), "plan", "kafka_offset_translate")
