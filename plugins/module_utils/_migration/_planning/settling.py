@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
@@ -59,18 +60,21 @@ def answer_all(
     """The same with another rule: what is answered of a case, or what has to be read before that."""
     answers: dict[_Key, _Answer] = {}
     say = paced(say)
+    ordered = sorted(cases.items(), key=_partitions)
     while True:
         needs: list[tuple[Case, Need]] = []
-        for key, case in cases.items():
-            if key in answers:
-                continue
-            logs = source.logs[case.source], destination.logs[case.destination]
-            question = Question(case.committed, *logs, policy, case.shifts)
-            answer = rule(key, question)
-            if isinstance(answer, Need):
-                needs.append((case, answer))
-            else:
-                answers[key] = answer
+        left = (item for item in ordered if item[0] not in answers)
+        for (here, there), several in itertools.groupby(left, _partitions):
+            logs = source.logs[here], destination.logs[there]
+            for key, case in several:
+                answer = rule(key, Question(case.committed, *logs, policy, case.shifts))
+                if isinstance(answer, Need):
+                    needs.append((case, answer))
+                else:
+                    answers[key] = answer
+            # It serves the groups of these partitions only, and is as large as what was read of them.
+            for log in logs:
+                log.made.clear()
         if not needs:
             return answers
         say(_told([need for _case, need in needs]))
@@ -79,6 +83,10 @@ def answer_all(
         source.read(_collected((case.source, need.source_uncommitted) for case, need in needs), committed=False)
         destination.look_up(_collected((case.destination, need.destination_times) for case, need in needs))
         destination.read(_collected((case.destination, need.destination) for case, need in needs))
+
+
+def _partitions(item: tuple[t.Any, Case]) -> tuple[TopicPartition, TopicPartition]:
+    return item[1].source, item[1].destination
 
 
 def _told(needs: t.Sequence[Need]) -> str:
