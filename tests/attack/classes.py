@@ -243,6 +243,7 @@ CLASSES: dict[str, _Make] = {
         manners=("drops",),
     ),
     "moved on": _with(kept=True, lag=(False, True), expiry=(False, True), retention_there=(False, True)),
+    "moved on, open": _with(kept=True, transactions=(False, True), left_open=True, uncommitted=True),
     "moved on, recreated": _with(kept=True, recreated=True, retention_there=(False, True)),
     "mixed": _mixed,
     "mixed, compacted": _mixed_compacted,
