@@ -63,7 +63,7 @@ class _Facts:
                     and self._same(shift, end - proof.at_end.records, end)
                 )
             case proofs.EndsWithConsumed():
-                return self._follows_the_last_consumed(proof.at_offset.records)
+                return self._follows_the_last_consumed(proof.at_offset)
             case proofs.SameDifference():
                 shift = self.committed - self.offset
                 places = (edges.start, self.offset, edges.end)
@@ -108,12 +108,12 @@ class _Facts:
         ]
         return copies == originals and (gaps or len(copies) == end - start)
 
-    def _follows_the_last_consumed(self, records: int) -> bool:
-        before = [self._key(each) for each in self.copies if each.offset < self.offset][-records:]
+    def _follows_the_last_consumed(self, found: proofs.Comparison) -> bool:
+        before = [self._key(each) for each in self.copies if each.offset < self.offset][-found.records :]
         unconsumed = {self._key(each) for each in self._unconsumed}
         return (
-            before == [self._key(each) for each in self._consumed][-records:]
-            and not unconsumed & {*before}
+            before == [self._key(each) for each in self._consumed][-found.records :]
+            and (found.are_many or not unconsumed & {*before})
             and not unconsumed & {self._key(each) for each in self._after}
         )
 

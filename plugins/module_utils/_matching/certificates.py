@@ -34,9 +34,14 @@ class Comparison(t.NamedTuple):
     whole: bool = False
 
     @property
+    def are_many(self) -> bool:
+        """Are there as many different records and timestamps as hardly stand together twice?"""
+        return self.distinct >= DISTINCT and self.times > 1
+
+    @property
     def tells_places_apart(self) -> bool:
         """Can these records hardly stand together anywhere else?"""
-        return self.whole or (self.distinct >= DISTINCT and self.times > 1)
+        return self.whole or self.are_many
 
 
 def require(*facts: bool) -> None:

@@ -66,7 +66,19 @@ def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut
     if known.key(last) != known.key(context.before[-1]) or Side.UNKNOWN in cut.sides[cut.sides.index(Side.CONSUMED) :]:
         return None
     found = same_before(reader, context, known, context.before[-1].offset + 1, last.offset + 1)
-    return None if found is None else EndsWithConsumed(found, unexplained=0)
+    if found is None:
+        return None
+    if found.are_many:
+        return EndsWithConsumed(found, unexplained=0)
+    # So few records may be the copies of later ones instead, if these are equal.
+    following = reader.source.end - reader.committed
+    if following > LONGEST:
+        raise Doubt
+    unconsumed = {known.key(record) for record in reader.source.records(reader.committed, reader.source.end)}
+    copies = reader.destination.records(last.offset + 1 - found.records, last.offset + 1)
+    if any(known.key(record) in unconsumed for record in copies):
+        raise Doubt
+    return EndsWithConsumed(found, unexplained=0)
 
 
 def same_before(reader: Reader, context: Context, known: Known, end: int, copies_end: int) -> Comparison | None:

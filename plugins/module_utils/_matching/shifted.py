@@ -87,6 +87,8 @@ def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
     at_offset, at_start, at_end = logs.same(reached), logs.same(logs.low), logs.same(logs.high)
     if at_offset is None or at_start is None or at_end is None or not logs.alone():
         return None
+    if logs.high < source.end and at_offset.whole and at_offset.distinct < DISTINCT:
+        return None  # as few records may as well be the copies of later ones, which had been copied before the tool began again
     if committed > logs.high:
         if not source.records(committed - 1, committed):
             return None

@@ -48,6 +48,8 @@ def test_no_world_breaks_a_promise(way: str, name: str) -> None:
             "T 0:b@0<0 1:a@0<1 2:b@0<2 3:a@0<3 4:b@10<4 5:a@10<5 6:b@10<6 7:a@10<7 C=7 scaled=1",
             id="the same near the end",
         ),
+        pytest.param("S 0:e@0 1:d@0 2:e@0 T 0:e@0<2 1:d@0<1 C=1", id="a later one came first, and the tool lags"),
+        pytest.param("S 0:a@0 1:b@0 2:c@0 3:a@0 T 0:a@0<3 C=1 scaled=1", id="all that is there is a later one"),
     ],
 )
 def test_no_way_breaks_a_promise_where_one_once_did(case: str) -> None:
