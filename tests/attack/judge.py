@@ -100,11 +100,11 @@ def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[
 def _is_doubted(case: Case) -> bool:
     """May copies have the time of an equal record whose copies they are not?"""
     times: dict[str, tuple[list[int], list[int]]] = collections.defaultdict(lambda: ([], []))
-    for side, records in enumerate((case.source, case.destination)):
-        for record in records:
-            if getattr(record, "gone", False):
-                continue
-            times[record.text.partition("+")[0]][side].append(record.time)
+    for original in case.source:
+        if not original.gone:
+            times[original.text.partition("+")[0]][0].append(original.time)
+    for copy in case.destination:
+        times[copy.text.partition("+")[0]][1].append(copy.time)
     return any(doubted(collections.Counter(here), collections.Counter(there)) for here, there in times.values())
 
 

@@ -63,7 +63,13 @@ class Clusters:
             records = cluster.records if committed else cluster.hidden
             its = [each for each in records if piece.start <= each.offset < piece.end]
             runs = [RecordRun(piece, at, 1, each.log_append_time) for at, each in enumerate(its)]
-            yield Rows(runs, *([each[column] for each in its] for column in range(4)))
+            yield Rows(
+                runs,
+                [each.offset for each in its],
+                [each.timestamp for each in its],
+                [each.digest for each in its],
+                [each.bare for each in its],
+            )
 
     def findings(
         self, *claims: tuple[int, int, int | None], limit: int | None = None, parts: tuple[str, ...] = PARTS

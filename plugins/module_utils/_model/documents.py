@@ -181,7 +181,7 @@ def offset_of(value: t.Any) -> int:
     return value
 
 
-def time_of(value: t.Any) -> float:
+def unix_time_of(value: t.Any) -> float:
     """Unix time in seconds that can be said as a date, or ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 37:
         raise ValueError(f"{_shown(value)} is not a time")

@@ -53,7 +53,7 @@ def from_json(text: str, path: str) -> Lease:
             None if it["namespace"] is None else documents.text_of(it["namespace"]),
             _process_of(it["process"]),
             None if it["ticks"] is None else documents.offset_of(it["ticks"]),
-            None if it["started"] is None else documents.time_of(it["started"]),
+            None if it["started"] is None else documents.unix_time_of(it["started"]),
         ),
     )
 

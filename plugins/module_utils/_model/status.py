@@ -63,11 +63,11 @@ def from_json(text: str, path: str) -> Status:
         head,
         lambda it: Status(
             documents.text_of(it["phase"]),
-            documents.time_of(it["started"]),
-            documents.time_of(it["ended"]),
+            documents.unix_time_of(it["started"]),
+            documents.unix_time_of(it["ended"]),
             documents.offset_of(it["changed"]),
             None if it["failure"] is None else documents.text_of(it["failure"]),
-            None if it["last_good"] is None else documents.time_of(it["last_good"]),
+            None if it["last_good"] is None else documents.unix_time_of(it["last_good"]),
             groups,
         ),
     )
