@@ -16,7 +16,7 @@ import random
 import time
 import typing as t
 
-from demo.clients import (
+from testbed.clients import (
     Message,
     Position,
     Servers,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import zlib
 
-from demo.clients import Message, Servers, Stored, create_topic, produce, read
 from demo.company import PARTITIONS
+from testbed.clients import Message, Servers, Stored, create_topic, produce, read
 
 TOPICS = ("sessions", "events")
 EVENT_PARTITIONS = 6

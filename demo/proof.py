@@ -14,7 +14,7 @@ import dataclasses
 import hashlib
 import typing as t
 
-from demo.clients import Commits, Servers, Stored, read
+from testbed.clients import Commits, Servers, Stored, read
 
 Content = bytes  # a digest of all that a consumer sees of a record, its offset apart
 Log = list[tuple[int, Content]]  # the visible records of a partition: offset and content

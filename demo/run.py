@@ -30,12 +30,12 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from demo import own_tool
-from demo.clients import Commits, committed, create_topic, delete_groups
 from demo.company import PARTITIONS, Groups, found_company
-from demo.mirror_maker import MirrorMaker
 from demo.proof import Logs, Outcome, contradicted, outcome, read_logs
-from demo.sandbox import Cluster, SandboxError, start, stop_all
 from demo.terminal import step, table, title
+from testbed.clients import Commits, committed, create_topic, delete_groups
+from testbed.mirror_maker import MirrorMaker
+from testbed.sandbox import Cluster, SandboxError, start, stop_all
 
 FOLDER = ROOT / ".cache/demo"
 MIGRATE, ROLLBACK = "streamshift.kafka.migrate_groups", "streamshift.kafka.rollback"

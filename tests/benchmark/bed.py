@@ -20,8 +20,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from demo.sandbox import start, stop
 from sandbox_processes import free_ports, listens
+from testbed.sandbox import start, stop
 from tests.benchmark.loads import FOREIGN, LOADS, Commits, Load, create, fill
 
 HERE = Path(__file__).parent

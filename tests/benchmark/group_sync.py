@@ -11,8 +11,8 @@ import statistics
 import typing as t
 from pathlib import Path
 
-from demo.clients import change_topic, committed, delete_records
-from demo.mirror_maker import ALIAS, TARGET_ALIAS
+from testbed.clients import change_topic, committed, delete_records
+from testbed.mirror_maker import ALIAS, TARGET_ALIAS
 from tests.benchmark.bed import Bed, filled, stand
 from tests.benchmark.loads import Commits, Load, create
 from tests.benchmark.measure import Run, record_numbers, run_module

@@ -14,9 +14,9 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from demo.mirror_maker import MAIN, MirrorMaker
-from demo.sandbox import spawn
 from sandbox_java import jars, java
+from testbed.mirror_maker import MAIN, MirrorMaker
+from testbed.sandbox import spawn
 from tests.benchmark.loads import Load, create
 from tests.benchmark.measure import session_cpu
 

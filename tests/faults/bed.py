@@ -16,7 +16,7 @@ from pathlib import Path
 from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from demo.sandbox import Cluster, alive, end, start, stop
+from testbed.sandbox import Cluster, alive, end, start, stop
 from tests.faults.proxy import Network, Proxy
 
 # Brokers are killed by the hundred: what they have acknowledged must be with two of them, and dead transactions end soon.

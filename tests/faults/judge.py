@@ -12,7 +12,7 @@ import itertools
 import time
 import typing as t
 
-from demo.clients import Commits, Headers, Message, Servers, Stored, committed, read
+from testbed.clients import Commits, Headers, Message, Servers, Stored, committed, read
 
 Wanted = dict[int, list[Stored]]  # by partition, in order
 _SIZE = 100  # bytes of a value

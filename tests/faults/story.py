@@ -17,7 +17,7 @@ from kafka.admin import KafkaAdminClient
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from demo.clients import (
+from testbed.clients import (
     commit,
     committed,
     create_topic,

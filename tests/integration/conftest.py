@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
-from demo.sandbox import start, stop
+from testbed.sandbox import start, stop
 from tests.support import sharing
 from tests.support.clusters import KafkaCluster
 from tests.support.sharing import join, leave

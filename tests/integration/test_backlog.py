@@ -13,7 +13,7 @@ import uuid
 
 import pytest
 
-from demo.clients import Message, commit, create_topic, produce, read
+from testbed.clients import Message, commit, create_topic, produce, read
 from tests.support.consumers import unconsumed
 from tests.support.kinds import KINDS, check_copy, commit_all, group_of
 from tests.support.modules import Migration, refuses, run

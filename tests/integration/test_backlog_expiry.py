@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     progress_commits,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from demo.clients import create_topic
+from testbed.clients import create_topic
 
 KEPT_SECONDS = 15.0  # the first renewal comes after a quarter of it, and must come in time on a busy machine
 MINE, OTHER = Run("mine", "here", 1, 1), Run("other", "there", 2, 2)

@@ -17,7 +17,7 @@ import uuid
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
-from demo.clients import (
+from testbed.clients import (
     commit,
     create_topic,
     list_groups,
@@ -26,7 +26,7 @@ from demo.clients import (
     produce,
     produce_in_transactions,
 )
-from demo.sandbox import start
+from testbed.sandbox import start
 from tests.support.copies import Copy, messages
 from tests.support.killing import dies_copying, gone, python_workers
 from tests.support.modules import kill, outcome

@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_
     open_readers,
     range_differences,
 )
-from demo.clients import Message, create_topic, delete_groups, produce, read
+from testbed.clients import Message, create_topic, delete_groups, produce, read
 from tests.support import situations
 from tests.support.copies import messages
 from tests.support.modules import kill, outcome, refuses, run

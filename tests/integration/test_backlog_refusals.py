@@ -18,7 +18,7 @@ from kafka.admin import KafkaAdminClient
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from demo.clients import (
+from testbed.clients import (
     Message,
     change_topic,
     commit,

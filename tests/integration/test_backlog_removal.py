@@ -19,7 +19,7 @@ from kafka.admin import KafkaAdminClient, NewPartitions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
-from demo.clients import (
+from testbed.clients import (
     Message,
     change_topic,
     commit,

@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from demo.clients import Message, commit, create_topic, list_groups, log_bounds, partitions_of, produce, read
+from testbed.clients import Message, commit, create_topic, list_groups, log_bounds, partitions_of, produce, read
 from tests.support.consumers import content
 from tests.support.modules import Migration, run
 from tests.support.spark import one_session

@@ -28,7 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import claiming
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
-from demo.clients import Servers, committed, create_topic
+from testbed.clients import Servers, committed, create_topic
 
 Waits = t.Callable[[int, int], None]  # is told the number of a run, and of a partition
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
+from testbed.clients import Message, commit, committed, consume, create_topic, list_groups, produce
 from tests.support.consumers import commit_with_epoch
 from tests.support.playbooks import Controller, done, failed
 

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from demo.clients import Message, commit, committed, consume, create_topic, delete_records, list_groups, produce
+from testbed.clients import Message, commit, committed, consume, create_topic, delete_records, list_groups, produce
 from tests.support.consumers import member
 from tests.support.modules import Migration, kill, outcome, refuses, run, spawn
 from tests.support.replication_tool import copy

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import compacted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from demo.clients import Message, create_topic, produce, produce_in_transactions, read, topic_settings
+from testbed.clients import Message, create_topic, produce, produce_in_transactions, read, topic_settings
 
 
 def test_keys_are_removed_for_good_and_all_else_stays(cluster, connection, topic):

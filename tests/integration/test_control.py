@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from demo.clients import Message, commit, create_topic, delete_records, produce
+from testbed.clients import Message, commit, create_topic, delete_records, produce
 from tests.support.consumers import assigned, member, open_transaction, share_member
 
 

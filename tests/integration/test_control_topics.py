@@ -35,7 +35,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from demo.clients import Message, create_topic, produce
+from testbed.clients import Message, create_topic, produce
 
 NODES = (1, 2, 3)
 WEEK = "604800000"  # ms, the brokers' default of retention.ms

@@ -32,7 +32,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
-from demo.clients import Message, Stored, change_topic, committed, create_topic, produce, produce_in_transactions, read
+from testbed.clients import (
+    Message,
+    Stored,
+    change_topic,
+    committed,
+    create_topic,
+    produce,
+    produce_in_transactions,
+    read,
+)
 from tests.support.killing import Attempt, Step
 
 KILLS = 30

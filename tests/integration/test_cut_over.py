@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.clients import Message, commit, committed, create_topic, log_bounds, produce
+from testbed.clients import Message, commit, committed, create_topic, log_bounds, produce
 from tests.support.consumers import assigned, member, unconsumed
 from tests.support.live_tool import LiveTool
 from tests.support.playbooks import Controller, ProgramController, done, failed

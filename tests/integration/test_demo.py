@@ -12,7 +12,7 @@ import pytest
 
 from demo import run
 from demo.company import PARTITIONS
-from demo.sandbox import names
+from testbed.sandbox import names
 
 
 @pytest.mark.timeout(1800)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 
-from demo.clients import Message, commit, create_topic, delete_topic, produce
+from testbed.clients import Message, commit, create_topic, delete_topic, produce
 from tests.support.consumers import member, share_member
 from tests.support.modules import refuses, succeeds
 from tests.support.playbooks import Controller, done

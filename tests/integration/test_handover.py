@@ -18,7 +18,7 @@ import kafka.errors
 import pytest
 from confluent_kafka import Producer
 
-from demo.clients import (
+from testbed.clients import (
     Message,
     commit,
     create_topic,
@@ -28,7 +28,7 @@ from demo.clients import (
     read,
     topic_settings,
 )
-from demo.mirror_maker import ALIAS
+from testbed.mirror_maker import ALIAS
 from tests.support.clusters import KafkaCluster
 from tests.support.connect import Worker
 from tests.support.consumers import content

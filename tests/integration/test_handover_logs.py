@@ -10,8 +10,8 @@ import typing as t
 import zlib
 from pathlib import Path
 
-from demo.clients import Message, create_topic, delete_records, log_bounds, produce, produce_in_transactions, read
-from demo.mirror_maker import ALIAS, OFFSETS_TOPIC, MirrorMaker
+from testbed.clients import Message, create_topic, delete_records, log_bounds, produce, produce_in_transactions, read
+from testbed.mirror_maker import ALIAS, OFFSETS_TOPIC, MirrorMaker
 from tests.support import kinds
 from tests.support.clusters import KafkaCluster
 from tests.support.consumers import content

@@ -14,7 +14,7 @@ import time
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
-from demo.clients import Message, commit, committed, create_topic, list_groups, produce
+from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
 from tests.support.consumers import assigned, member, share_member
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.playbooks import Controller, done, failed

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from demo.clients import Message, commit, committed, create_topic, produce, read
-from demo.sandbox import SandboxError, alive, describe, names, start, stop
+from testbed.clients import Message, commit, committed, create_topic, produce, read
+from testbed.sandbox import SandboxError, alive, describe, names, start, stop
 
 
 def test_records_and_commits_on_every_version(source, kafka39, old, topic):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.sandbox import describe, names
+from testbed.sandbox import describe, names
 
 ROOT = Path(__file__).parents[2]
 PLAYBOOK = """\

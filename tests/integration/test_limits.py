@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Verdict
-from demo.clients import committed, create_topic
+from testbed.clients import committed, create_topic
 from tests.support.modules import refuses, succeeds
 
 

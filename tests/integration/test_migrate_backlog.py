@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from demo.clients import (
+from testbed.clients import (
     Message,
     commit,
     committed,

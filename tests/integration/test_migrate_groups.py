@@ -11,7 +11,7 @@ import json
 
 import pytest
 
-from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
+from testbed.clients import Message, commit, committed, consume, create_topic, list_groups, produce
 from tests.support.consumers import member, unconsumed
 from tests.support.modules import Migration
 from tests.support.playbooks import Controller, done, failed

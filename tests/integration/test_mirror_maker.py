@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from demo.clients import Message, commit, create_topic, produce, produce_in_transactions, read
-from demo.mirror_maker import MirrorMaker
+from testbed.clients import Message, commit, create_topic, produce, produce_in_transactions, read
+from testbed.mirror_maker import MirrorMaker
 
 
 def test_it_copies_visible_records_and_commits_for_their_groups(own_cluster, tmp_path, topic):

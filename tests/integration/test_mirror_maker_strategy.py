@@ -14,7 +14,7 @@ from random import Random
 import pytest
 from kafka.admin import KafkaAdminClient
 
-from demo.clients import Message, commit, create_topic, delete_records, produce, produce_in_transactions
+from testbed.clients import Message, commit, create_topic, delete_records, produce, produce_in_transactions
 from tests.support.kinds import commit_all, group_of
 from tests.support.mirror_records import checkpoint, offset_sync
 from tests.support.mirrored import FLOWS, NOW, checkpointed, mirrored, numbered

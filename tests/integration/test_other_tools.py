@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from demo.clients import Message, commit, create_topic, produce, read
+from testbed.clients import Message, commit, create_topic, produce, read
 from tests.support.modules import Migration, refuses
 from tests.support.replication_tool import copy
 from tests.support.stock_tool import consumer_groups

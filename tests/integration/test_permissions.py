@@ -33,7 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
-from demo.clients import Message, commit, create_topic, produce
+from testbed.clients import Message, commit, create_topic, produce
 from tests.support.consumers import member
 
 

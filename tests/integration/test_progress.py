@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from demo.clients import Message, commit, create_topic, produce
+from testbed.clients import Message, commit, create_topic, produce
 from tests.support.modules import Migration
 from tests.support.playbooks import Controller, done
 from tests.support.replication_tool import copy, repartition

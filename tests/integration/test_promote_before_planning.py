@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from demo.clients import Message, commit, committed, create_topic, list_groups, produce, read
+from testbed.clients import Message, commit, committed, create_topic, list_groups, produce, read
 from tests.support.modules import Migration, refuses
 from tests.support.playbooks import Controller, done
 from tests.support.promotion import Promotion

@@ -11,7 +11,7 @@ import re
 
 import pytest
 
-from demo.clients import Message, change_topic, commit, create_topic, produce
+from testbed.clients import Message, change_topic, commit, create_topic, produce
 from tests.support.modules import refuses
 from tests.support.promotion import Promotion
 

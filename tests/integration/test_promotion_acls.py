@@ -19,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
-from demo.clients import create_topic
+from testbed.clients import create_topic
 from tests.support.modules import refuses
 from tests.support.promotion import Promotion
 from tests.support.rights import grant, revoke

@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
-from demo.clients import (
+from testbed.clients import (
     Message,
     create_topic,
     delete_records,
@@ -30,7 +30,7 @@ from demo.clients import (
     produce,
     produce_in_transactions,
 )
-from demo.clients import read as read_all
+from testbed.clients import read as read_all
 from tests.support.consumers import open_transaction
 from tests.support.logs import compacted_log
 

@@ -19,7 +19,7 @@ import time
 
 import pytest
 
-from demo.clients import Message, commit, committed, create_topic, produce
+from testbed.clients import Message, commit, committed, create_topic, produce
 from tests.support.consumers import assigned, member, share_member
 from tests.support.modules import ROOT, Migration, outcome, refuses, spawn, succeeds
 from tests.support.replication_tool import copy

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from demo.clients import Message, commit, committed, create_topic, list_groups, produce
+from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
 from tests.support.consumers import commit_with_epoch, member
 from tests.support.modules import Migration, kill, refuses, spawn, succeeds
 

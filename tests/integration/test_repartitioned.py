@@ -17,7 +17,7 @@ import typing as t
 
 import pytest
 
-from demo.clients import (
+from testbed.clients import (
     Message,
     commit,
     committed,

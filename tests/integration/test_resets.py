@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from demo.clients import (
+from testbed.clients import (
     Message,
     commit,
     committed,

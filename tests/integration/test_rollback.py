@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
-from demo.clients import Message, commit, committed, consume, create_topic, list_groups, produce
+from testbed.clients import Message, commit, committed, consume, create_topic, list_groups, produce
 from tests.support.consumers import commit_with_epoch, member
 from tests.support.modules import Migration, refuses, run
 from tests.support.replication_tool import copy

@@ -22,7 +22,7 @@ from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from demo.clients import Message, change_topic, create_topic, produce, produce_in_transactions, read
+from testbed.clients import Message, change_topic, create_topic, produce, produce_in_transactions, read
 from tests.support.consumers import open_transaction
 from tests.support.mirror_records import offset_sync
 from tests.support.two_logs import BEGIN, DAY, OWN_TIME, Answer, TwoLogs, records, unlike

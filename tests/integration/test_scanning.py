@@ -31,8 +31,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import plain_fingerprint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
-from demo.clients import Message, create_topic, delete_records, log_bounds, produce, produce_in_transactions
-from demo.clients import read as read_all
+from testbed.clients import Message, create_topic, delete_records, log_bounds, produce, produce_in_transactions
+from testbed.clients import read as read_all
 from tests.support.consumers import open_transaction
 from tests.support.logs import compacted_log
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.clients import Message, commit, committed, create_topic, produce
+from testbed.clients import Message, commit, committed, create_topic, produce
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration
 from tests.support.playbooks import ProgramController, done, failed

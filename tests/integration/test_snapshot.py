@@ -12,7 +12,7 @@ import json
 
 import pytest
 
-from demo.clients import Message, commit, consume, create_topic, produce
+from testbed.clients import Message, commit, consume, create_topic, produce
 from tests.support.consumers import assigned, member
 from tests.support.modules import Migration, succeeds
 from tests.support.stock_tool import consumer_groups

@@ -20,7 +20,7 @@ import venv
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
-from demo.clients import Message, commit, create_topic, produce
+from testbed.clients import Message, commit, create_topic, produce
 from tests.support.modules import Migration
 from tests.support.replication_tool import copy, repartition
 from tests.support.spark import standalone

@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures 
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES
-from demo.clients import Message, create_topic, delete_records, produce, produce_in_transactions
+from testbed.clients import Message, create_topic, delete_records, produce, produce_in_transactions
 from tests.support.consumers import open_transaction
 from tests.support.rights import grant
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.clients import Message, create_topic, produce
+from testbed.clients import Message, create_topic, produce
 from tests.support.scanning import Program
 from tests.support.spark import connect_server, standalone
 

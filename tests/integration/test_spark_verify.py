@@ -22,7 +22,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
-from demo.clients import (
+from testbed.clients import (
     Message,
     commit,
     committed,

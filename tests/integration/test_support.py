@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from demo.clients import (
+from testbed.clients import (
     Message,
     change_topic,
     committed,
@@ -27,7 +27,7 @@ from demo.clients import (
     produce_in_transactions,
     read,
 )
-from demo.sandbox import alive, describe, start
+from testbed.sandbox import alive, describe, start
 from tests.support import sharing
 from tests.support.loaded_python import loaded_python
 from tests.support.playbooks import Controller, ProgramController

@@ -16,8 +16,17 @@ import uuid
 import kafka.errors
 import pytest
 
-from demo.clients import Message, commit, committed, create_topic, list_groups, produce, produce_in_transactions, read
-from demo.mirror_maker import MirrorMaker
+from testbed.clients import (
+    Message,
+    commit,
+    committed,
+    create_topic,
+    list_groups,
+    produce,
+    produce_in_transactions,
+    read,
+)
+from testbed.mirror_maker import MirrorMaker
 from tests.support.consumers import member, unconsumed
 from tests.support.mirror_records import checkpoint, offset_sync
 from tests.support.playbooks import Controller, done, failed

@@ -17,7 +17,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import add_partitions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from demo.clients import (
+from testbed.clients import (
     Message,
     commit,
     committed,

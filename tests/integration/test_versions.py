@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import connect
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import find_coordinators
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from demo.clients import (
+from testbed.clients import (
     Message,
     commit,
     committed,

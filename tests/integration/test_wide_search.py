@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from demo.clients import Message, commit, create_topic, produce, produce_in_transactions
+from testbed.clients import Message, commit, create_topic, produce, produce_in_transactions
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration
 from tests.support.replication_tool import copy

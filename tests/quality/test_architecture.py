@@ -156,3 +156,20 @@ def test_every_module_has_a_unit_test_of_its_own() -> None:
     modules = {file.stem for file in (PLUGINS / "modules").glob("*.py")}
     tested = {file.stem.removeprefix("test_") for file in (ROOT / "tests/unit/plugins/modules").glob("test_kafka_*.py")}
     assert modules == tested
+
+
+@pytest.mark.parametrize(
+    ("folder", "others"), [("testbed", ("demo", "tests", "extensions")), ("demo", ("tests", "extensions"))]
+)
+def test_what_programs_share_knows_none_of_them(folder: str, others: tuple[str, ...]) -> None:
+    """A reader of the demo needs no test, and one of the testbed neither."""
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files
+    imported = {
+        name
+        for file in files
+        for node in ast.walk(tree(file))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names])
+    }
+    assert not {name for name in imported if name.split(".")[0] in others}

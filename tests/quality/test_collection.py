@@ -70,7 +70,14 @@ def test_package_holds_what_git_knows_and_no_more(package, known_files):
         "meta/runtime.yml",
     }
     assert required | made <= names
-    assert not {name.split("/")[0] for name in names} & {"demo", "extensions", "tests", "tools", "ansible.cfg"}
+    assert not {name.split("/")[0] for name in names} & {
+        "demo",
+        "extensions",
+        "testbed",
+        "tests",
+        "tools",
+        "ansible.cfg",
+    }
 
 
 def test_playbooks_of_the_installed_package_load(run_tool, installed):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from demo.sandbox import Cluster
+from testbed.sandbox import Cluster
 
 
 class KafkaCluster:

@@ -17,9 +17,9 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from demo.clients import Servers
-from demo.mirror_maker import ALIAS, IDENTITY, TARGET_ALIAS
-from demo.sandbox import alive, end, java_command, last_words, spawn
+from testbed.clients import Servers
+from testbed.mirror_maker import ALIAS, IDENTITY, TARGET_ALIAS
+from testbed.sandbox import alive, end, java_command, last_words, spawn
 
 MAIN = "org.apache.kafka.connect.cli.ConnectDistributed"
 SECONDS = 120.0

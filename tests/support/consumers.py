@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, KafkaError, Producer, ShareConsumer, Topic
 from kafka.admin import KafkaAdminClient
 from kafka.structs import OffsetAndMetadata
 
-from demo.clients import SECONDS, Message, Servers, Stored, committed, read
+from testbed.clients import SECONDS, Message, Servers, Stored, committed, read
 
 Content = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 

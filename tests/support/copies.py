@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     progress_from_commits as read_progress,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from demo.clients import Headers, Message, commit, committed, read
+from testbed.clients import Headers, Message, commit, committed, read
 from tests.support.modules import Migration, Process, outcome, spawn, succeeds
 
 SECONDS = 240.0

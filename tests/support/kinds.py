@@ -15,7 +15,7 @@ import kafka
 from kafka.admin import KafkaAdminClient
 from kafka.structs import OffsetAndMetadata
 
-from demo.clients import (
+from testbed.clients import (
     Headers,
     Message,
     Servers,

@@ -12,7 +12,7 @@ import typing as t
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from demo.clients import Servers, partitions_of
+from testbed.clients import Servers, partitions_of
 
 _WAIT = 0.1  # seconds
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from demo.clients import Message, Servers, create_topic, produce, read
+from testbed.clients import Message, Servers, create_topic, produce, read
 
 
 def compacted_log(cluster: Servers, topic: str) -> None:

@@ -15,7 +15,7 @@ import struct
 import typing as t
 from pathlib import Path
 
-from demo.clients import Message
+from testbed.clients import Message
 
 FOLDER = Path(__file__).parents[1] / "data/mirror_maker"
 

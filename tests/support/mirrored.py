@@ -16,8 +16,8 @@ import kafka.errors
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import read_checkpoint
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from demo.clients import Message, commit, create_topic, log_bounds, produce, produce_in_transactions, read
-from demo.mirror_maker import IDENTITY, MirrorMaker
+from testbed.clients import Message, commit, create_topic, log_bounds, produce, produce_in_transactions, read
+from testbed.mirror_maker import IDENTITY, MirrorMaker
 from tests.support.clusters import KafkaCluster
 from tests.support.kinds import commit_all, group_of
 

@@ -26,7 +26,7 @@ from ansible.module_utils import _internal
 from ansible.module_utils.common import warnings
 from ansible.module_utils.testing import patch_module_args
 
-from demo.clients import committed
+from testbed.clients import committed
 
 ROOT = Path(__file__).parents[2]
 MODULES = "ansible_collections.streamshift.kafka.plugins.modules"

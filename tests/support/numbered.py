@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from demo.clients import Servers, read
+from testbed.clients import Servers, read
 
 Numbers = dict[int, list[tuple[int, int]]]  # by partition, in order: offsets and numbers
 

@@ -10,7 +10,7 @@ import typing as t
 import zlib
 from random import Random
 
-from demo.clients import Message, Servers, Stored, produce, read
+from testbed.clients import Message, Servers, Stored, produce, read
 
 DAY = 86_400_000  # milliseconds; much older junk would be removed at once where nothing else stands beside it
 

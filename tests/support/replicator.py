@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 
-from demo.clients import Message, Servers, Stored, commit, create_topic, produce, read
+from testbed.clients import Message, Servers, Stored, commit, create_topic, produce, read
 from tests.support import replication_tool
 
 Places = dict[tuple[str, int], list[tuple[int, bytes | None]]]

@@ -20,7 +20,7 @@ from kafka.admin import (
     ResourceType,
 )
 
-from demo.clients import SECONDS, Servers
+from testbed.clients import SECONDS, Servers
 
 
 def rights_of(group: str, topic: str) -> dict[str, set[str]]:

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from demo.sandbox import configured_below, end, stop
+from testbed.sandbox import configured_below, end, stop
 
 
 def join(base: Path) -> None:

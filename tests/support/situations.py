@@ -20,7 +20,7 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
-from demo.clients import (
+from testbed.clients import (
     Servers,
     create_topic,
     delete_groups,

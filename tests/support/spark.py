@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
-from demo.sandbox import Process, alive, end, spawn
+from testbed.sandbox import Process, alive, end, spawn
 
 HOME = Path(pyspark.__file__).parent
 SECONDS = 90.0

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import subprocess
 
-from demo.clients import Servers
-from demo.sandbox import java_command
+from testbed.clients import Servers
+from testbed.sandbox import java_command
 
 _MAIN = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 

@@ -11,7 +11,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from demo.clients import Message, Servers, commit, committed, create_topic, delete_records, produce
+from testbed.clients import Message, Servers, commit, committed, create_topic, delete_records, produce
 from tests.support.modules import Migration, refuses
 
 DAY = 86_400_000

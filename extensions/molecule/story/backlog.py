@@ -33,9 +33,19 @@ sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
 import kafka.errors
 
-from demo import clients
-from demo.clients import Message, Stored, commit, committed, create_topic, delete_records, produce, read, topic_settings
 from kafka_sandbox import Cluster, describe
+from testbed import clients
+from testbed.clients import (
+    Message,
+    Stored,
+    commit,
+    committed,
+    create_topic,
+    delete_records,
+    produce,
+    read,
+    topic_settings,
+)
 from tests.support.consumers import consumed_by_member, content
 
 RECORDS = 400  # of a partition

@@ -27,8 +27,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
 from confluent_kafka import Consumer
 
-from demo.clients import Message, commit, committed, create_topic, list_groups, log_bounds, produce
 from kafka_sandbox import Cluster, describe
+from testbed.clients import Message, commit, committed, create_topic, list_groups, log_bounds, produce
 
 PARTITIONS = 2
 RECORDS = 300  # of each partition, before the producer goes on

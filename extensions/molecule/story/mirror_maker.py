@@ -24,10 +24,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
-from demo.clients import Message, commit, committed, create_topic, list_groups, produce, produce_in_transactions
-from demo.mirror_maker import ALIAS, MirrorMaker
-from demo.sandbox import configured_below, end
 from kafka_sandbox import Cluster, describe
+from testbed.clients import Message, commit, committed, create_topic, list_groups, produce, produce_in_transactions
+from testbed.mirror_maker import ALIAS, MirrorMaker
+from testbed.sandbox import configured_below, end
 from tests.support.consumers import unconsumed
 
 

@@ -32,8 +32,8 @@ from kafka.admin import (
     ResourceType,
 )
 
-from demo.clients import change_topic, create_topic, partitions_of, topic_settings
 from kafka_sandbox import Cluster, describe
+from testbed.clients import change_topic, create_topic, partitions_of, topic_settings
 from tests.support.rights import grant, revoke
 
 BILLING = "User:billing"

@@ -24,9 +24,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
 import kafka.errors
 
-from demo.clients import Message, create_topic, produce, produce_in_transactions, read
-from demo.mirror_maker import ALIAS, OFFSETS_TOPIC, MirrorMaker
 from kafka_sandbox import Cluster, describe
+from testbed.clients import Message, create_topic, produce, produce_in_transactions, read
+from testbed.mirror_maker import ALIAS, OFFSETS_TOPIC, MirrorMaker
 from tests.support.consumers import content
 from tests.support.replicator import Replicator, places
 

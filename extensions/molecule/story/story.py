@@ -25,8 +25,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
-from demo.clients import Commits, Message, commit, committed, create_topic, list_groups, produce, read
 from kafka_sandbox import Cluster, describe
+from testbed.clients import Commits, Message, commit, committed, create_topic, list_groups, produce, read
 from tests.support.replication_tool import copy, repartition
 
 PARTITIONS = 3

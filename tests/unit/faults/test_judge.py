@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from demo.clients import Stored
+from testbed.clients import Stored
 from tests.faults import judge
 from tests.faults.suffering import unclear
 from tests.faults.tally import Tally

@@ -11,7 +11,7 @@ import types
 import kafka.errors
 import pytest
 
-from demo import clients
+from testbed import clients
 
 CLUSTER = types.SimpleNamespace(bootstrap_servers=["127.0.0.1:1"])
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import kafka.errors
 
-from demo.clients import Commits, Servers, committed, log_bounds, read
-from demo.sandbox import alive, archive, end, java_command, keep_archives, last_words, spawn
+from testbed.clients import Commits, Servers, committed, log_bounds, read
+from testbed.sandbox import alive, archive, end, java_command, keep_archives, last_words, spawn
 
 ALIAS, TARGET_ALIAS = "src", "dst"
 MAIN = "org.apache.kafka.connect.mirror.MirrorMaker"
