@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import time
 
 import pytest
 
@@ -20,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_
     open_readers,
     range_differences,
 )
-from testbed.clients import Message, create_topic, delete_groups, produce, read
+from testbed.clients import Message, create_topic, delete_groups, delete_topic, produce, read
 from tests.support import situations
 from tests.support.copies import messages
 from tests.support.modules import kill, outcome, refuses, run
@@ -121,6 +122,19 @@ class TestLostProgress:
 class TestTopics:
     def test_made_anew_while_it_is_copied_to(self, copy_in):
         situations.made_anew_while_copied(copy_in)
+
+    def test_deleted_while_it_is_copied_to(self, copy_in):
+        copy = copy_in("migration")
+        running = copy.begun(seconds=100)
+        copy.comes_to(500, running)
+        delete_topic(copy.servers, copy.to)
+        begin = time.monotonic()
+        message = outcome(running)["msg"]
+        assert time.monotonic() - begin < 90  # four tries of 30 s each would be more
+        assert f"topic {copy.to}" in message and "does not exist" in message, message
+        for check in (True, False):
+            message = copy.backlog(via=refuses, check=check)
+            assert "does not exist any more" in message and "Begin anew" in message, message
 
     def test_made_anew_when_all_is_copied(self, copy_in):
         situations.made_anew_when_copied(copy_in)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -76,10 +77,19 @@ def test_a_limit_that_leaves_out_the_destination_is_no_success(controller, play,
     assert "--limit onprem leaves out cloud" in output and "Leave out --limit, or add cloud to it" in output
 
 
-@pytest.mark.parametrize("limit", ["kafka_clusters:!onprem", "@hosts"])
+@pytest.mark.parametrize("limit", ["@{}", "localhost,@{}"])
+def test_a_limit_in_a_file_that_leaves_out_the_destination_is_no_success(controller, limit):
+    file = controller.directory / "hosts"
+    file.write_text("onprem\n")
+    output = failed(controller.migrate_groups("--limit", limit.format(file), groups=["billing"]))
+    assert f"--limit {limit.format(file)} leaves out cloud" in output
+
+
+@pytest.mark.parametrize("limit", ["kafka_clusters:!onprem", "@{}", "@{},localhost", "@{relative}"])
 def test_a_limit_with_the_destination_is_no_hindrance(controller, limit):
-    (controller.directory / "hosts").write_text("cloud\n")
-    limit = limit.replace("@", f"@{controller.directory}/")
+    file = controller.directory / "hosts"
+    file.write_text("localhost\ncloud\n")
+    limit = limit.format(file, relative=os.path.relpath(file))
     output = failed(controller.migrate_groups("--limit", limit, groups=["billing"], on_rewnd="fail"))
     assert "group_migration_on_rewnd is no variable" in output and "leaves out" not in output
 
