@@ -88,8 +88,8 @@ class Program:
         self.process.kill()
         self.process.communicate()
 
-    def gone(self, seconds: float = 15.0) -> None:
-        """Nothing that it has started may be there any more, soon."""
+    def gone(self, seconds: float = 60.0) -> None:
+        """Nothing that it has started may be there any more, soon; a machine may be busy."""
         end = time.monotonic() + seconds
         while left := self.processes():
             assert time.monotonic() < end, left
