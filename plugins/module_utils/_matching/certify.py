@@ -63,13 +63,14 @@ def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut
     last = cut.last_consumed
     if last is None or not context.before or not cut.explained:
         return None
-    if known.key(last) != known.key(context.before[-1]) or Side.UNKNOWN in cut.sides[cut.sides.index(Side.CONSUMED) :]:
+    unexplained = list(cut.sides[cut.sides.index(Side.CONSUMED) :]).count(Side.UNKNOWN)
+    if known.key(last) != known.key(context.before[-1]) or unexplained:
         return None
     found = same_before(reader, context, known, context.before[-1].offset + 1, last.offset + 1)
     if found is None:
         return None
     if found.are_many:
-        return EndsWithConsumed(found, unexplained=0)
+        return EndsWithConsumed(found, unexplained)
     # So few records may be the copies of later ones instead, if these are equal.
     following = reader.source.end - reader.committed
     if following > LONGEST:
@@ -78,7 +79,7 @@ def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut
     copies = reader.destination.records(last.offset + 1 - found.records, last.offset + 1)
     if any(known.key(record) in unconsumed for record in copies):
         raise Doubt
-    return EndsWithConsumed(found, unexplained=0)
+    return EndsWithConsumed(found, unexplained)
 
 
 def same_before(reader: Reader, context: Context, known: Known, end: int, copies_end: int) -> Comparison | None:
@@ -164,19 +165,20 @@ def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offs
     explain(source, context, known, rest)
     wanted = collections.Counter(known.key(record) for record in unconsumed)
     there = collections.Counter(known.key(record) for record in rest)
+    repeated = 0
     for record, side in zip(rest, known.sides(rest), strict=True):
-        if side is Side.CONSUMED and known.repeats(record):
-            raise Doubt
+        repeated += side is Side.CONSUMED and known.repeats(record)
         # The consumed twin of an unconsumed record may not have been read.
         if side & Side.UNCONSUMED and there[known.key(record)] != wanted[known.key(record)]:
             raise Doubt
     missing = wanted - there
-    if missing and not (
+    are_not_before = not missing or (
         _follows_the_last_consumed(context, known, cut, offset)
         and _are_not_before(reader, known, offset, unconsumed, missing)
-    ):
+    )
+    if repeated or not are_not_before:
         raise Doubt
-    return FromTheEnd(len(unconsumed), missing.total(), missing_are_not_before=True, repeated=0)
+    return FromTheEnd(len(unconsumed), missing.total(), are_not_before, repeated)
 
 
 def _follows_the_last_consumed(context: Context, known: Known, cut: Cut, offset: int) -> bool:

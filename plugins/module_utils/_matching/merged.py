@@ -210,7 +210,7 @@ def _counted(offset: int, answer: Answer) -> Decision:
     if not repeats:
         again = Reason.RECOPIED if answer.recopied else None
         detail = "records were copied again; the group starts after the last consumed copy" if again else ""
-        # Missing records have been seen to before: see _lags().
+        # Consumed records that are missing have been seen to before, see _lags(): of all partitions together.
         certificate = WholeLogs(offset, answer.first_wanted, repeats, arrived=True)
         return Decision.exact(certificate, offset, again, detail)
     if answer.to_come:
