@@ -155,6 +155,22 @@ def test_a_rollback_says_when_it_does_not_know_whose_it_is(controller):
     assert "group_migration_on_rewnd is no variable" in output
 
 
+@pytest.mark.parametrize("phase", ["apply", "migrate"])
+def test_a_rollback_with_another_phase_is_refused(controller, phase):
+    """With the variables of the run before, which may have been any phase."""
+    output = failed(controller.rollback(groups=["billing"], phase=phase))
+    assert f"group_migration_phase is {phase}, so that nothing would be rolled back. Leave out" in output
+    assert "cannot connect" not in output
+
+
+def test_a_rollback_minds_no_phase_of_the_inventory(controller):
+    inventory = json.loads(controller.inventory.read_text())
+    inventory["kafka_clusters"]["vars"]["group_migration_phase"] = "plan"
+    controller.inventory.write_text(json.dumps(inventory))
+    output = failed(controller.rollback(groups=["billing"], on_rewnd="fail"))
+    assert "group_migration_on_rewnd is no variable" in output and "would be rolled back" not in output
+
+
 def test_a_rollback_knows_the_roles_of_one_cluster(controller):
     output = failed(controller.reset_groups(playbook="rollback", groups=["billing"], on_rewnd="keep"))
     assert "group_reset_on_rewnd is no variable of the role group_reset" in output
