@@ -125,7 +125,7 @@ def test_of_two_waves_the_second_is_rolled_back_while_the_first_goes_on(
         moved = committed(destination, first)
         wanted = {"groups": [second], "group_map": new_name}
         played = done(controller.rollback(source="gone", directory=str(home), **wanted))  # the source may be lost
-        assert "1 of 2 groups in the receipt goes back" in played.output
+        assert "Rollback of 1 of 2 groups in the receipt" in played.output
         assert [name for name in list_groups(destination) if orders in name] == [first]
         assert committed(destination, first) == moved
     files = controller.files()

@@ -119,7 +119,7 @@ def test_of_two_waves_in_one_directory_the_second_is_taken_back_while_the_first_
     with member(destination, first, [orders]):  # nobody asks whether it is in use, and it consumes the rest
         done = migration.carefully(second, lambda **how: migration.roll_back(groups=[second], **how))
     assert {entry["group"] for entry in done["entries"]} == {second}
-    assert done["written"] == 2 and done["summary"][0] == "1 of 2 groups in the receipt goes back"
+    assert done["written"] == 2 and done["summary"][0] == "Rollback of 1 of 2 groups in the receipt"
     assert committed(destination, second) == {(orders, 1): (3, "an older life")}
     gone_on = committed(destination, first)
     assert gone_on.keys() == moved.keys() and all(gone_on[key] >= moved[key] for key in moved)
@@ -160,7 +160,7 @@ def test_keep_keeps_a_whole_group(destination, orders, migration):
     state = migration.state(orders)
     kept = migration.carefully(orders, lambda **how: migration.roll_back(groups=[orders], on_rewind="keep", **how))
     assert migration.state(orders) == state and kept["written"] == 0
-    assert kept["summary"][0] == "0 of 1 group in the receipt goes back"
+    assert kept["summary"][0] == "Rollback of 0 of 1 group in the receipt"
     assert kept["left_out"][-1] == f"{orders}: left as a whole, because keep does not split a group"
 
 

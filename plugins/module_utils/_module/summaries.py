@@ -80,7 +80,7 @@ def commit_summary(
 def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection[str]) -> str:
     """How many of the groups that a receipt holds go back, true of a run and of its prediction alike."""
     back = len({group for group, _partition in written})
-    return f"{back} of {counted(len(recorded), 'group')} in the receipt {'goes' if 1 in (back, len(recorded)) else 'go'} back"
+    return f"Rollback of {back} of {counted(len(recorded), 'group')} in the receipt"
 
 
 def _table(

@@ -103,10 +103,10 @@ def test_the_commits_table_counts_by_group_and_tells_what_was_left_out():
 @pytest.mark.parametrize(
     ("written", "recorded", "line"),
     [
-        ("", "ab", "0 of 2 groups in the receipt go back"),
-        ("a", "ab", "1 of 2 groups in the receipt goes back"),
-        ("ab", "abc", "2 of 3 groups in the receipt go back"),
-        ("", "a", "0 of 1 group in the receipt goes back"),
+        ("", "ab", "Rollback of 0 of 2 groups in the receipt"),
+        ("a", "ab", "Rollback of 1 of 2 groups in the receipt"),
+        ("ab", "abc", "Rollback of 2 of 3 groups in the receipt"),
+        ("", "a", "Rollback of 0 of 1 group in the receipt"),
     ],
 )
 def test_a_rollback_says_how_many_groups_of_how_many_go_back(written, recorded, line):
