@@ -140,9 +140,7 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
         detail = "the source's log is compacted: copies of what it has lost may be among those before the first unconsumed one"
         return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, repeats, detail=detail, **evidence)
     if not repeats:
-        certificate = WholeLogs(
-            placed.offset, answer.first_wanted, repeats, answer.arrived or answer.last_at_source is None
-        )
+        certificate = WholeLogs(placed.offset, answer.first_wanted, repeats, answer.arrived)
         again = Reason.RECOPIED if answer.recopied else None
         detail = "records were copied again; the group starts after the last consumed copy" if again else ""
         return Decision.exact(certificate, placed.offset, again, detail, **evidence)

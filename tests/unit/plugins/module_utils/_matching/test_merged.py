@@ -156,6 +156,11 @@ def test_unconsumed_records_that_have_expired_are_found_among_what_only_the_dest
     assert "7" in decision.detail
 
 
+@pytest.mark.parametrize(("start", "incomplete"), [(0, False), (1, True)])
+def test_a_source_has_lost_records_from_the_first_expired_one_on(start, incomplete):
+    assert Sources((position(20), position(20, start, number=1))).incomplete is incomplete
+
+
 def test_expired_records_may_block():
     decision = decided(found(8, 3), position(5, 12), on_expired="fail")
     assert (told(decision), decision.lossless_offset) == ((Verdict.BLOCKED, None, Reason.POLICY_FAIL, None), 0)
