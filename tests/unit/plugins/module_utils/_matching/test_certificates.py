@@ -93,6 +93,10 @@ def test_a_certificate_cannot_be_made_without_each_of_its_facts(kind, proof, lac
             kind(**proof | other)
 
 
+def test_a_copy_of_nothing_and_its_edges_are_certified():
+    assert [OwnCopy(10, place, end).place for place, end in ((10, 10), (10, 20), (20, 20))] == [10, 10, 20]
+
+
 def test_an_answer_is_exact_with_a_certificate_and_only_then():
     proof = NothingConsumed(0)
     assert Decision.exact(proof, 0).certificate is proof
