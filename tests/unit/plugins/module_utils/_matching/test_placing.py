@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where a group stands between the last consumed copy and the first unconsumed one."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Log,
+    LogFacts,
+    Policy,
+    Question,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+
+COMMITTED, BUDGET = 60, 20
+NOTHING, OLDER, YOUNGER = Between(False, False), Between(True, False), Between(True, True)
+LAST, FIRST = Record(100, 10, b"last", b"last"), Record(105, 20, b"first", b"first")
+
+
+def placed(between: Between, last: int | None, first: int | None, *, compacted: bool, there: tuple[int, ...] = ()):
+    """(offset, proved). last, first: the source offsets of both copies; there: offsets that the source still has."""
+    source = Log(LogFacts(0, 200, 200, compacted=compacted))
+    source.add((0, 200), [Record(offset, 0, b"%d" % offset, b"%d" % offset) for offset in there])
+    source.add_uncommitted((0, 200), [])
+    reader = Reader(Question(COMMITTED, source, Log(LogFacts(90, 110, 110)), Policy(budget=BUDGET)))
+    reader.destination._log.add((90, 110), [])
+    return place(
+        reader,
+        Matching(timestamp=True, headers=True),
+        None if last is None else Located(LAST, last),
+        None if first is None else Located(FIRST, first),
+        between,
+    )
+
+
+@pytest.mark.parametrize(
+    ("between", "last", "first", "compacted", "there", "expected"),
+    [
+        pytest.param(NOTHING, 59, 60, True, (), (101, True), id="nothing lies between"),
+        pytest.param(YOUNGER, 50, 61, False, (), (101, True), id="the source has lost nothing"),
+        pytest.param(YOUNGER, 50, 60, True, tuple(range(51, 60)), (101, True), id="all consumed ones are still there"),
+        pytest.param(YOUNGER, 50, 60, True, (), (101, False), id="consumed ones are lost, and it is younger"),
+        pytest.param(OLDER, 50, 60, True, (), (105, True), id="consumed ones are lost, and it is one of them"),
+        pytest.param(OLDER, 50, 63, True, (), (101, False), id="unconsumed ones are lost as well"),
+        pytest.param(OLDER, 59 - BUDGET, 60, True, (), (105, True), id="as many as may be read"),
+        pytest.param(YOUNGER, 58 - BUDGET, 60, True, tuple(range(60)), (101, False), id="more than may be read"),
+        pytest.param(YOUNGER, 59 - BUDGET, 60, True, tuple(range(60)), (101, True), id="no more than may be read"),
+        pytest.param(OLDER, None, 60, True, (), (105, True), id="no consumed copy, and nothing unconsumed is lost"),
+        pytest.param(OLDER, None, 63, True, (), (90, False), id="no consumed copy, and unconsumed ones are lost"),
+        pytest.param(NOTHING, 59, None, True, (), (101, True), id="nothing unconsumed"),
+    ],
+)
+def test_the_place_between_two_copies(between, last, first, compacted, there, expected):
+    assert tuple(placed(between, last, first, compacted=compacted, there=there)) == expected
