@@ -10,6 +10,7 @@ import functools
 
 import pytest
 
+from tests.attack import rule
 from tests.attack.case import parse
 from tests.attack.classes import CLASSES
 from tests.attack.examples import complaints
@@ -54,3 +55,10 @@ def test_no_world_breaks_a_promise(way: str, name: str) -> None:
 )
 def test_no_way_breaks_a_promise_where_one_once_did(case: str) -> None:
     assert not [finding for finding in answers(parse(case), EVERY_WAY)[1] if finding.kind in FAULTS]
+
+
+@pytest.mark.parametrize("way", [rule.near, rule.whole])
+def test_a_single_younger_record_may_be_the_copy_of_one_that_compaction_has_taken(way):
+    case = parse("S 0:a@0 1:b@5(gone) 2:c@10 3:d@30 T 0:a@0<0 1:x@20 2:c@10<2 3:d@30<3 C=2 compacted=True scaled=1")
+    with rule.thresholds(case.scaled):
+        assert str(way(case)) == "safe 1 source_lost_records repeats <= 0"
