@@ -1,0 +1,17 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Copies of one content, some of which have kept their times."""
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Mixed
+
+
+def test_an_unconsumed_copy_that_comes_first_is_not_missing():
+    """Its time is kept, so that the later copy with another time stands for no unconsumed record."""
+    mixed = Mixed({1: 1}, {2: 1}, [(0, 2), (1, 1), (2, None)])
+    assert mixed.first_wanted == 0
+    assert [mixed.skipped(offset) for offset in range(4)] == [0, 1, 1, 1]
+    assert [mixed.repeated(offset) for offset in range(4)] == [2, 2, 1, 0]
