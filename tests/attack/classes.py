@@ -164,6 +164,9 @@ def _mixed(random: rnd.Random) -> Traits:
         its.manners = random.choice(
             (("drops",), ("filter",), ("doubles",), *((("reorders",), ("overtaking",)) if steady else ()))
         )
+    may_lack_copies = its.lag or its.retention_there or its.compaction_there or its.route != "all" or its.manners
+    if its.times == "rounded" and may_lack_copies:
+        its.times = "kept"  # a declared class is about both
     return its
 
 
