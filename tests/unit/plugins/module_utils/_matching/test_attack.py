@@ -62,3 +62,11 @@ def test_a_single_younger_record_may_be_the_copy_of_one_that_compaction_has_take
     case = parse("S 0:a@0 1:b@5(gone) 2:c@10 3:d@30 T 0:a@0<0 1:x@20 2:c@10<2 3:d@30<3 C=2 compacted=True scaled=1")
     with rule.thresholds(case.scaled):
         assert str(way(case)) == "safe 1 source_lost_records repeats <= 0"
+
+
+@pytest.mark.parametrize("way", [rule.near, rule.whole])
+def test_all_that_is_consumed_is_still_to_come_to_an_empty_destination(way):
+    case = parse("S 0:a@0 1:b@1 2:c@2 T C=2 scaled=1")
+    with rule.thresholds(case.scaled):
+        decision = way(case).decision
+    assert (decision.reason, decision.lossless_offset, decision.to_come) == ("destination_lags", 0, 2)

@@ -15,3 +15,10 @@ def test_an_unconsumed_copy_that_comes_first_is_not_missing():
     assert mixed.first_wanted == 0
     assert [mixed.skipped(offset) for offset in range(4)] == [0, 1, 1, 1]
     assert [mixed.repeated(offset) for offset in range(4)] == [2, 2, 1, 0]
+
+
+def test_what_open_transactions_hide_is_repeated_as_well_as_far_as_copies_follow():
+    copies = [(0, 2), (1, 1), (2, None), (3, None)]
+    assert Mixed({1: 1}, {2: 1}, copies).repeated(0) == 3
+    assert Mixed({1: 1}, {2: 1}, copies, hidden=1).repeated(0) == 4
+    assert Mixed({1: 1}, {2: 1}, copies, hidden=9).repeated(0) == 4
