@@ -101,7 +101,7 @@ def _is_doubted(case: Case) -> bool:
     """May copies have the time of an equal record whose copies they are not?"""
     times: dict[str, tuple[list[int], list[int]]] = collections.defaultdict(lambda: ([], []))
     for original in case.source:
-        if not original.gone:
+        if not original.gone and original.kind != "aborted":
             times[original.text.partition("+")[0]][0].append(original.time)
     for copy in case.destination:
         times[copy.text.partition("+")[0]][1].append(copy.time)
