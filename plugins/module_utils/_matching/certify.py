@@ -71,15 +71,21 @@ def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut
         return None
     if found.are_many:
         return EndsWithConsumed(found, unexplained)
-    # So few records may be the copies of later ones instead, if these are equal.
-    following = reader.source.end - reader.committed
-    if following > LONGEST:
+    copies = reader.destination.records(last.offset + 1 - found.records, last.offset + 1)
+    doubt_copies_of_later_ones(reader, known, copies)
+    return EndsWithConsumed(found, unexplained)
+
+
+def doubt_copies_of_later_ones(reader: Reader, known: Known, copies: t.Sequence[Record]) -> None:
+    """Raise Doubt where one of so few records equals an unconsumed one, whose copy it may be, or where that takes too long.
+
+    Raises NotRead, BudgetSpent.
+    """
+    if reader.source.end - reader.committed > LONGEST:
         raise Doubt
     unconsumed = {known.key(record) for record in reader.source.records(reader.committed, reader.source.end)}
-    copies = reader.destination.records(last.offset + 1 - found.records, last.offset + 1)
     if any(known.key(record) in unconsumed for record in copies):
         raise Doubt
-    return EndsWithConsumed(found, unexplained)
 
 
 def same_before(reader: Reader, context: Context, known: Known, end: int, copies_end: int) -> Comparison | None:

@@ -15,7 +15,10 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows, whole
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import certificate
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import (
+    certificate,
+    doubt_copies_of_later_ones,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, read_context
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
@@ -132,6 +135,8 @@ def _between(reader: Reader, question: Question, context: Context, known: Known,
         return Decision.exact(found, placed.offset, **evidence)
     if not cut.explained and first is None and last is None:
         return None
+    if first is None:
+        doubt_copies_of_later_ones(reader, known, cut.records)
     return Decision(
         Verdict.SAFE,
         placed.offset,

@@ -10,7 +10,9 @@ pyarrow and pandas come with PySpark's first use: only functions that run on wor
 
 from __future__ import annotations
 
+import logging
 import sys
+from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -23,6 +25,10 @@ try:
     from pyspark.sql import Column, DataFrame, SparkSession, Window, functions
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
+
+# Py4J writes what Java has not answered to the root logger, even when a session is over and nobody waits for the answer.
+# Whoever does wait is told by an exception.
+logging.getLogger().addFilter(lambda record: "py4j" not in Path(record.pathname).parts)
 
 # Distribution, lowest version, first version that is too new; requirements-spark.txt says the same.
 REQUIREMENTS: tuple[Requirement, ...] = (

@@ -51,6 +51,10 @@ def test_no_world_breaks_a_promise(way: str, name: str) -> None:
         ),
         pytest.param("S 0:e@0 1:d@0 2:e@0 T 0:e@0<2 1:d@0<1 C=1", id="a later one came first, and the tool lags"),
         pytest.param("S 0:a@0 1:b@0 2:c@0 3:a@0 T 0:a@0<3 C=1 scaled=1", id="all that is there is a later one"),
+        pytest.param(
+            "S 0:p0@0 1:a@0 2:p8@0 3:a@0(gone) 4:a@0 T 0:a@0<4 C=2 stable=2 compacted=True tail_check=offsets scaled=1",
+            id="the same where repeated records are not to be counted",
+        ),
     ],
 )
 def test_no_way_breaks_a_promise_where_one_once_did(case: str) -> None:

@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A module prints its result alone, whatever becomes of Java."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+ASK = """
+from py4j.java_gateway import GatewayParameters, JavaGateway
+gateway = JavaGateway(gateway_parameters=GatewayParameters(port=int({port})))
+try:
+    gateway.jvm.java.lang.System.nanoTime()
+except Exception as exc:
+    print(type(exc).__name__)
+"""
+ROOT = Path(__file__).parents[5]
+LIBRARY = "ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library"
+
+
+@pytest.fixture
+def dying_java():
+    """The port of what takes each question and then is gone."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            while True:
+                try:
+                    connection, _address = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(1)
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize(("imported", "quiet"), [(f"import {LIBRARY}", True), ("", False)])
+def test_a_java_process_that_is_gone_is_told_by_an_exception_and_not_on_stderr(dying_java, imported, quiet):
+    program = f"{imported}\n{ASK.format(port=dying_java)}"
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(ROOT / ".ansible/collections")},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert run.stdout.strip().endswith("Error")
+    assert (not run.stderr) is quiet
