@@ -89,7 +89,8 @@ def copy_backlog(
     sizes = obstacles.sizes(backlog, source, bounds)
     if save is not None and not backlog.is_done:
         size = sum(filter(None, sizes.values()))
-        backlog = copy_steps.carry_out(backlog, source, destination, options, save, say, before is None, size)
+        backlog, told = copy_steps.carry_out(backlog, source, destination, options, save, say, before is None, size)
+        warnings += told
     elif before is not None and not backlog.is_done:
         lost = takeover.check_takeover(backlog, destination)
         if lost and options.on_lost_progress == "fail":

@@ -55,8 +55,8 @@ def carry_out(
     say: Say,
     fresh: bool,
     size: int,
-) -> Backlog:
-    """Copy what is not copied yet. -> the same with what became of every range.
+) -> tuple[Backlog, list[str]]:
+    """Copy what is not copied yet. -> the same with what became of every range, and warnings.
 
     save: writes the copy file, which holds the plan already. fresh: this run has made the plan. size: about how many bytes
     there are to copy, as far as that is known. May be killed at any moment, and called again then, with fresh=False. Raises
@@ -71,6 +71,7 @@ def carry_out(
     backlog = with_topics(identity.with_ids(prepared.topics, source, destination))
     save(backlog)
     left = sum(each.end - each.start for each in backlog.ranges)
+    warnings: list[str] = []
     if left:
         run = takeover.new_run()
         taken = takeover.take_over(backlog, destination, run, fresh, prepared.made)
@@ -79,7 +80,7 @@ def carry_out(
         if taken.backlog != backlog:
             backlog = taken.backlog
             save(backlog)
-        retention = expiry.seconds_kept(destination, size, options.bytes_per_second, say)
+        retention, warnings = expiry.seconds_kept(destination, size, options.bytes_per_second, say)
         say(f"copying at most {counted(left, 'record')} on Spark, which is starting")
         with open_session(options.spark) as spark:
             if taken.lost:
@@ -98,7 +99,7 @@ def carry_out(
                 raise
     done = _finished(backlog, source, destination)
     save(done)
-    return done
+    return done, warnings
 
 
 def remove_progress(backlog: Backlog, destination: Connection) -> list[str]:

@@ -35,24 +35,28 @@ _DAY = 86_400.0
 _ASSUMED_RATE = 20e6  # bytes a second, where no limit is set: less than one task copies
 
 
-def seconds_kept(destination: Connection, size: int, bytes_per_second: float | None, say: Say) -> float:
-    """How many seconds brokers keep progress that is not renewed. Says so where the copy may take longer, or nobody can know.
+def seconds_kept(
+    destination: Connection, size: int, bytes_per_second: float | None, say: Say
+) -> tuple[float, list[str]]:
+    """How many seconds brokers keep progress that is not renewed, and a warning where the copy may take longer.
 
-    size: about how many bytes there are to copy.
+    size: about how many bytes there are to copy. say: told that, too, at once, and also where nobody can know.
     """
     minutes = broker_number(destination, "offsets.retention.minutes")
     seconds = _DAY if minutes is None else minutes * 60.0
     estimate = size / (bytes_per_second or _ASSUMED_RATE)
-    if estimate > seconds or minutes is None:
-        origin = "offsets.retention.minutes"
-        if minutes is None:
-            origin = f"assumed, because this user may not read {origin}"
-        say(
-            f"the brokers delete progress that is {seconds / 3600:g} h old ({origin}), and the copy may take "
-            f"{estimate / 3600:.1f} h: "
-            "it renews its progress while it runs; when it is killed, run it again before that time is over"
-        )
-    return seconds
+    if estimate <= seconds and minutes is not None:
+        return seconds, []
+    origin = "offsets.retention.minutes"
+    if minutes is None:
+        origin = f"assumed, because this user may not read {origin}"
+    line = (
+        f"The brokers delete progress that is {seconds / 3600:g} h old ({origin}), and the copy may take "
+        f"{estimate / 3600:.1f} h: it renews its progress while it runs. "
+        "If it is killed, run it again before that time is over."
+    )
+    say(line)
+    return seconds, [line] if estimate > seconds else []
 
 
 @contextlib.contextmanager

@@ -46,24 +46,24 @@ class TestTold:
         def ask(minutes, size, bytes_per_second=None):
             monkeypatch.setattr(expiry, "broker_number", lambda _connection, name: asked.append(name) or minutes)
             asked, said = [], []
-            seconds = expiry.seconds_kept(NOWHERE, size, bytes_per_second, said.append)
+            seconds, warnings = expiry.seconds_kept(NOWHERE, size, bytes_per_second, said.append)
             assert asked == ["offsets.retention.minutes"]
-            return seconds, said
+            return seconds, said, warnings
 
         return ask
 
     def test_a_copy_that_ends_in_time_says_nothing(self, told):
-        assert told(60, 10**9, 10**6) == (HOUR, [])
+        assert told(60, 10**9, 10**6) == (HOUR, [], [])
 
-    def test_one_that_does_not_says_so(self, told):
-        seconds, (line,) = told(60, 10**10, 10**6)
-        assert seconds == HOUR
+    def test_one_that_does_not_says_so_and_warns(self, told):
+        seconds, (line,), warnings = told(60, 10**10, 10**6)
+        assert seconds == HOUR and warnings == [line]
         assert "delete progress that is 1 h old (offsets.retention.minutes), and the copy may take 2.8 h" in line
-        assert "renews its progress while it runs; when it is killed, run it again" in line
+        assert "renews its progress while it runs. If it is killed, run it again" in line
 
     def test_where_nobody_can_know_one_day_is_assumed_and_said(self, told):
-        seconds, (line,) = told(None, 0)
-        assert seconds == 24 * HOUR
+        seconds, (line,), warnings = told(None, 0)
+        assert seconds == 24 * HOUR and not warnings
         assert "24 h old (assumed, because this user may not read offsets.retention.minutes)" in line
 
 
