@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from tests.benchmark import backlog, group_sync, many_groups, spark
+from tests.benchmark import backlog, group_sync, many_groups, rounds, spark
 from tests.benchmark.bed import ONE_WAY, Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
@@ -189,6 +189,8 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "copy": (backlog.copy, ()),
     "crumbs": (backlog.crumbs, ()),
     "sync": (group_sync.sync, ()),
+    "rounds": (rounds.rounds, ("shared", "crowd")),
+    "window": (rounds.window, ("shared",)),
 }
 
 

@@ -20,13 +20,20 @@ _WAIT = 0.1  # seconds
 class LiveTool:
     """Copies one topic, record by record, with key, value, headers, timestamp and partition. `to` must exist.
 
-    Use it as a context manager; it ends without finishing what it is about, as a killed tool does.
+    begin: the source offset from which on each partition is copied, 0 by default. Use it as a context manager; it ends without finishing what it is about, as a killed tool does.
     """
 
-    def __init__(self, source: Servers, destination: Servers, topic: str, to: str | None = None) -> None:
+    def __init__(
+        self,
+        source: Servers,
+        destination: Servers,
+        topic: str,
+        to: str | None = None,
+        begin: t.Mapping[int, int] | None = None,
+    ) -> None:
         self._clusters = source, destination
         self._topic, self._to = topic, to or topic
-        self._next = dict.fromkeys(partitions_of(source, topic), 0)
+        self._next = dict.fromkeys(partitions_of(source, topic), 0) | dict(begin or {})
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._failure: Exception | None = None

@@ -1,0 +1,224 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The questions about staying ready: what does a round cost, and how long does the window of a cut-over take?"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import statistics
+import time
+import typing as t
+from pathlib import Path
+
+from tests.benchmark.bed import ONE_WAY, Bed, stand
+from tests.benchmark.loads import FOREIGN, LOADS, Commits
+from tests.benchmark.measure import Run, run_module
+from tests.benchmark.tables import connection, row, title
+from tests.support.playbooks import ProgramController, done
+
+REPEATS = 3
+MOVED = 1_000  # group-partitions, between the last round and the cut-over
+CROWD = 4_000  # groups
+EACH = 5  # partitions of each of them
+
+
+class Population(t.NamedTuple):
+    """Groups, where they stand at the source, and the folder with the files of their rounds. records: of each partition."""
+
+    folder: Path
+    records: int
+    commits: Commits
+
+    @property
+    def size(self) -> int:
+        """How many offsets they have committed."""
+        return sum(map(len, self.commits.values()))
+
+    def moved(self, bed: Bed, count: int, chance: random.Random) -> Population:
+        """The same groups after so many of their offsets, or all that can, have moved on at the source."""
+        its = [(group, *each) for group, offsets in self.commits.items() for each in offsets.items()]
+        movable = [each for each in its if each[2] < self.records]
+        news: Commits = {}
+        for group, where, offset in chance.sample(movable, min(count, len(movable))):
+            news.setdefault(group, {})[where] = chance.randrange(offset, (offset + self.records) // 2 + 1) + 1
+        stand(bed.source, news)
+        return self._replace(commits={group: its | news.get(group, {}) for group, its in self.commits.items()})
+
+    def check(self, plan: Path) -> None:
+        """Raise RuntimeError where a plan sends a group anywhere else than where it must go."""
+        entries = json.loads(plan.read_text())["entries"]
+        found = {(entry["group"], (entry["topic"], entry["partition"])): entry["offset"] for entry in entries}
+        right = {
+            (group, where): offset + FOREIGN if offset else 0  # who has consumed nothing begins at the start
+            for group, its in self.commits.items()
+            for where, offset in its.items()
+        }
+        if wrong := [
+            f"{key}: {found.get(key)}, not {offset}" for key, offset in right.items() if found.get(key) != offset
+        ]:
+            raise RuntimeError(f"the plan is wrong in {len(wrong)} places: {wrong[:3]}")
+
+
+def rounds(bed: Bed) -> None:
+    """What does a round cost with the strategy records: the first, one with no news, one in which 1 % has moved?"""
+    shared, crowd = LOADS["shared"], LOADS["crowd"]
+    _rounds(bed, Population(bed.folder / "rounds-shared", shared.records, shared.commits()), ("6 s, 200 MB", "7 s"))
+    _rounds(bed, Population(bed.folder / "rounds-crowd", crowd.records, _crowd()), ("30 s, 500 MB", ""))
+
+
+def _crowd() -> Commits:
+    """Many groups of few partitions each."""
+    load, chance = LOADS["crowd"], random.Random(CROWD)
+    (topic,) = load.topic_names
+    return {
+        f"crowd-round-{number:04}": {
+            (topic, (number + partition) % load.partitions): chance.randrange(load.records) for partition in range(EACH)
+        }
+        for number in range(CROWD)
+    }
+
+
+def _rounds(bed: Bed, population: Population, targets: tuple[str, str]) -> None:
+    title(f"rounds: {len(population.commits):,} groups with {population.size:,} offsets, the modules of a round (sync)")
+    population.folder.mkdir()
+    stand(bed.source, population.commits)
+    percent = population.size // 100
+    table: dict[str, list[dict[str, Run]]] = {
+        "the first": [_round(bed, population)],
+        "with no news": [_round(bed, population) for _again in range(REPEATS)],
+    }
+    news = table.setdefault(f"1 % has moved ({percent})", [])
+    chance = random.Random(percent)
+    for _again in range(REPEATS):
+        population = population.moved(bed, percent, chance)
+        news.append(_round(bed, population))
+    for (name, each), target in zip(table.items(), ("", *targets), strict=True):
+        for step in each[0]:
+            row(f"{step}, {name}", [steps[step] for steps in each])
+        three = [{step: steps[step] for step in ("snapshot", "plan", "commit")} for steps in each]
+        row(f"snapshot, plan and commit, {name}", list(map(_sum, three)), f"target: {target}" if target else "")
+        row(f"all of it, {name}", list(map(_sum, each)))
+    done_by = [steps["commit"].result["written"] for steps in (*table["with no news"], *news)]
+    if done_by != [0] * REPEATS + [percent] * REPEATS:
+        raise RuntimeError(f"so many offsets were written: {done_by}")
+
+
+def _round(bed: Bed, population: Population) -> dict[str, Run]:
+    """The modules of one round, as the role runs them; see roles/common/tasks/one_round.yml."""
+    source, destination = connection(bed.source.near), connection(bed.destination.near)
+    names = ("snapshot", "plan", "receipt", "report", "status")
+    files: dict[str, t.Any] = {name: str(population.folder / f"{name}.json") for name in names}
+    both: dict[str, t.Any] = {"source": source, "destination": destination}
+    began = time.time()
+    policies: dict[str, t.Any] = {"on_blocked": "skip_partition", "on_active_group": "skip_group"}
+    commit: dict[str, t.Any] = {
+        "cluster": destination,
+        **policies,
+        **{name: files[name] for name in ("plan", "snapshot", "receipt")},
+    }
+    steps = {
+        "snapshot": run_module(
+            "kafka_group_offsets",
+            cluster=source,
+            groups=list(population.commits),
+            snapshot=files["snapshot"],
+            on_active_group="warn",
+        ),
+        "plan": run_module(
+            "kafka_offset_translate", **both, **{name: files[name] for name in ("snapshot", "plan", "receipt")}
+        ),
+    }
+    population.check(Path(files["plan"]))
+    steps["look ahead"] = run_module("kafka_offset_commit", **commit, idle_wait=0, _ansible_check_mode=True)
+    given: dict[str, t.Any] = {}
+    if steps["look ahead"].result["written"]:
+        verify: dict[str, t.Any] = {
+            "plan": [files["plan"]],
+            "receipt": [files["receipt"]],
+            "method": "anchors",
+            **policies,
+        }
+        steps["verify"] = run_module(
+            "kafka_offset_verify", **both, **verify, report=[files["report"]], incremental=True, scope="to_commit"
+        )
+        given = {"report": files["report"]}
+    steps["commit"] = run_module("kafka_offset_commit", **commit, **given, idle_wait=0)
+    steps["readiness"] = run_module(
+        "kafka_group_readiness",
+        **both,
+        **given,
+        plan=files["plan"],
+        status=files["status"],
+        migration="benchmark",
+        phase="sync",
+        started=began,
+        changed_offsets=steps["commit"].result["written"],
+    )
+    return steps
+
+
+def _sum(steps: t.Mapping[str, Run]) -> Run:
+    """Several steps as one: their seconds, and the most memory that any of them had."""
+    runs = steps.values()
+    return Run(sum(run.seconds for run in runs), max(run.megabytes for run in runs), sum(run.cpu for run in runs), {})
+
+
+def window(bed: Bed) -> None:
+    """How long does the playbook take that cuts over what has moved since the last round?"""
+    load = LOADS["shared"]
+    population = Population(bed.folder / "window", load.records, load.commits())
+    stand(bed.source, population.commits)
+    print(
+        f"\nwindow: ansible-playbook from its start to its end, for {len(population.commits):,} groups with "
+        f"{population.size:,} offsets\n  {'':<54}{'median s':>9}{'all runs':>22}"
+    )
+    near, far = (
+        ProgramController(
+            bed.folder / f"controller-{number}",
+            onprem=connection(bed.source[number]),
+            cloud=connection(bed.destination[number]),
+        )
+        for number in range(2)
+    )
+    chance = random.Random(MOVED)
+    _tell("the first round", [_play(near, population, phase="sync")])
+    runs = {
+        f"{MOVED:,} moved, verified by anchors": (near, MOVED, "anchors", "15 s"),
+        f"{MOVED:,} moved, verified by records": (near, MOVED, "records", "30 s"),
+        f"{MOVED:,} moved, by anchors, {2 * ONE_WAY} ms away": (far, MOVED, "anchors", "three times that"),
+        f"all {population.size:,} moved, verified by anchors": (near, population.size, "anchors", ""),
+        f"all {population.size:,} moved, verified by records": (near, population.size, "records", ""),
+    }
+    for name, (controller, count, verify, target) in runs.items():
+        plays = []
+        for _again in range(REPEATS if target else 1):
+            population = population.moved(bed, count, chance)
+            plays.append(_play(controller, population, phase="cut_over", verify=verify))
+        _tell(f"cut-over, {name}", plays, f"target: {target}" if target else "")
+
+
+def _play(controller: ProgramController, population: Population, **variables: t.Any) -> tuple[float, str]:
+    """Seconds of the playbook, and what it says of its steps. Its plan is compared with the right offsets."""
+    begin = time.perf_counter()
+    played = controller.migrate_groups(
+        group_patterns=[f"{LOADS['shared'].name}-group-.*"], directory=str(population.folder), **variables
+    )
+    seconds = time.perf_counter() - begin
+    done(played)
+    population.check(population.folder / "plan.json")
+    if variables["phase"] == "cut_over" and f"and {len(population.commits) - 20} more." not in played.output:
+        raise RuntimeError(f"not every group may start:\n{played.output}")
+    took = re.search(r"It took [^\"]*", played.output)
+    return seconds, took.group() if took else ""
+
+
+def _tell(what: str, plays: t.Sequence[tuple[float, str]], target: str = "") -> None:
+    seconds = [each for each, _took in plays]
+    every = " ".join(f"{each:.2f}" for each in seconds)
+    print(f"  {what:<54}{statistics.median(seconds):>9.2f}{every:>22}  {target}")
+    if took := plays[-1][1]:
+        print(f"    {took}", flush=True)
