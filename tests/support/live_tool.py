@@ -20,7 +20,8 @@ _WAIT = 0.1  # seconds
 class LiveTool:
     """Copies one topic, record by record, with key, value, headers, timestamp and partition. `to` must exist.
 
-    begin: the source offset from which on each partition is copied, 0 by default. Use it as a context manager; it ends without finishing what it is about, as a killed tool does.
+    begin: the source offset from which on each partition is copied, 0 by default.
+    Use it as a context manager; it ends without finishing what it is about, as a killed tool does.
     """
 
     def __init__(

@@ -65,9 +65,13 @@ class RangeRead(t.NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class _RangeTask:
-    """One partition: the merged spans still to be read, the first of them at the moment, and what was found so far."""
+    """One partition: the spans still to be read, the first of them at the moment, and what was found so far.
+
+    wanted: what the spans are read for, without what is read along between near ones.
+    """
 
     spans: collections.deque[Span]
+    wanted: collections.deque[Span]
     position: int  # the next offset to be read
     records: list[Record] = dataclasses.field(default_factory=list)
 
@@ -89,9 +93,9 @@ def read_ranges(
     """
     tasks = {}
     for where, spans in ranges.items():
-        merged = _merged(spans)
+        merged = _merged(spans, NEAR)
         if merged:
-            tasks[where] = _RangeTask(collections.deque(merged), merged[0][0])
+            tasks[where] = _RangeTask(collections.deque(merged), collections.deque(_merged(spans)), merged[0][0])
     _read(
         connection,
         tasks,
@@ -195,7 +199,10 @@ class _Reader:
         offset = message.offset()
         if message.error() is not None:
             return refusals.is_end(self.connection, where, task.position, end, message)
-        if offset < end:
+        wanted = task.wanted
+        while wanted and wanted[0][1] <= offset:
+            wanted.popleft()
+        if wanted and wanted[0][0] <= offset:
             task.records.append(_record(message, self.parts))
         task.position = offset + 1
         return bool(offset >= end - 1)
@@ -243,13 +250,13 @@ def _record(message: t.Any, parts: t.Collection[str]) -> Record:
     )
 
 
-def _merged(spans: t.Iterable[Span]) -> list[Span]:
-    """The spans that are read in one go: sorted, near ones together, empty ones left out."""
+def _merged(spans: t.Iterable[Span], near: int = 0) -> list[Span]:
+    """The spans sorted, empty ones left out, and those together between which there are fewer offsets than `near`."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if start >= end:
             continue
-        if merged and start < merged[-1][1] + NEAR:
+        if merged and start < merged[-1][1] + max(near, 1):
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
             merged.append((start, end))

@@ -28,7 +28,7 @@ def record(offset):
 
 @given(spans)
 def test_what_is_read_covers_what_was_asked_and_is_far_apart(asked):
-    merged = _merged(asked)
+    merged = _merged(asked, NEAR)
     wanted = {offset for start, end in asked for offset in range(start, end)}
     read = {offset for start, end in merged for offset in range(start, end)}
     assert wanted <= read
@@ -36,8 +36,8 @@ def test_what_is_read_covers_what_was_asked_and_is_far_apart(asked):
 
 
 def test_near_spans_are_read_along_and_far_ones_are_not():
-    assert _merged([(100, 110), (0, 10), (110 + NEAR, 200), (30, 30)]) == [(0, 10), (100, 110), (110 + NEAR, 200)]
-    assert _merged([(0, 10), (9 + NEAR, 80), (5, 12)]) == [(0, 80)]
+    assert _merged([(100, 110), (0, 10), (110 + NEAR, 200), (30, 30)], NEAR) == [(0, 10), (100, 110), (110 + NEAR, 200)]
+    assert _merged([(0, 10), (9 + NEAR, 80), (5, 12)], NEAR) == [(0, 80)]
 
 
 @given(spans, st.sets(st.integers(0, 400), max_size=60))
@@ -76,7 +76,7 @@ class TestPatience:
             connection = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "source cluster")
             consumer = types.SimpleNamespace(incremental_assign=lambda positions: None)
             reader = Scripted(
-                connection, consumer, {each: range_reader._RangeTask(None, 7) for each in PARTITIONS}, 512, (), []
+                connection, consumer, {each: range_reader._RangeTask(None, None, 7) for each in PARTITIONS}, 512, (), []
             )
             range_reader._drain(reader, patient, deadline)
             return len(reader.left)
