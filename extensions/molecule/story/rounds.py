@@ -171,7 +171,8 @@ def proof(story: Story) -> None:
         for (topic, partition), (offset, _metadata) in here.items():
             at, _metadata = there[topic, partition]
             records = read(story.production, topic, [partition], start={partition: at})
-            gets = [int(record.value or b"") for record in records]
+            # A group that has consumed nothing starts at the start, where records are that were never on staging.
+            gets = [int(record.value or b"") for record in records if not (record.value or b"").startswith(b"junk")]
             assert gets == list(range(offset, offset + len(gets))), (group, partition, offset, gets)
             assert offset + len(gets) > RECORDS, f"{group} misses the end of {partition}"
 
