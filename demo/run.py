@@ -6,8 +6,8 @@
 
 Two sandboxes, a company's records and groups, and a real MirrorMaker 2 that copies most of them and commits for the
 groups as well as it can; a script copies the rest. Then the playbook takes over: dry run, run, run again, roll back,
-run. In the end all records of both clusters are read, and a table tells for each group what MirrorMaker's commits and
-the playbook's would have repeated.
+run. Then all records of both clusters are read, and a table tells for each group what MirrorMaker's commits and the
+playbook's would have repeated. In the last act, a group is cut over while its producer goes on.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from demo import own_tool
+from demo import last_act, own_tool
 from demo.company import PARTITIONS, Groups, found_company
 from demo.proof import Logs, Outcome, contradicted, outcome, read_logs
 from demo.terminal import step, table, title
@@ -76,7 +76,8 @@ def main() -> int:
         copy_by_script(onprem, cloud)
         migrate(cloud, groups)
         compare(onprem, cloud, groups, by_mirror_maker)
-    except (DemoFailed, SandboxError) as failed:
+        last_act.cut_over(onprem, cloud, functools.partial(play_cut_over, FOLDER / "cut-over"), step)
+    except (DemoFailed, last_act.Failed, SandboxError) as failed:
         print(f"\nThe demo has failed: {failed}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -168,6 +169,17 @@ def expect_proof(groups: Groups) -> None:
         {entry["group"] for entry in report} == set(groups)
         and all(entry["complete"] and not entry["problems"] for entry in report),
     )
+
+
+def play_cut_over(directory: Path, what: str, phase: str) -> str:
+    """Play a phase of the last act, whose group has a directory of its own."""
+    its = {
+        "group_migration_groups": [last_act.GROUP],
+        "group_migration_phase": phase,
+        "group_migration_verify": "anchors",
+        "group_migration_directory": str(directory),
+    }
+    return play(what, MIGRATE, *CLUSTERS, "-e", json.dumps(its))
 
 
 def play(what: str, playbook: str, *options: str) -> str:

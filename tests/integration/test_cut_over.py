@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from testbed.clients import Message, commit, committed, create_topic, log_bounds, produce
+from testbed.live_tool import LiveTool
 from tests.support.consumers import assigned, member, unconsumed
-from tests.support.live_tool import LiveTool
 from tests.support.playbooks import Controller, ProgramController, done, failed
 
 NOW = int(time.time() * 1000) - 86_400_000

@@ -32,7 +32,7 @@ from confluent_kafka import Consumer
 
 from kafka_sandbox import Cluster, describe
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce, read
-from tests.support.live_tool import LiveTool
+from testbed.live_tool import LiveTool
 from tests.support.replication_tool import copy
 
 PARTITIONS = range(2)

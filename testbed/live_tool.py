@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A replication tool that goes on copying while a test does something else, and can be killed and started again."""
+"""A replication tool that goes on copying while something else is done, and can be killed and started again."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class LiveTool:
                     )
                     self._next[partition] = (message.offset() or 0) + 1
                 producer.flush(30)
-        except Exception as exc:  # noqa: BLE001  # the test's own thread raises it
+        except Exception as exc:  # noqa: BLE001  # whoever ends it raises it
             self._failure = exc
         finally:
             consumer.close()

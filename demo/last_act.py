@@ -1,0 +1,134 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The last act: a group is cut over while its producer and the replication tool go on, and every record is consumed once."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import typing as t
+
+from confluent_kafka import Consumer
+
+from testbed.clients import Message, Servers, create_topic, log_bounds, produce
+from testbed.live_tool import LiveTool
+
+GROUP, TOPIC, PARTITIONS = "checkout", "baskets", 4
+OLD_LIFE = 1_000  # records that only the destination has, so that offsets differ
+HISTORY = 5_000
+PATIENCE = 60.0  # seconds
+
+Play = t.Callable[..., str]
+
+
+class Failed(Exception):
+    """A record was not consumed, or twice, or nobody consumed."""
+
+
+def cut_over(onprem: Servers, cloud: Servers, play: Play, step: t.Callable[[str], None]) -> None:
+    """Do a round while everything runs, stop the consumer, cut over, start it at the other cluster. Raises Failed.
+
+    play: plays the playbook that migrates, with these words on its command line. step: says what is so.
+    """
+    for cluster, count in ((onprem, HISTORY), (cloud, OLD_LIFE)):
+        create_topic(cluster, TOPIC, PARTITIONS, retention_ms=-1)
+        produce(cluster, TOPIC, _baskets(-count if cluster is cloud else 0, 0 if cluster is cloud else count))
+    first: list[int] = []
+    second: list[int] = []
+    with _Thread(lambda over: _sell(onprem, over)) as shop, LiveTool(onprem, cloud, TOPIC):
+        with _Thread(lambda over: _consume(onprem, over, first)) as consumer:
+            _until(lambda: len(first) > HISTORY, "the group consumes at onprem")
+            step(f"{GROUP} consumes {TOPIC} at onprem, a producer and a replication tool go on, and one round is done")
+            play("A round while everything runs", "sync")
+            consumer.end()
+        begin = time.monotonic()
+        play("The cut-over", "cut_over")
+        window = time.monotonic() - begin
+        with _Thread(lambda over: _consume(cloud, over, second)) as consumer:
+            shop.end()
+            total = sum(end for _start, end in log_bounds(onprem, TOPIC).values())
+            _until(lambda: len(first) + len(second) >= total, f"all {total:,} records are consumed")
+            consumer.end()
+    seen = sorted([*first, *second])
+    if seen != sorted(set(seen)) or len(seen) != total:
+        raise Failed(f"{len(seen):,} records were consumed, {len(set(seen)):,} of {total:,}")
+    step(f"the window: {window:.1f} s from the start of ansible-playbook to its end, while the producer went on")
+    step(
+        f"{GROUP} has consumed {len(first):,} records at onprem and {len(second):,} at cloud: each of {total:,} once, "
+        "though their offsets differ"
+    )
+
+
+def _baskets(start: int, stop: int) -> list[Message]:
+    yesterday = int(time.time() * 1000) - 86_400_000
+    return [
+        Message(b"%d" % number, timestamp=yesterday + number, partition=number % PARTITIONS)
+        for number in range(start, stop)
+    ]
+
+
+def _sell(onprem: Servers, over: threading.Event) -> None:
+    number = HISTORY
+    while not over.wait(0.1):
+        produce(onprem, TOPIC, _baskets(number, number + 10))
+        number += 10
+
+
+def _consume(cluster: Servers, over: threading.Event, seen: list[int]) -> None:
+    """As an application does: at least once, but it stops in order, so each record once."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": ",".join(cluster.bootstrap_servers),
+            "group.id": GROUP,
+            "auto.offset.reset": "earliest",  # at the destination, that would show
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
+    with contextlib.closing(consumer):
+        consumer.subscribe([TOPIC])
+        while not over.is_set():
+            messages = consumer.consume(500, 0.2)
+            seen += [int(message.value() or b"") for message in messages if not message.error()]
+            if messages:
+                consumer.commit(asynchronous=False)
+
+
+def _until(is_so: t.Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise Failed(f"it has not come to pass that {what}")
+        time.sleep(0.1)
+
+
+class _Thread:
+    """Something that goes on beside, until the block or end() ends it; what it raises is raised there."""
+
+    def __init__(self, work: t.Callable[[threading.Event], None]) -> None:
+        self._work = work
+        self._over = threading.Event()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> t.Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_unused: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        self._over.set()
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        try:
+            self._work(self._over)
+        except Exception as exc:  # noqa: BLE001  # end() raises it
+            self._failure = exc
