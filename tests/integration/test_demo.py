@@ -38,7 +38,9 @@ def test_demo(tmp_path, monkeypatch, capfd):
     assert its_repeats < 500
     assert all(topic in said.out for topic in PARTITIONS)
     # The last act compares what consumers have got on both clusters, record by record, and fails otherwise.
-    assert re.search(r"checkout has consumed [\d,]+ records at onprem and [\d,]+ at cloud: each of [\d,]+ once", said.out)
+    assert re.search(
+        r"checkout has consumed [\d,]+ records at onprem and [\d,]+ at cloud: each of [\d,]+ once", said.out
+    )
     assert re.search(r"the window: \d+\.\d s", said.out)
     assert names(folder) == []
     assert not any(str(folder) in words for words in command_lines())
