@@ -6,13 +6,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 import typing as t
 
-from confluent_kafka import Consumer
-
+from testbed.background import Background, Got, consumer
 from testbed.clients import Message, Servers, create_topic, log_bounds, produce
 from testbed.live_tool import LiveTool
 
@@ -36,25 +34,25 @@ def cut_over(onprem: Servers, cloud: Servers, play: Play, step: t.Callable[[str]
     for cluster, count in ((onprem, HISTORY), (cloud, OLD_LIFE)):
         create_topic(cluster, TOPIC, PARTITIONS, retention_ms=-1)
         produce(cluster, TOPIC, _baskets(-count if cluster is cloud else 0, 0 if cluster is cloud else count))
-    first: list[int] = []
-    second: list[int] = []
-    with _Thread(lambda over: _sell(onprem, over)) as shop, LiveTool(onprem, cloud, TOPIC):
-        with _Thread(lambda over: _consume(onprem, over, first)) as consumer:
+    first: list[Got] = []
+    second: list[Got] = []
+    with Background(lambda over: _sell(onprem, over)) as shop, LiveTool(onprem, cloud, TOPIC):
+        with consumer(onprem, GROUP, [TOPIC], first) as running:
             _until(lambda: len(first) > HISTORY, "the group consumes at onprem")
             step(f"{GROUP} consumes {TOPIC} at onprem, a producer and a replication tool go on, and one round is done")
             play("A round while everything runs", "sync")
-            consumer.end()
+            running.end()
         begin = time.monotonic()
         play("The cut-over", "cut_over")
         window = time.monotonic() - begin
-        with _Thread(lambda over: _consume(cloud, over, second)) as consumer:
+        with consumer(cloud, GROUP, [TOPIC], second) as running:
             shop.end()
             total = sum(end for _start, end in log_bounds(onprem, TOPIC).values())
             _until(lambda: len(first) + len(second) >= total, f"all {total:,} records are consumed")
-            consumer.end()
-    seen = sorted([*first, *second])
-    if seen != sorted(set(seen)) or len(seen) != total:
-        raise Failed(f"{len(seen):,} records were consumed, {len(set(seen)):,} of {total:,}")
+            running.end()
+    seen = [int(record.value) for record in (*first, *second)]
+    if sorted(seen) != list(range(total)):
+        raise Failed(f"{len(seen):,} records were consumed, {len({*seen} & {*range(total)}):,} of {total:,}")
     step(f"the window: {window:.1f} s from the start of ansible-playbook to its end, while the producer went on")
     step(
         f"{GROUP} has consumed {len(first):,} records at onprem and {len(second):,} at cloud: each of {total:,} once, "
@@ -77,58 +75,9 @@ def _sell(onprem: Servers, over: threading.Event) -> None:
         number += 10
 
 
-def _consume(cluster: Servers, over: threading.Event, seen: list[int]) -> None:
-    """As an application does: at least once, but it stops in order, so each record once."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": ",".join(cluster.bootstrap_servers),
-            "group.id": GROUP,
-            "auto.offset.reset": "earliest",  # at the destination, that would show
-            "enable.auto.commit": False,
-            "log_level": 0,
-        }
-    )
-    with contextlib.closing(consumer):
-        consumer.subscribe([TOPIC])
-        while not over.is_set():
-            messages = consumer.consume(500, 0.2)
-            seen += [int(message.value() or b"") for message in messages if not message.error()]
-            if messages:
-                consumer.commit(asynchronous=False)
-
-
 def _until(is_so: t.Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while not is_so():
         if time.monotonic() > deadline:
             raise Failed(f"it has not come to pass that {what}")
         time.sleep(0.1)
-
-
-class _Thread:
-    """Something that goes on beside, until the block or end() ends it; what it raises is raised there."""
-
-    def __init__(self, work: t.Callable[[threading.Event], None]) -> None:
-        self._work = work
-        self._over = threading.Event()
-        self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> t.Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_unused: object) -> None:
-        self.end()
-
-    def end(self) -> None:
-        self._over.set()
-        self._thread.join()
-        if self._failure is not None:
-            raise self._failure
-
-    def _run(self) -> None:
-        try:
-            self._work(self._over)
-        except Exception as exc:  # noqa: BLE001  # end() raises it
-            self._failure = exc
