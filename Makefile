@@ -8,8 +8,9 @@ PROGRAM := PYTHONPATH=$(CURDIR)/.ansible/collections:$(CURDIR) $(PYTHON)
 WORKERS ?= 3
 # How often `make test` repeats a test that has failed, unless its time was up. It shows every failure at once.
 RERUNS ?= 1
-# How long `make attack` goes on, and which worlds, or migrations of `make faults`, are seen.
+# How long `make attack` goes on, how many rounds `make soak` does, and which worlds, migrations or events are seen.
 SECONDS ?= 600
+ROUNDS ?= 200
 SEED ?= 1
 # How many faults `make faults` lets happen, and to which destination's Kafka version, which `make integration` takes, too.
 # MORE: `--minutes 9`, `--spark`, `--situations`, `--kind worker`; see tests/faults/run.py.
@@ -20,7 +21,7 @@ VERSION ?= 4.3.0
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java chromium demo check test integration molecule lint format docs-roles bench attack faults lock package clean
+.PHONY: help setup java chromium demo check test integration molecule lint format docs-roles bench attack faults soak lock package clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
@@ -69,6 +70,9 @@ attack: .venv/.complete  ## random worlds against the rule, at length; SECONDS=6
 
 faults: setup  ## kills, freezes and cuts during migrations, at random times; COUNT=200 SEED=1 VERSION=4.3.0
 	@$(PROGRAM) tests/faults/run.py --count $(COUNT) --seed $(SEED) --version $(VERSION) $(MORE)
+
+soak: setup  ## rounds for hours beside a company that works, then a cut-over; ROUNDS=200 SEED=1
+	@$(PROGRAM) tests/soak/run.py --rounds $(ROUNDS) --seed $(SEED)
 
 lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allows (on Python 3.11)
 	@tools/lock.sh
