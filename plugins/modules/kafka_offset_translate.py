@@ -594,7 +594,7 @@ def translate(module: Module) -> dict[str, t.Any]:
         if text != before and not module.check_mode:
             files.write(path, text)
         diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
-    for note in (note for each in exported for note in each.notes):
+    for note in (*made.notes, *(note for each in exported for note in each.notes)):
         module.warn(note)
     diff = results.file_diff(before, text, path, results.plan_lines, file.from_json)
     return {

@@ -279,7 +279,7 @@ class TestFiles:
         commit(destination, name, {(orders, 0): (7, "2 6 2 0|5:0")})
         produce(destination, orders, [Message(b"copied")])  # not a reason to write after it
         message = refused()
-        assert f"group {name}: this copy has already started, but its copy file is missing" in message
+        assert f"group {name}: this copy has already started, and its copy file is not here" in message
 
     def name_of(self, known, orders, source, destination):
         """As if it had been begun: a copy without anything to copy has the same name as one with something."""

@@ -38,6 +38,10 @@ class Rule:
         found = re.fullmatch(self.pattern or "", name)
         return tuple(found.expand(each) for each in names) if found else ()
 
+    def fits(self, name: str) -> bool:
+        """Is the rule about this name, on any topic?"""
+        return name == self.name if self.name is not None else bool(re.fullmatch(self.pattern or "", name))
+
     def __str__(self) -> str:
         """What the rule is about, as the user has written it."""
         about = f"name {self.name}" if self.name is not None else f"pattern {self.pattern}"

@@ -210,6 +210,8 @@ def _entry(row: t.Any) -> PlanEntry:
     offset = _optional(row["offset"])
     if (offset is None) != (verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED)):
         raise ValueError(f"verdict {verdict.value} {'needs an' if offset is None else 'has no'} offset")
+    if verdict is not Verdict.EXACT and row["evidence"].get("certificate") is not None:
+        raise ValueError(f"verdict {verdict.value} has a certificate, which only exact offsets have")
     if row.get("predicted", True) is not True:
         raise ValueError("predicted can only be true")
     if not row["source"]:

@@ -103,7 +103,7 @@ def check_there(path: str, kind: str, made_by: str) -> None:
 def _missing(path: str, kind: str, made_by: str) -> InvalidFile:
     return InvalidFile(
         f"there is no {kind} file {path}",
-        remedy=f"make it with {made_by}, or correct the path",
+        remedy=f"correct the path, or make it with {made_by}",
         kind=FailureKind.FILE_MISSING,
     )
 

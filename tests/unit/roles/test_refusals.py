@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
+import yaml
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
 from tests.support.playbooks import Controller, ProgramController, failed
 
+ROOT = Path(__file__).parents[3]
 NOWHERE = {"bootstrap_servers": ["127.0.0.1:1"]}
 
 
@@ -36,6 +40,19 @@ def test_a_misspelt_variable_is_named_with_the_one_that_was_meant(controller, pl
     assert f"{role}_on_rewnd is no variable of the role {role}" in output
     assert f"Did you mean {role}_on_rewind?" in output
     assert "cannot connect" not in output
+
+
+def test_a_misspelt_key_of_a_cluster_is_named_with_its_host(tmp_path):
+    misspelt = {"bootstrap_server": ["127.0.0.1:1"]}
+    output = failed(Controller(tmp_path / "x", onprem=misspelt, cloud=NOWHERE).migrate_groups(groups=["billing"]))
+    assert "kafka_cluster of host onprem has the key bootstrap_server, which does not exist." in output
+    assert "There are: bootstrap_servers, security_protocol, " in output
+
+
+def test_the_role_knows_every_key_of_a_cluster():
+    known = yaml.safe_load((ROOT / "roles/common/vars/main.yml").read_text())["__common_cluster_keys"]
+    spec = options.cluster_spec("cluster")["cluster"]["options"]
+    assert sorted(known) == sorted([*spec, *(alias for each in spec.values() for alias in each.get("aliases", ()))])
 
 
 @pytest.mark.parametrize("side", ["source", "destination"])

@@ -61,10 +61,12 @@ def check_unknown(backlog: Backlog, destination: Connection) -> None:
         if reading.offsets:
             runs = {str(run) for commit in reading.offsets.values() if (run := run_of(commit))}
             raise Refused(
-                "this copy has already started, but its copy file is missing" + (f": {min(runs)}" if runs else ""),
+                "this copy has already started, and its copy file is not here" + (f": {min(runs)}" if runs else ""),
                 cluster=str(destination),
                 group=name,
-                remedy="restore the copy file, or remove what was copied and this group, and start again",
+                why="it was started with another directory, and may still run, or the file is lost",
+                remedy="if that process still runs, wait until it has ended; then use its directory, or restore the copy file. "
+                "Only if the file is lost and nothing runs, remove what was copied and this group, and start again",
                 kind=FailureKind.FILE_MISSING,
             )
 

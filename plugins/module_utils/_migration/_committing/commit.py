@@ -306,7 +306,10 @@ def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> N
                 group=group,
                 topic=partition.topic,
                 partition=partition.partition,
-                remedy="translate again: records have expired or were deleted since the plan was made",
+                why="the log has lost records since the plan was made"
+                if target.offset < its.log_start
+                else "the plan was edited, or the topic was truncated or created again since it was made",
+                remedy="plan again",
                 kind=FailureKind.PLAN_OUTDATED,
             )
 

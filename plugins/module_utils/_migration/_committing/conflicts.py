@@ -64,7 +64,7 @@ def without_blocked(
             f"{len(blocked)} of {len(entries)} entries of the plan are blocked, first {_name(first)} "
             f"({first.reason and first.reason.value}: {first.detail})",
             cluster=cluster,
-            remedy="remove the cause and translate again, or leave them out by on_blocked: skip_group or skip_partition",
+            remedy="remove the cause and plan again, or leave them out by on_blocked: skip_group or skip_partition",
             kind=FailureKind.PLAN_BLOCKED,
         )
     groups = {entry.group for entry in blocked} if on_blocked == OnBlocked.SKIP_GROUP else set()
@@ -130,7 +130,7 @@ def commit_writes(
                 f"the destination's commit has changed since the plan was made: expected {commit_text(entry.expected)}, "
                 f"found {commit_text(found)}",
                 cluster,
-                remedy="find out who commits there, then translate again",
+                remedy="find out who commits there, then plan again",
                 kind=FailureKind.DESTINATION_CHANGED,
             )
         if allowed(entry.key, found, target, on_rewind, on_advance, cluster, writes.kept):

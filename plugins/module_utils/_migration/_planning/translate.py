@@ -37,6 +37,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_c
     check_rules_fit,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_snapshot_cluster
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.unknown_rules import unknown_rules
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
@@ -59,7 +60,7 @@ class Translation:
     """A plan, and what it took: how many entries were kept from the previous one, and how many records were read.
 
     index: how much MirrorMaker 2 has noted, for strategy mirror_maker. Records that Spark has read are not counted.
-    ends: the ends of the logs that were read, for a plan inside one cluster.
+    ends: the ends of the logs that were read, for a plan inside one cluster. notes: what the user should know of the options.
     """
 
     plan: Plan
@@ -67,6 +68,7 @@ class Translation:
     records_read: int = 0
     index: dict[str, int] | None = None
     ends: dict[TopicPartition, int] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def translate(
@@ -89,6 +91,7 @@ def translate(
     check_snapshot_cluster(snapshot, source_id, source)
     check_nothing_stays(wanted, source_id, destination_id, source, destination)
     check_rules_fit(wanted, mapping, source_id, destination_id, destination)
+    notes = tuple(unknown_rules(wanted, mapping, source))
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
     plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
     source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
@@ -144,6 +147,7 @@ def translate(
         source_logs.records_read + destination_logs.records_read,
         found.index,
         ends if source_id == destination_id else None,
+        notes,
     )
 
 

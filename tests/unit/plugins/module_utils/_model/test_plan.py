@@ -107,6 +107,7 @@ def test_only_proved_and_requested_entries_have_something_to_commit():
         {"offset": "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"},
         {"offset": None},  # of an exact entry
         {"verdict": "blocked"},  # with an offset
+        {"verdict": "requested"},  # with the certificate of an exact entry
         {"verdict": "certain"},
         {"reason": "no_idea"},
         {"reason": ""},

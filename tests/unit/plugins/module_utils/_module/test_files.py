@@ -118,7 +118,9 @@ def test_what_a_killed_process_has_left_goes_with_the_next_write(tmp_path):
 
 
 def test_a_missing_file_names_the_step_that_makes_it(tmp_path):
-    with pytest.raises(InvalidFile, match="there is no plan file .*plan.json. Make it with kafka_offset_translate"):
+    with pytest.raises(
+        InvalidFile, match="no plan file .*plan.json. Correct the path, or make it with kafka_offset_translate"
+    ):
         files.read_required(str(tmp_path / "plan.json"), "plan", "kafka_offset_translate")
 
 

@@ -1,0 +1,58 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A misspelt entry of a map is told; one that fits a group of another wave is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import unknown_rules as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.unknown_rules import unknown_rules
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupListing
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, rules_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "source cluster")
+ORDERS = TopicPartition("orders", 0)
+SHIPPING = [Draft("shipping", ORDERS, "shipping", ORDERS, CommittedOffset(1))]
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the source is asked for."""
+    requests: list[str] = []
+    group = GroupListing("billing", "Empty", "classic", "consumer")
+    monkeypatch.setattr(use_case.groups, "list_groups", lambda *_a, **_k: requests.append("groups") or [group])
+    monkeypatch.setattr(use_case.topics, "list_topics", lambda *_a: requests.append("topics") or ["parcels"])
+    return requests
+
+
+def told(group_map=(), topic_map=()):
+    mapping = Mapping(rules_from("topic_map", topic_map), rules_from("group_map", group_map))
+    return unknown_rules(SHIPPING, mapping, NOWHERE)
+
+
+def test_maps_that_fit_ask_nothing(asked):
+    assert told([{"name": "shipping", "to": "x"}], [{"pattern": "ord.*", "to": "x"}]) == []
+    assert not asked
+
+
+def test_what_fits_another_wave_is_not_told(asked):
+    assert told([{"pattern": "bill.*", "to": "x"}], [{"name": "parcels", "to": "x"}]) == []
+    assert asked == ["groups", "topics"]
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_fits_nothing_is_told_with_what_was_meant():
+    lines = told([{"name": "shiping", "to": "x"}, {"name": "shipping", "to": "y"}], [{"pattern": "nothing", "to": "x"}])
+    assert lines == [
+        (
+            "group_map, entry 1 (name shiping) fits no group of the source: did you mean shipping? "
+            "A group that no entry fits keeps its name."
+        ),
+        "topic_map, entry 1 (pattern nothing) fits no topic of the source. A topic that no entry fits keeps its name.",
+    ]
