@@ -107,7 +107,11 @@ def test_only_proved_and_requested_entries_have_something_to_commit():
         {"offset": "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"},
         {"offset": None},  # of an exact entry
         {"verdict": "blocked"},  # with an offset
-        {"verdict": "requested"},  # with the certificate of an exact entry
+        # an exact entry, whose verdict was edited
+        {
+            "verdict": "requested",
+            "evidence": {"before": None, "after": None, "matched_by": [], "certificate": "whole_logs"},
+        },
         {"verdict": "certain"},
         {"reason": "no_idea"},
         {"reason": ""},
