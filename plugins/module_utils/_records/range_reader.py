@@ -36,7 +36,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerp
 
 Span = tuple[int, int]  # offsets [start, end)
 
-NEAR = 64  # records between two spans of a partition that are read along rather than jumped over
+NEAR = 256  # records between two spans of a partition that are read along: a jump costs round trips
 # Bytes of a partition in one response. The first batch may be larger, those of other partitions not (KIP-74): with large
 # batches one partition answers at a time. Small limits first, for little is fetched in vain (the smallest fits a batch as
 # producers make them by default); larger ones for what is left when most partitions keep silent.
