@@ -36,8 +36,8 @@ def test_what_is_read_covers_what_was_asked_and_is_far_apart(asked):
 
 
 def test_near_spans_are_read_along_and_far_ones_are_not():
-    assert _merged([(100, 110), (0, 10), (110 + NEAR, 200), (30, 30)], NEAR) == [(0, 10), (100, 110), (110 + NEAR, 200)]
-    assert _merged([(0, 10), (9 + NEAR, 80), (5, 12)], NEAR) == [(0, 80)]
+    assert _merged([(100, 110), (0, 10), (110 + NEAR, 400), (30, 30)], 80) == [(0, 10), (100, 110), (110 + NEAR, 400)]
+    assert _merged([(0, 10), (9 + NEAR, 80 + NEAR), (5, 12)], NEAR) == [(0, 80 + NEAR)]
 
 
 @given(spans, st.sets(st.integers(0, 400), max_size=60))
