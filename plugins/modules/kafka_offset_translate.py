@@ -541,7 +541,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, receipt, topic_plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnConflict,
@@ -750,7 +750,7 @@ def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
 
 
 def _options(params: dict[str, t.Any]) -> TranslateOptions:
-    match_on = MatchOn.of(params["match_on"])
+    match_on = options.match_on(params)
     policy = Policy(
         on_expired=OnExpired(params["on_expired"]),
         on_no_anchor=OnNoAnchor(params["on_no_anchor"]),

@@ -388,7 +388,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import ba
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
@@ -557,7 +557,7 @@ def _records(
             claimed_offsets.of_plan(each.made, each.written, source, destination, each.chosen) for each in planned
         ]
     else:
-        match_on = MatchOn.of(params["match_on"])
+        match_on = options.match_on(params)
         claimed = [
             claimed_offsets.of_commits(
                 source, destination, options.selection(params), options.mapping(params), match_on

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping i
     rules_from,
     topic_prefix_from,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -157,6 +158,13 @@ def check_not_negative(params: Spec, *names: str) -> None:
     for name in names:
         if params[name] < 0:
             raise InvalidInput(f"{name} is {params[name]}", remedy="give 0 or more")
+
+
+def match_on(params: Spec) -> MatchOn:
+    """The parts that two records must have in common. Raises InvalidInput for an empty list, which is not all parts."""
+    if params["match_on"] == []:
+        raise InvalidInput("match_on is empty", remedy="name the parts, or leave it out to compare all of them")
+    return MatchOn.of(params["match_on"])
 
 
 def check_positive(params: Spec, *names: str) -> None:

@@ -100,6 +100,7 @@ def test_a_promotion_reaches_the_use_case(translate, tmp_path):
             "promotion is about topics that follow the source, and there is no source",
         ),
         ({"strategy": "reset", "source": None, "snapshot": None, "promotion": "/nowhere"}, "promotion has no meaning"),
+        ({"match_on": []}, "match_on is empty. Name the parts, or leave it out"),
         ({"source": None}, "reads the source"),
         ({"snapshot": None}, "there is no snapshot"),
         ({"groups": ["billing"]}, "groups is for checkpoints"),
