@@ -72,6 +72,7 @@ LOADS = {
         Load("longer", topics=20, partitions=50, records=2_000, groups=20, caught_up=2),
         Load("waves", topics=20, partitions=50, records=200, groups=200, caught_up=2),
         Load("shared", topics=1, partitions=20, records=20_000, groups=500, caught_up=0),
+        Load("teams", topics=40, partitions=5, records=200, groups=4_000, caught_up=0),
         Load("crowd", topics=1, partitions=100, records=20, groups=0, caught_up=0),
         Load("bytes", topics=1, partitions=16, records=125_000, groups=0, caught_up=0),
         Load("kilobytes", topics=1, partitions=16, records=30_000, groups=0, caught_up=0, value_bytes=1000),

@@ -189,7 +189,7 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "copy": (backlog.copy, ()),
     "crumbs": (backlog.crumbs, ()),
     "sync": (group_sync.sync, ()),
-    "rounds": (rounds.rounds, ("shared", "crowd")),
+    "rounds": (rounds.rounds, ("shared", "teams")),
     "window": (rounds.window, ("shared",)),
 }
 

@@ -22,8 +22,6 @@ from tests.support.playbooks import ProgramController, done
 
 REPEATS = 3
 MOVED = 1_000  # group-partitions, between the last round and the cut-over
-CROWD = 4_000  # groups
-EACH = 5  # partitions of each of them
 
 
 class Population(t.NamedTuple):
@@ -65,22 +63,10 @@ class Population(t.NamedTuple):
 
 def rounds(bed: Bed) -> None:
     """What does a round cost with the strategy records: the first, one with no news, one in which 1 % has moved?"""
-    shared, crowd = LOADS["shared"], LOADS["crowd"]
+    shared, teams = LOADS["shared"], LOADS["teams"]
     renamed = {f"round-{group}": its for group, its in shared.commits().items()}  # the window has moved the others
     _rounds(bed, Population(bed.folder / "rounds-shared", shared.records, renamed), ("6 s, 200 MB", "7 s"))
-    _rounds(bed, Population(bed.folder / "rounds-crowd", crowd.records, _crowd()), ("30 s, 500 MB", ""))
-
-
-def _crowd() -> Commits:
-    """Many groups of few partitions each."""
-    load, chance = LOADS["crowd"], random.Random(CROWD)
-    (topic,) = load.topic_names
-    return {
-        f"crowd-round-{number:04}": {
-            (topic, (number + partition) % load.partitions): chance.randrange(load.records) for partition in range(EACH)
-        }
-        for number in range(CROWD)
-    }
+    _rounds(bed, Population(bed.folder / "rounds-teams", teams.records, teams.commits()), ("30 s, 500 MB", ""))
 
 
 def _rounds(bed: Bed, population: Population, targets: tuple[str, str]) -> None:
