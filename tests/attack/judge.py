@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import ContiguousToTheEnd
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import doubted
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from tests.attack.case import Case
@@ -29,8 +30,8 @@ FAULTS = (
     "unseen",
     "untrue certificate",
 )
-# What is right, and could be better.
-NEEDLESS = ("neighbours", "differs", "needless safe", "needless blocked", "false alarm", "undecided")
+# What is right, and could be better; balanced: a declared assumption that a tool has broken by chance.
+NEEDLESS = ("balanced", "neighbours", "differs", "needless safe", "needless blocked", "false alarm", "undecided")
 
 
 class Finding(t.NamedTuple):
@@ -53,9 +54,22 @@ def _truth(case: Case) -> Truth:
 def judge(case: Case, way: str, answer: Answer) -> list[Finding]:
     """What is wrong with one answer."""
     found = [Finding(kind, way, text) for kind, text in _judge(_truth(case), answer)]
+    if isinstance(answer.decision, Decision) and _is_balanced(case, answer.decision):
+        found = [its._replace(kind="balanced") if its.kind in ("lost", "false exact") else its for its in found]
     if isinstance(answer.decision, Decision) and not is_true(case, answer.decision):
         found.append(Finding("untrue certificate", way, f"{answer}: {answer.decision.certificate}"))
     return found
+
+
+def _is_balanced(case: Case, decision: Decision) -> bool:
+    """Has the tool left out exactly as many records from the offset on as it wrote more than once, or too late?"""
+    first = decision.after
+    if not isinstance(decision.certificate, ContiguousToTheEnd) or first is None:
+        return False
+    wanted = {each.offset for each in case.source if each.offset >= first.source_offset and not each.gone}
+    copies = [copy for copy in case.destination if copy.offset >= first.destination_offset]
+    left_out = wanted - {copy.origin for copy in copies}
+    return len(left_out) > 0 and len(copies) == len(wanted)
 
 
 def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:

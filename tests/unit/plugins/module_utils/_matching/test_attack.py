@@ -55,6 +55,15 @@ def test_no_world_breaks_a_promise(way: str, name: str) -> None:
             "S 0:p0@0 1:a@0 2:p8@0 3:a@0(gone) 4:a@0 T 0:a@0<4 C=2 stable=2 compacted=True tail_check=offsets scaled=1",
             id="the same where repeated records are not to be counted",
         ),
+        pytest.param(
+            "S 0:a@0 1:b@0 2:p2@0 3:b@0 4:a@0 T 0:a@0<0 F b@0<1 p2@0<2 b@0<3 a@0<4 C=4 scaled=1",
+            id="the copy of a consumed record, equal to the only unconsumed one, while the tool lags",
+        ),
+        pytest.param(
+            "S 0:d@=0(gone) 1:a@=0 2:d@=0 3:b@=0 4:d@=0 5:a@=0(open) T 0:a@=0<1 1:d@=0<2 F b@=0<3 d@=0<4 a@=0<5 "
+            "C=4 start=0 compacted=True scaled=1",
+            id="the same with two of them",
+        ),
     ],
 )
 def test_no_way_breaks_a_promise_where_one_once_did(case: str) -> None:
