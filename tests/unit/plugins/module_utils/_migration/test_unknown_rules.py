@@ -48,10 +48,12 @@ def test_what_fits_another_wave_is_not_told(asked):
 
 @pytest.mark.usefixtures("asked")
 def test_what_fits_nothing_is_told_with_what_was_meant():
-    lines = told([{"name": "shiping", "to": "x"}, {"name": "shipping", "to": "y"}], [{"pattern": "nothing", "to": "x"}])
+    lines = told(
+        [{"name": "shippingg", "to": "x"}, {"name": "shipping", "to": "y"}], [{"pattern": "nothing", "to": "x"}]
+    )
     assert lines == [
         (
-            "group_map, entry 1 (name shiping) fits no group of the source: did you mean shipping? "
+            "group_map, entry 1 (name shippingg) fits no group of the source: did you mean shipping? "
             "A group that no entry fits keeps its name."
         ),
         "topic_map, entry 1 (pattern nothing) fits no topic of the source. A topic that no entry fits keeps its name.",
