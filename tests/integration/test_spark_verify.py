@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import time
 import typing as t
 from unittest import mock
@@ -177,7 +178,7 @@ def test_a_plan_that_repeats_more_than_it_says_is_wrong(source, destination, bot
     assert "1 consumed record is repeated" in said["problems"][0]
     assert "the plan says none" in said["problems"][0]
     admitted = moved.replace('"exact"', '"safe"').replace('"repeats": 0', '"repeats": 1')
-    migration.plan_file.write_text(admitted)
+    migration.plan_file.write_text(re.sub(r'"certificate": "\w+"', '"certificate": null', admitted))
     assert migration.verify(method="records")["problems"] == []
 
 
