@@ -29,17 +29,17 @@ class Failed(Exception):
 def cut_over(onprem: Servers, cloud: Servers, play: Play, step: t.Callable[[str], None]) -> None:
     """Do a round while everything runs, stop the consumer, cut over, start it at the other cluster. Raises Failed.
 
-    play: plays the playbook that migrates, with these words on its command line. step: says what is so.
+    play: is given a title and a phase, and plays the playbook that migrates. step: says what is so.
     """
-    for cluster, count in ((onprem, HISTORY), (cloud, OLD_LIFE)):
+    for cluster, first_number, end in ((onprem, 0, HISTORY), (cloud, -OLD_LIFE, 0)):
         create_topic(cluster, TOPIC, PARTITIONS, retention_ms=-1)
-        produce(cluster, TOPIC, _baskets(-count if cluster is cloud else 0, 0 if cluster is cloud else count))
+        produce(cluster, TOPIC, _baskets(first_number, end))
     first: list[Got] = []
     second: list[Got] = []
     with Background(lambda over: _sell(onprem, over)) as shop, LiveTool(onprem, cloud, TOPIC):
         with consumer(onprem, GROUP, [TOPIC], first) as running:
             _until(lambda: len(first) > HISTORY, "the group consumes at onprem")
-            step(f"{GROUP} consumes {TOPIC} at onprem, a producer and a replication tool go on, and one round is done")
+            step(f"{GROUP} consumes {TOPIC} at onprem, while a producer and a replication tool go on")
             play("A round while everything runs", "sync")
             running.end()
         begin = time.monotonic()

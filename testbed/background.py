@@ -28,11 +28,15 @@ class Background:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> t.Self:
-        self._thread.start()
-        return self
+        return self.start()
 
     def __exit__(self, *_unused: object) -> None:
         self.end()
+
+    def start(self) -> t.Self:
+        """Begin, without a block."""
+        self._thread.start()
+        return self
 
     def end(self) -> None:
         """Wait until it has ended."""

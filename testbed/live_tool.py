@@ -12,6 +12,7 @@ import typing as t
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from testbed.background import Background
 from testbed.clients import Servers, partitions_of
 
 _WAIT = 0.1  # seconds
@@ -35,9 +36,7 @@ class LiveTool:
         self._clusters = source, destination
         self._topic, self._to = topic, to or topic
         self._next = dict.fromkeys(partitions_of(source, topic), 0) | dict(begin or {})
-        self._over = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._failure: Exception | None = None
+        self._copying: Background | None = None
 
     def __enter__(self) -> t.Self:
         self.start()
@@ -51,20 +50,14 @@ class LiveTool:
     def start(self, again: int = 0) -> None:
         """Go on; again: first copy the last so many records of each partition a second time."""
         self._next = {partition: max(0, offset - again) for partition, offset in self._next.items()}
-        self._over.clear()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._copying = Background(self._run).start()
 
     def kill(self) -> None:
         """Stop in the middle of things."""
-        if self._thread is not None:
-            self._over.set()
-            self._thread.join()
-            self._thread = None
-        if self._failure is not None:
-            raise self._failure
+        if self._copying is not None:
+            self._copying.end()
 
-    def _run(self) -> None:
+    def _run(self, over: threading.Event) -> None:
         source, destination = (",".join(cluster.bootstrap_servers) for cluster in self._clusters)
         consumer = Consumer(
             {
@@ -80,7 +73,7 @@ class LiveTool:
         )
         try:
             consumer.assign([TopicPartition(self._topic, *each) for each in self._next.items()])
-            while not self._over.is_set():
+            while not over.is_set():
                 for message in consumer.consume(500, _WAIT):
                     if message.error():
                         continue
@@ -95,7 +88,5 @@ class LiveTool:
                     )
                     self._next[partition] = (message.offset() or 0) + 1
                 producer.flush(30)
-        except Exception as exc:  # noqa: BLE001  # whoever ends it raises it
-            self._failure = exc
         finally:
             consumer.close()

@@ -721,9 +721,7 @@ def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Tr
         previous,
         _receipt(params["receipt"]),
     )
-    for note in notes:
-        module.warn(note)
-    return use_case.Translation(plan, index={"checkpoints": count, "syncs": 0})
+    return use_case.Translation(plan, index={"checkpoints": count, "syncs": 0}, notes=tuple(notes))
 
 
 def _from_resets(module: Module, previous: file.Plan | None) -> use_case.Translation:
@@ -736,9 +734,7 @@ def _from_resets(module: Module, previous: file.Plan | None) -> use_case.Transla
         previous,
         _receipt(params["receipt"]),
     )
-    for note in notes:
-        module.warn(note)
-    return use_case.Translation(plan)
+    return use_case.Translation(plan, notes=tuple(notes))
 
 
 def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:

@@ -102,7 +102,7 @@ class Company:
         temper = GROUPS[group]
         if temper is not None:
             its = consumer(self._clusters[0], group, list(TOPICS), self.got[group], *temper)
-            self._running[group] = its.__enter__()
+            self._running[group] = its.start()
 
     def _sell(self, over: threading.Event) -> None:
         number = HISTORY

@@ -104,12 +104,12 @@ class FromTheEnd:
     """All that the group has not consumed was read at the source, and the destination from the offset to its end.
 
     Each unconsumed content stands there as often as it is unconsumed, but for `missing` of them; nothing consumed
-    stands there. The record before the offset is the last consumed one, or four different unconsumed ones follow: fewer may be
-    copies of equal consumed records, of a tool that has not come so far. So nothing is skipped, whatever stands before the
-    offset, but for the missing ones. None of these is
+    stands there. So nothing is skipped, whatever stands before the offset, but for the missing ones. None of these is
     before the offset either: a time look-up says so, and the record before the offset is the last consumed one, with
-    its own time (`missing_are_not_before`). That look-up, and those by which further records after the offset are known
-    to be destination-only, assume that the tool keeps timestamps; without either, nothing is assumed.
+    its own time (`missing_are_not_before`). Certify also sees to it that the tool has come to the committed offset: the
+    record before the offset is the last consumed one, or four different unconsumed ones follow, where fewer might be
+    copies of equal consumed records. The look-up, and those by which further records after the offset are known to be
+    destination-only, assume that the tool keeps timestamps; the four records that they stand so only once.
     """
 
     name: t.ClassVar = CertificateName.FROM_THE_END

@@ -42,8 +42,9 @@ def _lines(kind: str, unused: t.Iterable[tuple[int, Rule]], selected: t.Collecti
     lines = []
     for number, rule in unused:
         near = difflib.get_close_matches(rule.name or rule.pattern or "", sorted(selected), 1, 0.75)
+        meant = f": did you mean {near[0]}?" if near else "."
         lines.append(
-            f"{kind}_map, entry {number} ({rule}) fits no {kind} of the source{f': did you mean {near[0]}?' if near else '.'} "
+            f"{kind}_map, entry {number} ({rule}) fits no {kind} that this user may describe at the source{meant} "
             f"A {kind} that no entry fits keeps its name."
         )
     return lines

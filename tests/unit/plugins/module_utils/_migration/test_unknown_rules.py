@@ -51,10 +51,11 @@ def test_what_fits_nothing_is_told_with_what_was_meant():
     lines = told(
         [{"name": "shippingg", "to": "x"}, {"name": "shipping", "to": "y"}], [{"pattern": "nothing", "to": "x"}]
     )
+    kept = "that no entry fits keeps its name."
     assert lines == [
         (
-            "group_map, entry 1 (name shippingg) fits no group of the source: did you mean shipping? "
-            "A group that no entry fits keeps its name."
+            "group_map, entry 1 (name shippingg) fits no group that this user may describe at the source: "
+            f"did you mean shipping? A group {kept}"
         ),
-        "topic_map, entry 1 (pattern nothing) fits no topic of the source. A topic that no entry fits keeps its name.",
+        f"topic_map, entry 1 (pattern nothing) fits no topic that this user may describe at the source. A topic {kept}",
     ]
