@@ -106,21 +106,25 @@ class FromTheEnd:
     Each unconsumed content stands there as often as it is unconsumed, but for `missing` of them; nothing consumed
     stands there. So nothing is skipped, whatever stands before the offset, but for the missing ones. None of these is
     before the offset either: a time look-up says so, and the record before the offset is the last consumed one, with
-    its own time (`missing_are_not_before`). Certify also sees to it that the tool has come to the committed offset: the
-    record before the offset is the last consumed one, or four different unconsumed ones follow, where fewer might be
-    copies of equal consumed records. The look-up, and those by which further records after the offset are known to be
-    destination-only, assume that the tool keeps timestamps; the four records that they stand so only once.
+    its own time (`missing_are_not_before`). And the tool has come to the committed offset (`arrived`): the record before
+    the offset is the last consumed one, or four different unconsumed ones follow, where fewer might be copies of equal
+    consumed records. The look-up, and those by which further records after the offset are known to be destination-only,
+    assume that the tool keeps timestamps; the four records that they stand so only once.
     """
 
     name: t.ClassVar = CertificateName.FROM_THE_END
     unconsumed: int
     missing: int
     missing_are_not_before: bool
+    arrived: bool
     repeated: int
 
     def __post_init__(self) -> None:
         require(
-            self.repeated == 0, 0 <= self.missing <= self.unconsumed, not self.missing or self.missing_are_not_before
+            self.arrived,
+            self.repeated == 0,
+            0 <= self.missing <= self.unconsumed,
+            not self.missing or self.missing_are_not_before,
         )
 
 

@@ -178,16 +178,14 @@ def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offs
         # The consumed twin of an unconsumed record may not have been read.
         if side & Side.UNCONSUMED and there[known.key(record)] != wanted[known.key(record)]:
             raise Doubt
-    if not _follows_the_last_consumed(context, known, cut, offset) and len(wanted.keys() & there.keys()) < DISTINCT:
-        raise Doubt  # so few may be the copies of equal consumed records, of a tool that has not come to the committed offset
+    follows = _follows_the_last_consumed(context, known, cut, offset)
+    # Fewer may be the copies of equal consumed records, of a tool that has not come to the committed offset.
+    arrived = follows or len(wanted.keys() & there.keys()) >= DISTINCT
     missing = wanted - there
-    are_not_before = not missing or (
-        _follows_the_last_consumed(context, known, cut, offset)
-        and _are_not_before(reader, known, offset, unconsumed, missing)
-    )
-    if repeated or not are_not_before:
+    are_not_before = not missing or (follows and _are_not_before(reader, known, offset, unconsumed, missing))
+    if repeated or not arrived or not are_not_before:
         raise Doubt
-    return FromTheEnd(len(unconsumed), missing.total(), are_not_before, repeated)
+    return FromTheEnd(len(unconsumed), missing.total(), are_not_before, arrived, repeated)
 
 
 def _follows_the_last_consumed(context: Context, known: Known, cut: Cut, offset: int) -> bool:

@@ -25,7 +25,7 @@ if t.TYPE_CHECKING:
 
     from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Column, Flags
 
-_SCHEMA = "headers boolean, asked int, unconsumed bigint, missing bigint, oldest bigint, others bigint"
+_SCHEMA = "headers boolean, asked int, unconsumed bigint, missing bigint, oldest bigint, others bigint, distinct bigint"
 
 
 class TailQuestion(t.NamedTuple):
@@ -42,6 +42,7 @@ class Tail(t.NamedTuple):
     unconsumed: how many records the group has not consumed. missing: of how many of these no copy follows, nor of any
     of their content; oldest: the lowest timestamp of these, in milliseconds; None without any. others: how many records
     follow that are not known to be unconsumed, and how many of a content follow less often than it is unconsumed.
+    distinct: how many different unconsumed records have a copy that follows.
     """
 
     headers: bool
@@ -49,6 +50,7 @@ class Tail(t.NamedTuple):
     missing: int
     oldest: int | None
     others: int
+    distinct: int
 
 
 def count_tails(
@@ -68,7 +70,7 @@ def count_tails(
         contents.mapInArrow(told, _SCHEMA)
         .groupBy("headers", "asked")
         .agg(
-            *(f.sum(name).alias(name) for name in ("unconsumed", "missing", "others")),
+            *(f.sum(name).alias(name) for name in ("unconsumed", "missing", "others", "distinct")),
             f.min("oldest").alias("oldest"),
         )
     )
@@ -77,8 +79,8 @@ def count_tails(
 
 def folded(rows: t.Iterable[tuple[t.Any, ...]], asked: int) -> list[Tail]:
     """What is said of each that was asked, in the better one of both ways to compare; rows as in the worker's schema."""
-    found = {headers: [Tail(headers, 0, 0, None, 0) for _asked in range(asked)] for headers in (True, False)}
-    for its_headers, number, unconsumed, missing, oldest, others in rows:
+    found = {headers: [Tail(headers, 0, 0, None, 0, 0) for _asked in range(asked)] for headers in (True, False)}
+    for its_headers, number, unconsumed, missing, oldest, others, distinct in rows:
         for headers in (True, False) if its_headers is None else (its_headers,):
             its = found[headers][number]
             times = [time for time in (its.oldest, oldest) if time is not None]
@@ -88,6 +90,7 @@ def folded(rows: t.Iterable[tuple[t.Any, ...]], asked: int) -> list[Tail]:
                 its.missing + missing,
                 min(times, default=None),
                 its.others + others,
+                its.distinct + distinct,
             )
     return [
         min(each, key=lambda tail: tail.others + tail.missing) for each in zip(found[True], found[False], strict=True)
@@ -106,7 +109,7 @@ def _tails(
     for compared in (True, False) if both else (True,):
         headers = np.full(1 + max((*layout.source_pairs, *layout.destination_pairs), default=0), compared)
         rows = list(tails(records, layout, asked, headers))
-        columns = list(zip(*rows, strict=True)) or [()] * 5
+        columns = list(zip(*rows, strict=True)) or [()] * 6
         names = [name.split()[0] for name in _SCHEMA.split(", ")]
         yield pa.RecordBatch.from_arrays(
             [
@@ -120,8 +123,8 @@ def _tails(
 
 def tails(
     records: Records, layout: Layout, asked: t.Sequence[TailQuestion], headers: Flags
-) -> t.Iterator[tuple[int, int, int, int | None, int]]:
-    """asked, unconsumed, missing, oldest and others, where these records say something of them."""
+) -> t.Iterator[tuple[int, int, int, int | None, int, int]]:
+    """asked, unconsumed, missing, oldest, others and distinct, where these records say something of them."""
     import numpy as np
 
     groups = grouped(records, headers)
@@ -150,6 +153,7 @@ def tails(
             int(wanted[absent].sum()),
             int(times.min()) if len(times) else None,
             int(np.abs(there - wanted)[~absent].sum()) + in_doubt,
+            int(((wanted > 0) & (there > 0)).sum()),
         )
 
 

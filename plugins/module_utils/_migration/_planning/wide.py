@@ -14,7 +14,7 @@ import contextlib
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import FromTheEnd
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import DISTINCT, FromTheEnd
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
     Decision,
@@ -156,23 +156,31 @@ class _Wide:
         return {
             key: _certified(decisions[key], tail)
             for key, tail in by_key.items()
-            if not tail.others and self._nothing_before(cases[key], decisions[key], tail)
+            if self._shows_all(cases[key], decisions[key], tail)
         }
 
-    def _nothing_before(self, case: Case, decision: Decision, tail: Tail) -> bool:
-        """Does a time look-up say that what is missing after the offset is not before it either?
+    def _shows_all(self, case: Case, decision: Decision, tail: Tail) -> bool:
+        """Has the tool come to the committed offset, and is what is missing after the offset not before it either?
 
-        It does where the record before the offset is the last consumed one: then the tool has kept its time.
+        Where the record before the offset is the last consumed one, the tool has kept its time, and a time look-up tells.
+        Otherwise so many different records follow as certify.py asks for, and none is missing.
         """
+        if tail.others:
+            return False
+        if not self._follows_the_last_consumed(case, decision):
+            return tail.oldest is None and tail.distinct >= DISTINCT
         if tail.oldest is None:
             return True
-        offset, before = decision.offset or 0, decision.before
-        if before is None or before.destination_offset != offset - 1:
-            return False
-        if self.source.logs[case.source].between(before.source_offset + 1, case.committed):
-            return False
         found = self.destination.logs[case.destination].lookups[tail.oldest]
-        return self.policy.with_timestamp and tail.oldest >= 0 and (found is None or found >= offset)
+        return self.policy.with_timestamp and tail.oldest >= 0 and (found is None or found >= (decision.offset or 0))
+
+    def _follows_the_last_consumed(self, case: Case, decision: Decision) -> bool:
+        """Is the record before the offset the last consumed one?"""
+        before = decision.before
+        if before is None or before.destination_offset != (decision.offset or 0) - 1:
+            return False
+        between, log = (before.source_offset + 1, case.committed), self.source.logs[case.source]
+        return not log.unread(*between) and not log.between(*between)
 
     def _by_whole_logs(self, cases: t.Mapping[_Key, Case]) -> dict[_Key, Decision]:
         """What counting says, for all groups of a partition at once."""
@@ -222,7 +230,7 @@ class _Wide:
 
 def _certified(decision: Decision, tail: Tail) -> Decision:
     return Decision.exact(
-        FromTheEnd(tail.unconsumed, tail.missing, missing_are_not_before=True, repeated=0),
+        FromTheEnd(tail.unconsumed, tail.missing, missing_are_not_before=True, arrived=True, repeated=0),
         decision.offset or 0,
         before=decision.before,
         after=decision.after,

@@ -51,8 +51,8 @@ HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
         ),
         (
             FromTheEnd,
-            {"unconsumed": 3, "missing": 1, "missing_are_not_before": True, "repeated": 0},
-            [{"missing": 4}, {"missing": -1}, {"missing_are_not_before": False}, {"repeated": 1}],
+            {"unconsumed": 3, "missing": 1, "missing_are_not_before": True, "arrived": True, "repeated": 0},
+            [{"arrived": False}, {"missing": 4}, {"missing": -1}, {"missing_are_not_before": False}, {"repeated": 1}],
         ),
         (
             ContiguousToTheEnd,
@@ -138,8 +138,8 @@ ALL = {"matched_by": ("key", "value", "headers", "timestamp")}
         pytest.param(f"{SIX} C=1", 0, NothingThere(0, 0), {}, id="there are copies"),
         pytest.param(f"{SIX} C=2", 3, WholeLogs(3, 3, 0, arrived=True), {}, id="one is skipped"),
         pytest.param(f"{SIX} C=2", 1, WholeLogs(1, 2, 0, arrived=True), {}, id="one is repeated"),
-        pytest.param(f"{SIX} C=2", 3, FromTheEnd(4, 1, True, 0), ALL, id="the missing one stands before"),
-        pytest.param(f"{SIX} C=2", 2, FromTheEnd(5, 0, True, 0), ALL, id="it has not read so many"),
+        pytest.param(f"{SIX} C=2", 3, FromTheEnd(4, 1, True, True, 0), ALL, id="the missing one stands before"),
+        pytest.param(f"{SIX} C=2", 2, FromTheEnd(5, 0, True, True, 0), ALL, id="it has not read so many"),
         pytest.param(
             f"{SIX} C=2",
             3,

@@ -53,12 +53,12 @@ def tails(pairs: list, asked: list[TailQuestion], timestamps: bool = True) -> li
 @pytest.mark.parametrize(
     ("copies", "offset", "expected"),
     [
-        pytest.param("xabcd", 4, Tail(True, 3, 0, None, 0), id="just what is unconsumed"),
-        pytest.param("xabc", 4, Tail(True, 3, 1, 3, 0), id="one is still to come"),
-        pytest.param("xab", 4, Tail(True, 3, 2, 2, 0), id="two are"),
-        pytest.param("xabcd", 2, Tail(True, 3, 0, None, 1), id="a consumed one, or another tool's"),
-        pytest.param("xabcdb", 4, Tail(True, 3, 0, None, 1), id="one that comes twice may be consumed"),
-        pytest.param("xaBCD", 4, Tail(False, 3, 0, None, 0), id="headers were added"),
+        pytest.param("xabcd", 4, Tail(True, 3, 0, None, 0, 3), id="just what is unconsumed"),
+        pytest.param("xabc", 4, Tail(True, 3, 1, 3, 0, 2), id="one is still to come"),
+        pytest.param("xab", 4, Tail(True, 3, 2, 2, 0, 1), id="two are"),
+        pytest.param("xabcd", 2, Tail(True, 3, 0, None, 1, 3), id="a consumed one, or another tool's"),
+        pytest.param("xabcdb", 4, Tail(True, 3, 0, None, 1, 3), id="one that comes twice may be consumed"),
+        pytest.param("xaBCD", 4, Tail(False, 3, 0, None, 0, 3), id="headers were added"),
     ],
 )
 def test_examples(copies: str, offset: int, expected: Tail) -> None:
@@ -66,7 +66,7 @@ def test_examples(copies: str, offset: int, expected: Tail) -> None:
 
 
 def test_where_copies_of_a_content_are_missing_those_that_are_there_may_be_consumed_ones() -> None:
-    assert tail("hhhhz", "hhh", 4, 4) == Tail(True, 3, 1, 25, 1)
+    assert tail("hhhhz", "hhh", 4, 4) == Tail(True, 3, 1, 25, 1, 1)
 
 
 def test_times_count_unless_the_broker_has_stamped_them() -> None:
@@ -98,7 +98,8 @@ def test_nothing_is_certain_that_is_not_so_by_hand(pairs: list, timestamps: bool
         assert its_tail.unconsumed == len(unconsumed)
         assert its_tail.others >= (others > 0)
         if not timestamps or all(its.log_append_time for its in copies):
-            assert its_tail[2:] == (len(absent), min((its.timestamp for its in absent), default=None), others)
+            oldest = min((its.timestamp for its in absent), default=None)
+            assert its_tail[2:] == (len(absent), oldest, others, len(wanted.keys() & there.keys()))
 
 
 def test_on_spark(spark) -> None:
@@ -111,4 +112,4 @@ def test_on_spark(spark) -> None:
     found = worker.count_tails(
         dealt_by_content(frames[0].union(frames[1]), 4), its, [TailQuestion(0, 4, 6), TailQuestion(1, 4, 4)]
     )
-    assert found == [Tail(True, 6, 1, 0, 0), Tail(True, 6, 1, 0, 1)]
+    assert found == [Tail(True, 6, 1, 0, 0, 5), Tail(True, 6, 1, 0, 1, 5)]
