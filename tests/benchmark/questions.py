@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from tests.benchmark import backlog, group_sync, many_groups, rounds, spark
+from tests.benchmark import backlog, group_sync, many_groups, promotion, rounds, spark
 from tests.benchmark.bed import ONE_WAY, Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
@@ -191,6 +191,7 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "sync": (group_sync.sync, ()),
     "rounds": (rounds.rounds, ("shared", "teams")),
     "window": (rounds.window, ("shared",)),
+    "promotion": (promotion.promotion, ()),
 }
 
 
