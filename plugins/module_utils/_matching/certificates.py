@@ -133,6 +133,8 @@ class ContiguousToTheEnd:
     """The first unconsumed record and its copy stand among equal neighbours, and so do the last ones.
 
     The last ones are the destination's last record and its original. As many offsets lie between both on both clusters.
+    The neighbours are at least four different records: fewer may stand elsewhere at the source, where the destination has
+    lost or never had what is before them.
     So what lies in between is the same, and from the offset on the destination holds all that is unconsumed, up to
     where the tool has come. Assumes that the tool did not leave out exactly as many records in between as it wrote
     twice, and that what it has still to copy follows what it has copied.
@@ -148,6 +150,7 @@ class ContiguousToTheEnd:
         require(
             self.at_offset.tells_places_apart,
             self.at_end.tells_places_apart,
+            min(self.at_offset.distinct, self.at_end.distinct) >= DISTINCT,
             self.source_offsets == self.destination_offsets,
         )
 

@@ -137,8 +137,8 @@ def _contiguous_to_the_end(reader: Reader, context: Context, known: Known, first
         return None
     at_offset = _gapless(reader, known, shift, begin, end, from_end=False)
     at_end = _gapless(reader, known, shift, begin, end, from_end=True)
-    if at_offset is None or at_end is None:
-        return None
+    if at_offset is None or at_end is None or min(at_offset.distinct, at_end.distinct) < DISTINCT:
+        return None  # so few may stand elsewhere at the source, though they are all that the destination has there
     return ContiguousToTheEnd(at_offset, at_end, end - begin, destination.end - first.offset)
 
 

@@ -64,10 +64,25 @@ def test_no_world_breaks_a_promise(way: str, name: str) -> None:
             "C=4 start=0 compacted=True scaled=1",
             id="the same with two of them",
         ),
+        pytest.param(
+            "S 0:d@0 1:a@0 2:b@0 3:a@0 4:d@0 5:a@0 T 0:d@0<4 1:a@0<5 C=1 retention_ms=3600000 scaled=1",
+            id="two records are left at the destination, and both stand twice at the source",
+        ),
+        pytest.param(
+            "S 0:b@0 1:a@0 2:a@0 3:c@0 4:b@0 5:a@0 T 0:b@0<4 1:a@0<5 C=1 retention_ms=3600000 scaled=1",
+            id="the same with another equal record",
+        ),
     ],
 )
 def test_no_way_breaks_a_promise_where_one_once_did(case: str) -> None:
     assert not [finding for finding in answers(parse(case), EVERY_WAY)[1] if finding.kind in FAULTS]
+
+
+def test_two_records_that_end_a_long_log_may_be_later_equal_ones():
+    """The destination has lost all that is before them, and an hour's records have one time."""
+    between = " ".join(f"x{number}@0" for number in range(700))
+    decision = rule.near(parse(f"S d@0 a@0 {between} d@0 a@0 T d@0<702 a@0<703 C=1")).decision
+    assert (decision.verdict, decision.offset, decision.repeats) == ("safe", 0, 1)
 
 
 @pytest.mark.parametrize("way", [rule.near, rule.whole])

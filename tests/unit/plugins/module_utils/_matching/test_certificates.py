@@ -57,7 +57,13 @@ HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
         (
             ContiguousToTheEnd,
             {"at_offset": FIRM, "at_end": FIRM, "source_offsets": 100, "destination_offsets": 100},
-            [{"at_offset": EQUAL}, {"at_end": EQUAL}, {"at_end": ONE_TIME}, {"destination_offsets": 99}],
+            [
+                {"at_offset": EQUAL},
+                {"at_offset": EQUAL._replace(whole=True)},
+                {"at_end": EQUAL},
+                {"at_end": ONE_TIME},
+                {"destination_offsets": 99},
+            ],
         ),
         (EndsWithConsumed, {"at_offset": FIRM, "unexplained": 0}, [{"at_offset": EQUAL}, {"unexplained": 1}]),
         (
