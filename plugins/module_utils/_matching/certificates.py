@@ -133,11 +133,11 @@ class ContiguousToTheEnd:
     """The first unconsumed record and its copy stand among equal neighbours, and so do the last ones.
 
     The last ones are the destination's last record and its original. As many offsets lie between both on both clusters.
-    The neighbours are at least four different records: fewer may stand elsewhere at the source, where the destination has
-    lost or never had what is before them.
-    So what lies in between is the same, and from the offset on the destination holds all that is unconsumed, up to
-    where the tool has come. Assumes that the tool did not leave out exactly as many records in between as it wrote
-    twice, and that what it has still to copy follows what it has copied.
+    If fewer than four different records follow the offset at the destination, equal ones may stand later at the source:
+    then the neighbours `before` the offset are many, and equal, too. So what lies in between is the same, and from the
+    offset on the destination holds all that is unconsumed, up to where the tool has come. Assumes that the tool did not
+    leave out exactly as many records in between as it wrote twice, and that what it has still to copy follows what it
+    has copied.
     """
 
     name: t.ClassVar = CertificateName.CONTIGUOUS_TO_THE_END
@@ -145,12 +145,13 @@ class ContiguousToTheEnd:
     at_end: Comparison
     source_offsets: int
     destination_offsets: int
+    before: Comparison | None = None
 
     def __post_init__(self) -> None:
         require(
             self.at_offset.tells_places_apart,
             self.at_end.tells_places_apart,
-            min(self.at_offset.distinct, self.at_end.distinct) >= DISTINCT,
+            self.at_offset.distinct >= DISTINCT or (self.before is not None and self.before.are_many),
             self.source_offsets == self.destination_offsets,
         )
 

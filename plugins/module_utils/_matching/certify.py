@@ -137,9 +137,14 @@ def _contiguous_to_the_end(reader: Reader, context: Context, known: Known, first
         return None
     at_offset = _gapless(reader, known, shift, begin, end, from_end=False)
     at_end = _gapless(reader, known, shift, begin, end, from_end=True)
-    if at_offset is None or at_end is None or min(at_offset.distinct, at_end.distinct) < DISTINCT:
-        return None  # so few may stand elsewhere at the source, though they are all that the destination has there
-    return ContiguousToTheEnd(at_offset, at_end, end - begin, destination.end - first.offset)
+    if at_offset is None or at_end is None:
+        return None
+    before = None
+    if at_offset.distinct < DISTINCT:  # all that the destination has there: they may be copies of later equal records
+        before = same_before(reader, context, known, begin, first.offset)
+        if before is None or not before.are_many:
+            return None
+    return ContiguousToTheEnd(at_offset, at_end, end - begin, destination.end - first.offset, before)
 
 
 def _gapless(reader: Reader, known: Known, shift: int, begin: int, end: int, *, from_end: bool) -> Comparison | None:

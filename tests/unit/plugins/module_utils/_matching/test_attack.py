@@ -85,6 +85,13 @@ def test_two_records_that_end_a_long_log_may_be_later_equal_ones():
     assert (decision.verdict, decision.offset, decision.repeats) == ("safe", 0, 1)
 
 
+def test_two_records_that_end_a_long_log_may_be_earlier_equal_ones():
+    """The replication tool has come no farther, and repeated records are not to be counted."""
+    between = " ".join(f"x{number}@0" for number in range(700))
+    decision = rule.near(parse(f"S a@0 d@0 {between} a@0 d@0 T a@0<0 d@0<1 C=702 tail_check=offsets")).decision
+    assert (decision.verdict, decision.offset) == ("safe", 0)
+
+
 @pytest.mark.parametrize("way", [rule.near, rule.whole])
 def test_a_single_younger_record_may_be_the_copy_of_one_that_compaction_has_taken(way):
     case = parse("S 0:a@0 1:b@5(gone) 2:c@10 3:d@30 T 0:a@0<0 1:x@20 2:c@10<2 3:d@30<3 C=2 compacted=True scaled=1")
