@@ -95,7 +95,7 @@ def _promote(bed: Bed, source: str, destination: str, names: t.Sequence[str], **
 def _check(
     source: str, destination: str, names: t.Sequence[str], made: t.Sequence[Run], compared: t.Sequence[Run]
 ) -> None:
-    """Raise RuntimeError if the destination has not got what the source has, or a run says anything else."""
+    """Raise RuntimeError if the destination lacks what the source has, or a run says anything else."""
     if [run.result["changed"] for run in (*made, *compared)] != [True] * len(made) + [False] * len(compared):
         raise RuntimeError("not every run that makes topics has changed something, or one that compares has")
     both = [_connection(address) for address in (source, destination)]

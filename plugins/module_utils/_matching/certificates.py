@@ -99,6 +99,14 @@ class WholeLogs:
         require(self.first_wanted is None or self.offset <= self.first_wanted, self.repeated == 0, self.arrived)
 
 
+def has_arrived(follows_the_last_consumed: bool, distinct: int) -> bool:
+    """Has the tool come to the committed offset? It has if the last consumed record is right before the offset.
+
+    Or if so many different unconsumed ones follow: fewer may be the copies of equal consumed records.
+    """
+    return follows_the_last_consumed or distinct >= DISTINCT
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class FromTheEnd:
     """All that the group has not consumed was read at the source, and the destination from the offset to its end.
@@ -106,10 +114,9 @@ class FromTheEnd:
     Each unconsumed content stands there as often as it is unconsumed, but for `missing` of them; nothing consumed
     stands there. So nothing is skipped, whatever stands before the offset, but for the missing ones. None of these is
     before the offset either: a time look-up says so, and the record before the offset is the last consumed one, with
-    its own time (`missing_are_not_before`). And the tool has come to the committed offset (`arrived`): the record before
-    the offset is the last consumed one, or four different unconsumed ones follow, where fewer might be copies of equal
-    consumed records. The look-up, and those by which further records after the offset are known to be destination-only,
-    assume that the tool keeps timestamps; the four records that they stand so only once.
+    its own time (`missing_are_not_before`). And the tool has come to the committed offset (`arrived`, see has_arrived).
+    The look-up, and those by which further records after the offset are known to be destination-only, assume that the
+    tool keeps timestamps; so many different records, that they stand so only once.
     """
 
     name: t.ClassVar = CertificateName.FROM_THE_END

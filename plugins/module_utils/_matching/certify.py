@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
     ContiguousToTheEnd,
     EndsWithConsumed,
     FromTheEnd,
+    has_arrived,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
@@ -184,8 +185,7 @@ def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offs
         if side & Side.UNCONSUMED and there[known.key(record)] != wanted[known.key(record)]:
             raise Doubt
     follows = _follows_the_last_consumed(context, known, cut, offset)
-    # Fewer may be the copies of equal consumed records, of a tool that has not come to the committed offset.
-    arrived = follows or len(wanted.keys() & there.keys()) >= DISTINCT
+    arrived = has_arrived(follows, len(wanted.keys() & there.keys()))
     missing = wanted - there
     are_not_before = not missing or (follows and _are_not_before(reader, known, offset, unconsumed, missing))
     if repeated or not arrived or not are_not_before:

@@ -14,7 +14,7 @@ import contextlib
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import DISTINCT, FromTheEnd
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import FromTheEnd, has_arrived
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
     Decision,
@@ -153,26 +153,22 @@ class _Wide:
             if tail.oldest is not None:
                 times[cases[key].destination].add(tail.oldest)
         self.destination.look_up(times)
-        return {
-            key: _certified(decisions[key], tail)
-            for key, tail in by_key.items()
-            if self._shows_all(cases[key], decisions[key], tail)
-        }
+        certificates = {key: self._certificate(cases[key], decisions[key], tail) for key, tail in by_key.items()}
+        return {key: _certified(decisions[key], its) for key, its in certificates.items() if its is not None}
 
-    def _shows_all(self, case: Case, decision: Decision, tail: Tail) -> bool:
-        """Has the tool come to the committed offset, and is what is missing after the offset not before it either?
+    def _certificate(self, case: Case, decision: Decision, tail: Tail) -> FromTheEnd | None:
+        """What the tail proves, as certify.py proves it by what it reads; None where it does not."""
+        follows = self._follows_the_last_consumed(case, decision)
+        arrived = has_arrived(follows, tail.distinct)
+        are_not_before = tail.oldest is None or (follows and self._is_not_before(case, decision, tail.oldest))
+        if tail.others or not arrived or not are_not_before:
+            return None
+        return FromTheEnd(tail.unconsumed, tail.missing, are_not_before, arrived, repeated=tail.others)
 
-        Where the record before the offset is the last consumed one, the tool has kept its time, and a time look-up tells.
-        Otherwise so many different records follow as certify.py asks for, and none is missing.
-        """
-        if tail.others:
-            return False
-        if not self._follows_the_last_consumed(case, decision):
-            return tail.oldest is None and tail.distinct >= DISTINCT
-        if tail.oldest is None:
-            return True
-        found = self.destination.logs[case.destination].lookups[tail.oldest]
-        return self.policy.with_timestamp and tail.oldest >= 0 and (found is None or found >= (decision.offset or 0))
+    def _is_not_before(self, case: Case, decision: Decision, oldest: int) -> bool:
+        """Does a time look-up say that no missing record stands before the offset? The tool has kept times."""
+        found = self.destination.logs[case.destination].lookups[oldest]
+        return self.policy.with_timestamp and oldest >= 0 and (found is None or found >= (decision.offset or 0))
 
     def _follows_the_last_consumed(self, case: Case, decision: Decision) -> bool:
         """Is the record before the offset the last consumed one?"""
@@ -228,9 +224,9 @@ class _Wide:
         return kept(read_contents(self.spark, here, there, pairs, layout, self.source.match_on.fingerprinted))
 
 
-def _certified(decision: Decision, tail: Tail) -> Decision:
+def _certified(decision: Decision, certificate: FromTheEnd) -> Decision:
     return Decision.exact(
-        FromTheEnd(tail.unconsumed, tail.missing, missing_are_not_before=True, arrived=True, repeated=0),
+        certificate,
         decision.offset or 0,
         before=decision.before,
         after=decision.after,
