@@ -2,20 +2,21 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What happens around a promotion in molecule's scenario, looked at with a client that is not the collection's.
+"""What happens around promotions in molecule's scenario, looked at with a client that is not the collection's.
 
-promotion.py SANDBOX NAME fill              NAME.orders and NAME.clicks with ACLs on staging; production has another NAME.clicks
-promotion.py SANDBOX NAME untouched         fail unless production is as before
-promotion.py SANDBOX NAME proof_of_mirror   fail unless production has the topics and settings, and only ACLs for reading
-promotion.py SANDBOX NAME proof_of_cutover  fail unless production has every ACL of staging, too
-promotion.py SANDBOX NAME drift             somebody changes a setting and an ACL of NAME.orders on production
-promotion.py SANDBOX NAME restored          fail unless production is as before the promotion
+promotion.py SANDBOX NAME fill              topics with ACLs on development; the others have another NAME.clicks
+promotion.py SANDBOX NAME untouched         fail unless staging and production are as before
+promotion.py SANDBOX NAME proof_of_mirror   fail unless both have the topics with their own settings, and only ACLs for reading
+promotion.py SANDBOX NAME proof_of_cutover  fail unless both have every ACL of development, too
+promotion.py SANDBOX NAME drift             somebody changes a setting and an ACL of NAME.orders on staging
+promotion.py SANDBOX NAME restored          fail unless staging and production are as before the promotions
 """
 
 from __future__ import annotations
 
 import contextlib
 import sys
+import typing as t
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -37,36 +38,56 @@ from testbed.clients import change_topic, create_topic, partitions_of, topic_set
 from tests.support.rights import grant, revoke
 
 BILLING = "User:billing"
+ENVIRONMENTS = ("development", "staging", "production")
+HOUR, DAY = 3_600_000, 86_400_000
 
 
-def fill(staging: Cluster, production: Cluster, name: str) -> None:
-    create_topic(staging, f"{name}.orders", 3, retention_ms=3_600_000)
-    create_topic(staging, f"{name}.clicks", 2, retention_ms=7_200_000)
-    create_topic(production, f"{name}.clicks", 2, retention_ms=1000, segment_ms=60_000)
-    grant(staging, [f"TOPIC ALL on {name}.orders", f"TOPIC WRITE on {name}.clicks"], BILLING)
+class Clusters(t.NamedTuple):
+    """The environments, in the order in which topics are promoted."""
+
+    development: Cluster
+    staging: Cluster
+    production: Cluster
 
 
-def untouched(staging: Cluster, production: Cluster, name: str) -> None:
-    assert not _exists(production, f"{name}.orders")
-    assert _settings(production, f"{name}.clicks") == ("1000", "60000")
-    assert acls(production, name) == set()
+def fill(clusters: Clusters, name: str) -> None:
+    create_topic(clusters.development, f"{name}.orders", 3, retention_ms=HOUR)
+    create_topic(clusters.development, f"{name}.clicks", 2, retention_ms=2 * HOUR)
+    grant(clusters.development, [f"TOPIC ALL on {name}.orders", f"TOPIC WRITE on {name}.clicks"], BILLING)
+    create_topic(clusters.staging, f"{name}.clicks", 2, retention_ms=1000, segment_ms=60_000)
+    create_topic(clusters.production, f"{name}.clicks", 2, retention_ms=2000, flush_ms=5000)
 
 
-def proof_of_mirror(staging: Cluster, production: Cluster, name: str) -> None:
-    assert len(partitions_of(production, f"{name}.orders")) == 3
-    assert topic_settings(production, f"{name}.orders")["retention.ms"] == "86400000"
-    assert _settings(production, f"{name}.clicks") == ("7200000", "60000")
-    reading = {("orders", operation) for operation in ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")}
-    assert acls(production, name) == reading
+def untouched(clusters: Clusters, name: str) -> None:
+    for cluster in (clusters.staging, clusters.production):
+        assert not _exists(cluster, f"{name}.orders")
+        assert acls(cluster, name) == set()
+    assert _settings(clusters.staging, f"{name}.clicks") == {"retention.ms": 1000, "segment.ms": 60_000}
+    assert _settings(clusters.production, f"{name}.clicks") == {"retention.ms": 2000, "flush.ms": 5000}
 
 
-def proof_of_cutover(staging: Cluster, production: Cluster, name: str) -> None:
-    assert acls(production, name) >= acls(staging, name) == {("orders", "ALL"), ("clicks", "WRITE")}
+def proof_of_mirror(clusters: Clusters, name: str) -> None:
+    for cluster in (clusters.staging, clusters.production):
+        assert len(partitions_of(cluster, f"{name}.orders")) == 3
+        assert acls(cluster, name) == {("orders", each) for each in ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")}
+    assert _settings(clusters.staging, f"{name}.orders") == {"retention.ms": DAY}
+    assert _settings(clusters.staging, f"{name}.clicks") == {"retention.ms": 2 * HOUR, "segment.ms": 60_000}
+    everywhere = {"max.message.bytes": 2_097_152}
+    assert _settings(clusters.production, f"{name}.orders") == everywhere | {"retention.ms": 7 * DAY}
+    clicks = {"retention.ms": 2 * DAY, "segment.ms": 60_000, "flush.ms": 5000}
+    assert _settings(clusters.production, f"{name}.clicks") == everywhere | clicks
 
 
-def drift(staging: Cluster, production: Cluster, name: str) -> None:
-    change_topic(production, f"{name}.orders", retention_ms=1)
-    revoke(production, [f"TOPIC ALL on {name}.orders"], BILLING)
+def proof_of_cutover(clusters: Clusters, name: str) -> None:
+    wanted = {("orders", "ALL"), ("clicks", "WRITE")}
+    assert acls(clusters.development, name) == wanted
+    assert acls(clusters.staging, name) > wanted
+    assert acls(clusters.production, name) > wanted
+
+
+def drift(clusters: Clusters, name: str) -> None:
+    change_topic(clusters.staging, f"{name}.orders", retention_ms=1)
+    revoke(clusters.staging, [f"TOPIC ALL on {name}.orders"], BILLING)
 
 
 def acls(cluster: Cluster, name: str) -> set[tuple[str, str]]:
@@ -84,9 +105,8 @@ def acls(cluster: Cluster, name: str) -> set[tuple[str, str]]:
     return {(topic.removeprefix(f"{name}."), operation) for topic, operation in names if topic.startswith(f"{name}.")}
 
 
-def _settings(cluster: Cluster, topic: str) -> tuple[str, str]:
-    found = topic_settings(cluster, topic)
-    return found["retention.ms"], found["segment.ms"]
+def _settings(cluster: Cluster, topic: str) -> dict[str, int]:
+    return {name: int(value) for name, value in topic_settings(cluster, topic).items()}
 
 
 def _exists(cluster: Cluster, topic: str) -> bool:
@@ -106,10 +126,11 @@ def main() -> None:
         "drift": drift,
         "restored": untouched,
     }
-    staging, production = describe("staging", sandbox), describe("production", sandbox)
-    if staging is None or production is None:
-        sys.exit(f"staging and production do not run in {sandbox}")
-    steps[what](staging, production, name)
+    clusters = [describe(each, sandbox) for each in ENVIRONMENTS]
+    running = [each for each in clusters if each is not None]
+    if len(running) < len(ENVIRONMENTS):
+        sys.exit(f"{', '.join(ENVIRONMENTS)} do not all run in {sandbox}")
+    steps[what](Clusters(*running), name)
 
 
 if __name__ == "__main__":
