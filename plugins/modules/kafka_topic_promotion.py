@@ -232,6 +232,8 @@ options:
     description:
       - Removes ACLs on the promoted topics, groups and transactional ids that only the destination has. This can take
         away the ACLs of the replication tool.
+      - An ACL on a prefix is removed only if all topics of the destination with this prefix are promoted, or if the source
+        has an ACL on this prefix. Otherwise it stays and is listed in the notes.
       - Without it, these ACLs stay and are listed in the notes.
     type: bool
     default: false

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.undo import Undo
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import LITERAL, TOPIC, Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import EVERY, LITERAL, TOPIC, Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
     ADD,
@@ -120,14 +120,14 @@ def _diffs(topics: t.Mapping[str, TopicChange], acls: t.Sequence[AclChange]) -> 
     by_place: dict[str, list[AclChange]] = {}
     for each in acls:
         if each.action != EXTRA:
-            by_place.setdefault(_place(each.acl, topics), []).append(each)
+            by_place.setdefault(_place(each.acl), []).append(each)
     places = sorted({name for name, each in topics.items() if each.changes} | (by_place.keys() - {_OTHER}))
     places += [_OTHER] if _OTHER in by_place else []
     return [_diff(place, topics.get(place), by_place.get(place, [])) for place in places]
 
 
-def _place(acl: Acl, topics: t.Container[str]) -> str:
-    return acl.name if acl.resource == TOPIC and acl.pattern == LITERAL and acl.name in topics else _OTHER
+def _place(acl: Acl) -> str:
+    return acl.name if acl.resource == TOPIC and acl.pattern == LITERAL and acl.name != EVERY else _OTHER
 
 
 def _diff(place: str, change: TopicChange | None, acls: t.Sequence[AclChange]) -> Diff:

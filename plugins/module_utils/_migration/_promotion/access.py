@@ -51,13 +51,14 @@ def acl_changes(
     destination: t.Collection[Acl],
     names: t.Mapping[str, str],
     topics: t.Collection[str],
+    destination_topics: t.Collection[str],
     mapping: Mapping,
     options: PromotionOptions,
 ) -> Access:
     """What becomes of the destination's ACLs.
 
-    names: what each selected topic is called at the destination. topics: every topic of the source. Raises Refused for a prefix
-    that does not map to one prefix, InvalidInput for a principal without a type.
+    names: what each selected topic is called at the destination. topics, destination_topics: every topic of either cluster.
+    Raises Refused for a prefix that does not map to one prefix, InvalidInput for a principal without a type.
     """
     notes: list[str] = []
     carried: set[Acl] = set()
@@ -76,13 +77,30 @@ def acl_changes(
     mirrored = {each for acl in carried for each in _mirrored(acl)}
     wanted = mirrored if options.acls is Acls.MIRROR else carried
     # Those that mirror has made of an ACL on ALL say no more than this ACL.
-    resources = {(TOPIC, name, LITERAL) for name in names.values()} | {acl[:3] for acl in wanted}
-    extras = {acl for acl in destination if acl[:3] in resources} - wanted - (mirrored if wanted is carried else set())
-    if extras and not options.remove_acls:
-        notes.append(f"Only the destination has these ACLs: {_shown(sorted(extras))}.")
-    extra = REMOVE if options.remove_acls else EXTRA
-    changes = [AclChange(acl, ADD) for acl in wanted - set(destination)] + [AclChange(acl, extra) for acl in extras]
+    known = wanted | mirrored
+    resources = {acl[:3] for acl in known}
+    others = set(destination_topics) - set(names.values())
+    extras = {acl for acl in set(destination) - known if acl[:3] in resources or _covers(acl, names.values())}
+    stay = extras
+    if options.remove_acls:
+        stay = {acl for acl in extras if acl[:3] not in resources and _covers(acl, others)}
+    if stay:
+        why = (
+            ", and they stay, because their prefixes also cover topics that are not selected"
+            if options.remove_acls
+            else ""
+        )
+        notes.append(f"Only the destination has these ACLs{why}: {_shown(sorted(stay))}.")
+    changes = [AclChange(acl, ADD) for acl in wanted - set(destination)]
+    changes += [AclChange(acl, EXTRA if acl in stay else REMOVE) for acl in extras]
     return Access(tuple(sorted(changes)), tuple(dict.fromkeys(notes)))
+
+
+def _covers(acl: Acl, topics: t.Iterable[str]) -> bool:
+    """Whether the ACL, which is not on all topics, is about one of these."""
+    if acl.resource != TOPIC or acl.name == EVERY:
+        return False
+    return any(topic == acl.name if acl.pattern == LITERAL else topic.startswith(acl.name) for topic in topics)
 
 
 def _is_about(acl: Acl, options: PromotionOptions) -> bool:
@@ -105,8 +123,8 @@ def _of_topics(
         return []
     if len(selected) < len(covered):
         notes.append(
-            f"{acl} becomes one ACL for each selected topic, because {first_of(sorted(set(covered) - set(selected)), 3)} "
-            "with this prefix is not selected."
+            f"{acl} becomes one ACL for each selected topic, because the selection leaves out topics with this prefix: "
+            f"{first_of(sorted(set(covered) - set(selected)), 3)}."
         )
         return [acl._replace(name=names[topic], pattern=LITERAL) for topic in selected]
     return [acl._replace(name=_prefix(acl, covered, mapping))]

@@ -42,13 +42,15 @@ class Survey:
     """What both clusters have.
 
     names: what each selected topic of the source is called at the destination. known: the settings that the destination's
-    version knows, empty where nobody may tell. brokers: how many the destination has. topics: every topic of the source.
+    version knows, empty where nobody may tell. brokers: how many the destination has. topics, destination_topics: every topic
+    of either cluster.
     """
 
     source_id: str
     destination_id: str
     names: dict[str, str]
     topics: tuple[str, ...]
+    destination_topics: tuple[str, ...]
     source: dict[str, TopicState]
     destination: dict[str, TopicState]
     known: frozenset[str]
@@ -79,6 +81,7 @@ def take_survey(
         destination_id,
         found.names,
         tuple(here),
+        tuple(there),
         at_source.result(),
         states,
         _known(destination, states),

@@ -90,7 +90,13 @@ def decide_topics(
     found = access.Access((), ())
     if options.acls is not Acls.NONE:
         found = access.acl_changes(
-            survey.source_acls, survey.destination_acls, survey.names, survey.topics, mapping, options
+            survey.source_acls,
+            survey.destination_acls,
+            survey.names,
+            survey.topics,
+            survey.destination_topics,
+            mapping,
+            options,
         )
     made = TopicPlan(
         survey.source_id, survey.destination_id, tuple(sorted(topics, key=lambda each: each.topic)), found.changes
@@ -136,8 +142,8 @@ def _existing(
     after = there.partitions
     if there.partitions > here.partitions:
         notes.append(
-            f"{name} has {there.partitions} partitions, and {source} has {here.partitions} at the source. It stays so, and "
-            "records with a key may be in other partitions."
+            f"{name} has {counted(there.partitions, 'partition')}, and {source} has {here.partitions} at the source. "
+            "It stays so, and records with a key may be in other partitions."
         )
     elif there.partitions < here.partitions and _grows(name, source, here, there, use, options, destination):
         after = here.partitions
@@ -150,7 +156,7 @@ def _existing(
     elif there.partitions < here.partitions:
         filled = " and holds records" if options.on_fewer_partitions is OnFewerPartitions.GROW_EMPTY_OR_LEAVE else ""
         notes.append(
-            f"{name} has {there.partitions} partitions{filled}, and {source} has {here.partitions} at the source. "
+            f"{name} has {counted(there.partitions, 'partition')}{filled}, and {source} has {here.partitions} at the source. "
             "on_fewer_partitions leaves it so."
         )
     hidden = there.configs.hidden & wanted.values.keys()
@@ -196,6 +202,7 @@ def _check_replicas(change: TopicChange, there: TopicState | None, destination: 
             cluster=destination,
             topic=change.topic,
             why="producers with acks=all could write nothing",
-            remedy="give a lower number in overrides",
+            remedy="give a lower number in overrides"
+            + ("; or set replication_factor to at least that" if there is None else ""),
             kind=FailureKind.INVALID_OPTION,
         )

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import typing as t
+import itertools
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topic_changes
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import missing_cluster_acls
@@ -86,17 +86,18 @@ def to_set(plan: TopicPlan) -> dict[str, dict[str, str | None]]:
 
 
 def _by_setting(destination: Connection, plan: TopicPlan) -> dict[str, Refusal]:
-    """Brokers take or refuse the settings of a topic together: of one that is refused, each is tried alone, to name it."""
+    """Brokers take or refuse the settings of a topic together: of one that is refused, each is tried alone, to name it.
+
+    One request tries one setting of every such topic.
+    """
     changes = to_set(plan)
     refusals = topic_changes.try_settings(destination, changes)
-    for topic, refusal in refusals.items():
-        if refusal.error == _DENIED or len(changes[topic]) == 1:
-            continue
-        alone: t.Iterator[tuple[str, dict[str, Refusal]]] = (
-            (name, topic_changes.try_settings(destination, {topic: {name: value}}))
-            for name, value in changes[topic].items()
-        )
-        named = [f"{name}: {found[topic].why}" for name, found in alone if topic in found]
-        if named:
-            refusals[topic] = refusal._replace(why="; ".join(named))
-    return refusals
+    unclear = [topic for topic, each in refusals.items() if each.error != _DENIED and len(changes[topic]) > 1]
+    named: dict[str, list[str]] = {topic: [] for topic in unclear}
+    for settings in itertools.zip_longest(*(changes[topic].items() for topic in unclear)):
+        alone = {topic: each for topic, each in zip(unclear, settings, strict=True) if each is not None}
+        for topic, found in topic_changes.try_settings(
+            destination, {topic: {name: value} for topic, (name, value) in alone.items()}
+        ).items():
+            named[topic].append(f"{alone[topic][0]}: {found.why}")
+    return refusals | {topic: refusals[topic]._replace(why="; ".join(lines)) for topic, lines in named.items() if lines}

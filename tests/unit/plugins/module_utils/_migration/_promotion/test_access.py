@@ -27,8 +27,10 @@ def acl(text, principal="User:billing", host="*"):
     return Acl(resource, name[:-1] if is_prefix else name, pattern, principal, host, operation, permission)
 
 
-def changes(source, destination=(), which=Acls.CUTOVER, mapping=SHOP, names=None, **options):
-    found = acl_changes(source, destination, names or NAMES, TOPICS, mapping, PromotionOptions(acls=which, **options))
+def changes(source, destination=(), which=Acls.CUTOVER, mapping=SHOP, names=None, others=(), **options):
+    names = names or NAMES
+    topics = (*names.values(), *others)
+    found = acl_changes(source, destination, names, TOPICS, topics, mapping, PromotionOptions(acls=which, **options))
     return {(str(each.acl), each.action) for each in found.changes}, found.notes
 
 
@@ -98,7 +100,7 @@ def test_a_prefix_that_maps_to_no_prefix_is_refused(prefix, mapping):
 def test_a_prefix_of_topics_that_are_selected_only_in_part_becomes_an_acl_for_each():
     found, notes = changes([acl("DENY READ on TOPIC shop.*")], names={"shop.orders": "store.orders"})
     assert found == {("DENY READ on TOPIC store.orders for User:billing", "add")}
-    assert "because shop.returns with this prefix is not selected" in notes[0]
+    assert "the selection leaves out topics with this prefix: shop.returns." in notes[0]
 
 
 def test_acls_on_everything_are_kept_only_when_asked_for():
@@ -143,13 +145,31 @@ def test_what_only_the_destination_has_is_listed_or_removed():
         acl("ALLOW READ on TOPIC store.orders"),
         acl("ALLOW WRITE on TOPIC store.orders"),
         acl("ALLOW WRITE on TOPIC elsewhere"),
-        acl("ALLOW WRITE on TOPIC store.*"),
+        acl("ALLOW WRITE on TOPIC elsew*"),
     ]
     extra = "ALLOW WRITE on TOPIC store.orders for User:billing"
     found, notes = changes(source, destination)
     assert found == {(extra, "extra")}
     assert notes == (f"Only the destination has these ACLs: {extra}.",)
     assert changes(source, destination, remove_acls=True) == ({(extra, "remove")}, ())
+
+
+def test_an_acl_on_a_prefix_that_the_source_has_revoked_is_listed_or_removed():
+    stale = acl("ALLOW READ on TOPIC store.*", principal="User:fraud")
+    found, notes = changes([], [stale])
+    assert found == {("ALLOW READ on TOPIC store.* for User:fraud", "extra")}
+    assert notes == ("Only the destination has these ACLs: ALLOW READ on TOPIC store.* for User:fraud.",)
+    assert changes([], [stale], remove_acls=True) == ({("ALLOW READ on TOPIC store.* for User:fraud", "remove")}, ())
+
+
+def test_an_acl_on_a_prefix_that_other_topics_need_stays():
+    wide = acl("ALLOW READ on TOPIC st*")
+    found, notes = changes([], [wide], others=("stock",), remove_acls=True)
+    assert found == {("ALLOW READ on TOPIC st* for User:billing", "extra")}
+    assert (
+        "and they stay, because their prefixes also cover topics that are not selected: ALLOW READ on TOPIC st*"
+        in notes[0]
+    )
 
 
 def test_what_mirror_has_made_of_an_acl_on_all_is_no_extra_after_the_cut_over():

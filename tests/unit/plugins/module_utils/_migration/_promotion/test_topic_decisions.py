@@ -39,7 +39,9 @@ def topic(partitions=1, replicas=1, hidden=(), **own):
 def planned(source, destination=None, use=UNUSED, brokers=3, known=KNOWN, **options):
     """The change of one topic, and the notes."""
     there = {} if destination is None else {"orders": destination}
-    survey = Survey("s", "d", {"orders": "orders"}, ("orders",), {"orders": source}, there, known, brokers)
+    survey = Survey(
+        "s", "d", {"orders": "orders"}, ("orders",), tuple(there), {"orders": source}, there, known, brokers
+    )
     made = decide_topics(survey, Mapping(), PromotionOptions(**options), use, "destination")
     return made.plan.topics[0], made.notes
 
@@ -133,6 +135,7 @@ def test_the_first_override_that_fits_wins_setting_by_setting():
         "d",
         {name: name for name in ("orders", "returns")},
         ("orders", "returns"),
+        (),
         {name: topic(retention_ms="5") for name in ("orders", "returns")},
         {},
         KNOWN,
