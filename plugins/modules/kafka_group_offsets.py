@@ -262,7 +262,7 @@ def take(module: Module) -> dict[str, t.Any]:
         module.warn(line)
     partitions = collections.Counter(entry.group for entry in taken.snapshot.entries)
     if params["format"] == "json":
-        diff = results.file_diff(before, text, path, results.snapshot_lines, offset_formats.read_snapshot)
+        diff = results.file_diff(before, taken.snapshot, path, results.snapshot_lines, offset_formats.read_snapshot)
     else:  # their lines are readable as they are
         diff = results.file_diff(before, text, path, str.splitlines, lambda text, _path: text)
     return {

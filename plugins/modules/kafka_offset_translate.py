@@ -596,7 +596,7 @@ def translate(module: Module) -> dict[str, t.Any]:
         diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
     for note in (*made.notes, *(note for each in exported for note in each.notes)):
         module.warn(note)
-    diff = results.file_diff(before, text, path, results.plan_lines, file.from_json)
+    diff = results.file_diff(before, plan, path, results.plan_lines, lambda *_file: previous or plan)
     return {
         "changed": text != before or bool(diffs),
         "plan": path,

@@ -15,6 +15,7 @@ Equal content gives equal bytes, so a second run leaves a file untouched, and `g
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import typing as t
 
@@ -39,6 +40,8 @@ _AGAIN = {
     "topics": "remove it, and plan the promotion again",
     "topics-receipt": "restore it from a backup: without it nothing can be rolled back",
 }
+_OPENING, _CLOSING = '"entries": [', "\n]}\n"
+_LONGEST_HEAD = 1 << 20  # characters: a longer first line is read with the rest of the document
 KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
 _T = t.TypeVar("_T")
 
@@ -47,21 +50,77 @@ def dumps(kind: str, head: Json, entries: t.Iterable[Json]) -> str:
     """Write a document of a kind (snapshot, plan, receipt): head's members in order, then the entries in order."""
     members = {"format": _PREFIX + kind, "version": VERSION, **head}
     start = json.dumps(members, ensure_ascii=False)[:-1]
-    rows = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
-    return f'{start}, "entries": [\n{rows}\n]}}\n' if rows else f'{start}, "entries": []}}\n'
+    text = io.StringIO()
+    text.write(f"{start}, {_OPENING}")
+    separator = "\n"
+    for entry in entries:
+        text.write(separator)
+        text.write(json.dumps(entry, ensure_ascii=False))
+        separator = ",\n"
+    text.write("]}\n" if separator == "\n" else _CLOSING)
+    return text.getvalue()
 
 
-def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
-    """Read a document of a kind: its head and its entries.
+def loads(kind: str, text: str, path: str) -> tuple[Json, t.Iterable[t.Any]]:
+    """Read a document of a kind: its head and its entries, which can be iterated once.
 
-    Raises InvalidFile when the text is not JSON, of another kind, or of a version that this release cannot read.
+    Raises InvalidFile when the text is not JSON, of another kind, or of a version that this release cannot read; for an entry
+    that is not JSON when the iteration comes to it.
     """
+    head = _head(text)
+    if head is not None:
+        _check(kind, head, path)
+        return head, _rows(kind, text, path)
+    document = _whole(kind, text, path)
+    _check(kind, document, path)
+    return document, document["entries"]
+
+
+def _head(text: str) -> Json | None:
+    """The head of a document with one entry a line, as dumps() writes it; None for another layout."""
+    first, _newline, _rest = text[:_LONGEST_HEAD].partition("\n")
+    if not first.endswith(_OPENING) or not text.endswith(_CLOSING):
+        return None
     try:
-        document = json.loads(text, object_pairs_hook=members_once)
+        head = json.loads(first + "]}", object_pairs_hook=members_once)
+    except (ValueError, RecursionError):
+        return None
+    return head if isinstance(head, dict) and head.get("entries") == [] else None
+
+
+def _rows(kind: str, text: str, path: str) -> t.Iterator[t.Any]:
+    """The entries one by one, because all of a large document at once take several times the memory of its text."""
+    decoder = json.JSONDecoder(object_pairs_hook=members_once)
+    begin, end = text.index("\n") + 1, len(text) - len(_CLOSING)
+    count = 0
+    while begin <= end:
+        stop = text.find("\n", begin, end)
+        is_last = stop == -1
+        line = text[begin : end if is_last else stop]
+        try:
+            if not is_last and not line.endswith(","):
+                raise ValueError("there is more on the next line")
+            row = decoder.decode(line if is_last else line[:-1])
+        except (ValueError, RecursionError):
+            # Damaged, or somebody has edited it.
+            yield from _whole(kind, text, path)["entries"][count:]
+            return
+        yield row
+        count += 1
+        begin = end + 1 if is_last else stop + 1
+
+
+def _whole(kind: str, text: str, path: str) -> t.Any:
+    try:
+        return json.loads(text, object_pairs_hook=members_once)
     except RecursionError:
         raise damaged(kind, path, "it is nested too deeply") from None
     except ValueError as exc:
         raise damaged(kind, path, f"it is not JSON ({exc})") from exc
+
+
+def _check(kind: str, document: t.Any, path: str) -> None:
+    """Raise InvalidFile for a document of another kind or version."""
     found = document.get("format") if isinstance(document, dict) else None
     if found != _PREFIX + kind:
         raise InvalidFile(
@@ -77,10 +136,8 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, list[Json]]:
             + (f", or {_AGAIN[kind]}" if kind not in ("receipt", "removed") else ""),
             kind=FailureKind.FILE_DAMAGED,
         )
-    entries = document.get("entries")
-    if not isinstance(entries, list):
+    if not isinstance(document.get("entries"), list):
         raise damaged(kind, path, "it has no list of entries")
-    return document, entries
 
 
 def loads_any(text: str, path: str) -> Json:
@@ -97,7 +154,9 @@ def loads_any(text: str, path: str) -> Json:
             why=f"its format is {_shown(found)}, and those of a migration are {_PREFIX}{', '.join(KINDS)}",
             remedy="correct the path",
         )
-    return loads(found.removeprefix(_PREFIX), text, path)[0]
+    whole: Json = document
+    _check(found.removeprefix(_PREFIX), whole, path)
+    return whole
 
 
 def parse_entries(kind: str, path: str, rows: t.Iterable[t.Any], build: t.Callable[[t.Any], _T]) -> tuple[_T, ...]:

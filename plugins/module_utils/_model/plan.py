@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 
 KIND = "plan"
+_CERTIFICATES = frozenset(CertificateName)
 
 
 class SourcePosition(t.NamedTuple):
@@ -257,7 +258,7 @@ def _verification(row: t.Any) -> Verification | None:
 
 def _certificate(name: t.Any) -> CertificateName | None:
     """None for a name that this version does not know, too: nothing that is not understood makes an offset exact."""
-    return CertificateName(name) if name in list(CertificateName) else None
+    return CertificateName(name) if isinstance(name, str) and name in _CERTIFICATES else None
 
 
 def _optional(value: t.Any) -> int | None:

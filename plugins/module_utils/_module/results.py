@@ -60,15 +60,18 @@ def returned(entries: t.Iterable[_T], return_entries: ReturnEntries, changed: t.
 
 
 def file_diff(
-    before: str | None, after: str, path: str, lines: t.Callable[[_T], list[str]], read: t.Callable[[str, str], _T]
+    before: str | None, after: _T, path: str, lines: t.Callable[[_T], list[str]], read: t.Callable[[str, str], _T]
 ) -> Diff:
-    """The diff of a file, shown as its entries; a file that is there but damaged was to be replaced anyway."""
+    """The diff of a file, shown as its entries; a file that is there but damaged was to be replaced anyway.
+
+    before: the text of the file. after: what it holds now, as read() returns it.
+    """
     try:
         old = lines(read(before, path)) if before is not None else []
     except InvalidFile as exc:
         old = [str(exc)]
     name = os.path.basename(path)
-    return diff(old, lines(read(after, path)), f"{name} (before)", f"{name} (after)")
+    return diff(old, lines(after), f"{name} (before)", f"{name} (after)")
 
 
 def commit_lines(commits: t.Mapping[tuple[str, t.Any], CommittedOffset | None]) -> list[str]:

@@ -32,6 +32,50 @@ def test_a_document_without_entries_is_one_line():
     assert documents.loads("plan", text, "plan.json")[1] == []
 
 
+ROWS = [{"group": "a", "entries": [1]}, {"group": 'b\n]}\n"'}, {"group": "c"}]
+WRITTEN = documents.dumps("plan", {"snapshot": "abc"}, ROWS)
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        WRITTEN,
+        json.dumps(json.loads(WRITTEN)),
+        json.dumps(json.loads(WRITTEN), indent=2),
+        json.dumps(json.loads(WRITTEN), indent=2) + "\n",
+        WRITTEN.replace("},\n", "},\n\n"),
+        WRITTEN.replace("},\n", "}, "),
+        WRITTEN.replace("},\n", "}\n,"),
+        WRITTEN.replace('{"group": "c"}', '{"group":\n"c"}'),
+        WRITTEN.replace('{"group": "c"}', '  {"group": "c"}  '),
+        WRITTEN.replace("\n]}\n", '\n], "more": [\n]}\n'),
+    ],
+)
+def test_an_edited_document_is_read_as_json_is(edited):
+    head, rows = documents.loads("plan", edited, "plan.json")
+    assert (head["snapshot"], list(rows)) == ("abc", ROWS)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        WRITTEN.replace("},\n", "}\n", 1),
+        WRITTEN.replace("},\n", "},,\n", 1),
+        WRITTEN.replace("\n]}\n", ",\n]}\n"),
+        WRITTEN.replace('{"group": "c"}\n', ""),
+        WRITTEN.replace('"c"}', '"c"'),
+        WRITTEN.replace('"c"}', '"c", "group": "d"}'),
+        WRITTEN.replace('"c"', "[" * 100_000),
+        WRITTEN + "{}",
+        WRITTEN + WRITTEN,
+        WRITTEN[:-4],
+    ],
+)
+def test_a_damaged_line_is_refused(damaged):
+    with pytest.raises(InvalidFile, match=r"plan\.json is damaged"):
+        list(documents.loads("plan", damaged, "plan.json")[1])
+
+
 def test_names_stay_readable():
     assert '"größe-注文"' in documents.dumps("plan", {}, [{"group": "größe-注文"}])
 

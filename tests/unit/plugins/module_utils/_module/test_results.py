@@ -103,8 +103,8 @@ def test_a_snapshots_diff_shows_its_commits():
 
 
 def test_a_files_diff_names_the_file_and_ends_every_line():
-    text = plan_file.to_json(Plan("a", "b", "c", PLAN.entries[1:3]))
-    diff = results.file_diff(None, text, "/srv/onprem-to-cloud/plan.json", results.plan_lines, plan_file.from_json)
+    plan = Plan("a", "b", "c", PLAN.entries[1:3])
+    diff = results.file_diff(None, plan, "/srv/onprem-to-cloud/plan.json", results.plan_lines, plan_file.from_json)
     assert diff == {
         "before_header": "plan.json (before)",
         "after_header": "plan.json (after)",
@@ -115,6 +115,5 @@ def test_a_files_diff_names_the_file_and_ends_every_line():
 
 
 def test_a_damaged_file_that_is_replaced_is_shown_as_damaged():
-    text = plan_file.to_json(Plan("a", "b", "c", ()))
-    diff = results.file_diff("{", text, "plan.json", results.plan_lines, plan_file.from_json)
+    diff = results.file_diff("{", Plan("a", "b", "c", ()), "plan.json", results.plan_lines, plan_file.from_json)
     assert diff["before"].startswith("the plan file plan.json is damaged")
