@@ -212,7 +212,7 @@ CLASSES: dict[str, _Make] = {
     "stamped, partly": _with(stamps=("from", "until", "between"), route=("all", "again", "first_tries")),
     "lag": _with(lag=True),
     "lag, stamped": _with(lag=True, stamps="whole", alphabet=(1, 3, 12), unlike=(0.3, 0.8, 0.97)),
-    "lag, expired": _with(lag=True, expiry=True),
+    "lag, expired": _with(lag=True, expiry=True, clock=("steps", "even")),
     "again, lag, equal records": _with(
         route="again", lag=True, clock=("same", "bursts", "append_time"), alphabet=(1, 2, 3)
     ),
@@ -268,6 +268,7 @@ UNKNOWABLE: dict[str, _Make] = {
         transactions=True, uncommitted=True, stamps=("from", "until", "between"), route=("all", "again")
     ),
     DECLARED + "rounded, copies missing": _with(times="rounded", retention_there=(False, True), manners=("drops",)),
+    DECLARED + "lag, expired, equal times": _with(lag=True, expiry=True, clock=("same", "bursts", "append_time")),
     DECLARED + "lag, strangers": _with(lag=True, strangers=(0.1, 0.4)),
 }
 CLASSES |= UNKNOWABLE

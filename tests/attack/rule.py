@@ -36,7 +36,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
     decide_merged,
     young_from,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on, where_it_goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count_logs as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical_entries
@@ -198,6 +198,7 @@ def _both_counted(case: Case) -> counting.Logs:
             logs.destination.visible,
             operator.attrgetter(name),
             timestamps=case.options.with_timestamp,
+            stable=logs.source.facts.end,
             start=edges.start,
             end=edges.end,
         )
@@ -375,10 +376,10 @@ class _Side(t.NamedTuple):
 def kept(earlier: Answer, now: Case) -> Answer | None:
     """The earlier answer, where a plan would keep it for a group that has not moved, though the world has; else None."""
     decision = earlier.decision
-    anchor = decision.after or decision.before
-    if earlier.verdict != "exact" or anchor is None or decision.before is None:
+    if earlier.verdict != "exact" or not isinstance(decision, Decision):
         return None
-    if (earlier.offset or 0) <= now.destination_edges.start:
+    anchor = where_it_goes_on(now.committed, earlier.offset or 0, decision.before, decision.after)
+    if anchor is None or (earlier.offset or 0) <= now.destination_edges.start:
         return None
     logs = Logs(now)
     question = dataclasses.replace(logs.question(), committed=0, policy=Policy())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
+import math
 import operator
 import typing as t
 
@@ -32,13 +33,17 @@ class Content:
     source: t.Sequence[tuple[int, int]]
     copies: t.Sequence[tuple[int, Time]]
 
-    def tallies(self, committed: int) -> list[Count]:
-        """What is counted together, for a group that has consumed what lies before the committed offset."""
+    def tallies(self, committed: int, stable: float = math.inf) -> list[Count]:
+        """What is counted together, for a group that has consumed what lies before the committed offset.
+
+        stable: the source's last stable offset.
+        """
         at = bisect.bisect_left(self.source, committed, key=_offset)
         return tallies(
             collections.Counter(time for _offset, time in self.source[:at]),
             collections.Counter(time for _offset, time in self.source[at:]),
             self.copies,
+            sum(offset >= stable for offset, _time in self.source[at:]),
         )
 
     def has_arrived(self, committed: int) -> bool:

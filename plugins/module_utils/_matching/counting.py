@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import math
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import Content, separable
@@ -69,6 +70,8 @@ class Logs:
     the visible records of the destination. name tells contents apart; timestamps: whether times are compared at all.
     otherwise: another name, by which copies are known whose first one the source does not have (tools add headers). They
     count as copies with another time, unless they have the source's.
+    stable: the source's last stable offset. The transactions that the records from it on are in may abort, and then copies of
+    equal consumed records come again.
     aborted: source records of aborted transactions, which some tools copy. The group never reads them at the source, so the
     offset goes past copies of those before the committed one where that skips nothing.
     start and end are the destination's. Building takes time linear in the records, but for sorting.
@@ -83,10 +86,11 @@ class Logs:
         timestamps: bool,
         otherwise: t.Callable[[Record], Name] | None = None,
         aborted: t.Sequence[Record] = (),
+        stable: float = math.inf,
         start: int,
         end: int,
     ) -> None:
-        self.start, self.end, self._with_times = start, end, timestamps
+        self.start, self.end, self._with_times, self._stable = start, end, timestamps, stable
         source, copies = list(source), list(copies)
         self._aborted = copies_of_aborted(aborted, {name(record) for record in source}, copies, name, timestamps)
         self._sources, self._name, self._otherwise = [record.offset for record in source], name, otherwise
@@ -124,9 +128,9 @@ class Logs:
 
     def _tallies(self, committed: int) -> list[Count]:
         """Those of the contents that occur more than once on a side."""
-        result: list[Count] = [Tally.at(committed, *each) for each in self._plain]
+        result: list[Count] = [Tally.at(committed, *each, self._stable) for each in self._plain]
         for content in self._mixed:
-            result += content.tallies(committed)
+            result += content.tallies(committed, self._stable)
         return result
 
     def answer(self, committed: int) -> Answer:

@@ -45,6 +45,15 @@ def by_shift(reader: Reader, question: Question) -> Decision | None:
     return None
 
 
+def where_it_goes_on(committed: int, offset: int, before: Anchor | None, after: Anchor | None) -> Anchor | None:
+    """The record and its copy from which goes_on() tells whether an exact decision still holds; None where nothing tells."""
+    if before is None:
+        return None  # the offset was the log's start: nothing tells whether more stood there, or stands there again
+    if after is None and before.source_offset - before.destination_offset != committed - offset:
+        return None  # the copy was made again: consumed records may follow it once more
+    return after or before
+
+
 def goes_on(question: Question, anchor: Anchor, timestamp: bool) -> bool | Need:
     """Do both logs still go on alike, to the destination's end, from a record and its copy that were found before?
 

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import bisect
+import math
 import typing as t
 
 Name = t.Hashable
@@ -30,10 +31,21 @@ class Tally(t.NamedTuple):
     by_time: bool = False
 
     @classmethod
-    def at(cls, committed: int, originals: t.Sequence[int], copies: t.Sequence[int], by_time: bool) -> t.Self:
-        """That of source offsets and copies which are counted together whatever is committed; both ascending."""
+    def at(
+        cls,
+        committed: int,
+        originals: t.Sequence[int],
+        copies: t.Sequence[int],
+        by_time: bool,
+        stable: float = math.inf,
+    ) -> t.Self:
+        """That of source offsets and copies which are counted together whatever is committed; both ascending.
+
+        stable: the source's last stable offset.
+        """
         consumed = bisect.bisect_left(originals, committed)
-        return cls(copies, len(originals) - consumed, consumed, by_time=by_time)
+        hidden = from_on(originals, max(committed, stable))
+        return cls(copies, len(originals) - consumed, consumed, hidden, by_time)
 
     @property
     def first_wanted(self) -> int | None:
@@ -52,8 +64,11 @@ class Tally(t.NamedTuple):
 
     @property
     def firmly_unconsumed(self) -> bool:
-        """The same even if copies are those of equal records which the source has lost, or which were copied twice."""
-        return self.by_time and self.wanted > 0 and not self.consumed and len(self.copies) > 0
+        """The same even if copies are those of equal records which the source has lost, or which were copied twice.
+
+        More copies than records say that there are such copies.
+        """
+        return self.by_time and not self.consumed and 0 < len(self.copies) <= self.wanted
 
     @property
     def lacking(self) -> int:
@@ -157,7 +172,10 @@ class Mixed:
     @property
     def firmly_unconsumed(self) -> bool:
         """As Tally.firmly_unconsumed."""
-        return any(self._own[time] and not self._consumed.get(time) for time in self._unconsumed)
+        return any(
+            0 < len(self._own[time]) <= number and not self._consumed.get(time)
+            for time, number in self._unconsumed.items()
+        )
 
     @property
     def lacking(self) -> int:
@@ -280,7 +298,7 @@ def surplus_wanted(
     return wanted
 
 
-def from_on(offsets: t.Sequence[int], offset: int) -> int:
+def from_on(offsets: t.Sequence[int], offset: float) -> int:
     """How many of these ascending offsets are this one or after it."""
     return len(offsets) - bisect.bisect_left(offsets, offset)
 

@@ -72,7 +72,8 @@ def count_logs(reader: Reader, question: Question) -> Counted:
     key = id(question.source), edges, len(originals), question.policy.with_timestamp
     made = question.destination.made
     if key not in made:
-        made[key] = _logs(originals, aborted, copies, destination, question.policy.with_timestamp)
+        stable = question.source.facts.end
+        made[key] = _logs(originals, aborted, copies, stable, destination, question.policy.with_timestamp)
     logs, matching = made[key]
     answer = logs.answer(question.committed)
     before, after = (
@@ -88,11 +89,12 @@ def _logs(
     originals: t.Sequence[Record],
     aborted: t.Sequence[Record],
     copies: t.Sequence[Record],
+    stable: int,
     destination: LogReader,
     timestamps: bool,
 ) -> tuple[Logs, Matching]:
     """Ready to be counted. Headers and times are believed record by record: a replication tool may have changed some."""
-    edges = {"start": destination.start, "end": destination.end}
+    edges = {"stable": stable, "start": destination.start, "end": destination.end}
     logs = Logs(originals, copies, _digest, timestamps=timestamps, otherwise=_bare, aborted=aborted, **edges)
     digests, times = {record.digest for record in originals}, collections.defaultdict(set)
     for record in originals:

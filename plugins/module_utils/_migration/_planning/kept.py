@@ -14,13 +14,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Policy,
     Question,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on, where_it_goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import StrategyInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
@@ -54,7 +54,7 @@ def kept_entries(
     """
     known = previous.by_key()
     same: dict[_Key, PlanEntry] = {}
-    last: dict[_Pair, tuple[Copied, bool]] = {}
+    last: dict[_Pair, tuple[Anchor, bool]] = {}
     for key, draft in searched.items():
         entry = known.get(key)
         anchor = _anchor(entry, draft, match_on) if entry is not None else None
@@ -64,17 +64,17 @@ def kept_entries(
             continue
         same[key] = entry
         pair, its = (draft.source_partition, draft.partition), (anchor, "timestamp" in entry.evidence.matched_by)
-        last[pair] = max(last.get(pair, its), its)
+        last[pair] = max(last.get(pair, its), its, key=lambda each: each[0].source_offset)
 
     def rule(pair: _Pair, question: Question) -> bool | Need:
         copied, timestamp = last[pair]
-        return goes_on(question, Anchor(*copied[:3]), timestamp)
+        return goes_on(question, copied, timestamp)
 
     holds = answer_all({pair: Case(0, *pair) for pair in last}, here, there, Policy(), rule)
     return {key: entry for key, entry in same.items() if holds[searched[key].source_partition, entry.partition]}
 
 
-def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Copied | None:
+def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Anchor | None:
     """A record and its copy of an exact entry about this very commit; None for any other entry."""
     if entry.verdict is not Verdict.EXACT or entry.lacks_certificate or entry.source != (draft.position,):
         return None
@@ -82,6 +82,5 @@ def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Copied | None:
         return None
     if match_on.parts and MatchOn.of(entry.evidence.matched_by) != match_on:
         return None
-    if entry.evidence.before is None:
-        return None  # the offset was the log's start: nothing tells whether more stood there, or stands there again
-    return entry.evidence.after or entry.evidence.before
+    before, after = (its and Anchor(*its[:3]) for its in (entry.evidence.before, entry.evidence.after))
+    return where_it_goes_on(draft.offset, entry.offset or 0, before, after)

@@ -66,6 +66,12 @@ def test_anything_else_is_decided_anew(keep, entry):
     assert not keep(entry)
 
 
+def test_of_a_group_that_had_consumed_everything_the_last_copy_must_be_the_last_consumed_record_s(keep):
+    """Otherwise this copy was made again, and copies of the consumed records after it may have followed since."""
+    assert keep(dataclasses.replace(EXACT, evidence=KNOWN._replace(after=None)))
+    assert not keep(dataclasses.replace(EXACT, evidence=KNOWN._replace(before=Copied(37, 44, "a"), after=None)))
+
+
 def test_what_the_question_changes_is_decided_anew(keep):
     assert not keep(EXACT, log_start=45)  # the copy of the record before the offset has expired
     assert not keep(EXACT, match_on=MatchOn.of(("key",)))
