@@ -99,12 +99,13 @@ class WholeLogs:
         require(self.first_wanted is None or self.offset <= self.first_wanted, self.repeated == 0, self.arrived)
 
 
-def has_arrived(follows_the_last_consumed: bool, distinct: int) -> bool:
-    """Has the tool come to the committed offset? It has if the last consumed record is right before the offset.
+def has_arrived(before: Comparison | None, distinct: int) -> bool:
+    """Has the tool come to the committed offset?
 
-    Or if so many different unconsumed ones follow: fewer may be the copies of equal consumed records.
+    It has if the last consumed records are right before the offset, all of them or many (`before`). Or if so many different
+    unconsumed ones follow: fewer may be the copies of equal consumed records, and the one before them that of an earlier one.
     """
-    return follows_the_last_consumed or distinct >= DISTINCT
+    return distinct >= DISTINCT or (before is not None and before.tells_places_apart)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -185,7 +185,10 @@ def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offs
         if side & Side.UNCONSUMED and there[known.key(record)] != wanted[known.key(record)]:
             raise Doubt
     follows = _follows_the_last_consumed(context, known, cut, offset)
-    arrived = has_arrived(follows, len(wanted.keys() & there.keys()))
+    distinct, before = len(wanted.keys() & there.keys()), None
+    if follows and context.before and distinct < DISTINCT:
+        before = same_before(reader, context, known, context.before[-1].offset + 1, offset)
+    arrived = has_arrived(before, distinct) or (follows and not context.before)
     missing = wanted - there
     are_not_before = not missing or (follows and _are_not_before(reader, known, offset, unconsumed, missing))
     if repeated or not arrived or not are_not_before:

@@ -70,8 +70,8 @@ class Logs:
     the visible records of the destination. name tells contents apart; timestamps: whether times are compared at all.
     otherwise: another name, by which copies are known whose first one the source does not have (tools add headers). They
     count as copies with another time, unless they have the source's.
-    stable: the source's last stable offset. The transactions that the records from it on are in may abort, and then copies of
-    equal consumed records come again.
+    stable: the source's last stable offset. The transactions that the records from it on are in may abort. Where the tool has
+    copied anything twice, what is taken for their copies may then be second copies of equal consumed records.
     aborted: source records of aborted transactions, which some tools copy. The group never reads them at the source, so the
     offset goes past copies of those before the committed one where that skips nothing.
     start and end are the destination's. Building takes time linear in the records, but for sorting.
@@ -90,11 +90,13 @@ class Logs:
         start: int,
         end: int,
     ) -> None:
-        self.start, self.end, self._with_times, self._stable = start, end, timestamps, stable
+        self.start, self.end, self._with_times = start, end, timestamps
         source, copies = list(source), list(copies)
         self._aborted = copies_of_aborted(aborted, {name(record) for record in source}, copies, name, timestamps)
         self._sources, self._name, self._otherwise = [record.offset for record in source], name, otherwise
         self._contents, self._names = contents_of(source, copies, name, otherwise, timestamps)
+        twice = any(len(content.copies) > len(content.source) for content in self._contents.values())
+        self._stable = stable if twice else math.inf
         self._count(self._contents.values())
 
     def _count(self, contents: t.Iterable[Content]) -> None:

@@ -15,7 +15,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
     NothingConsumed,
     NothingThere,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import same_before
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import (
+    doubt_copies_of_later_ones,
+    same_before,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
@@ -112,8 +115,13 @@ def _lossless(reader: Reader, context: Context, known: Known, cut: Cut, reached:
     if found is None:
         return None
     all_of_them = offset - found.records <= reader.destination.start
-    if found.distinct < DISTINCT and not all_of_them:
-        return None
+    if found.distinct < DISTINCT:
+        if not all_of_them:
+            return None
+        try:
+            doubt_copies_of_later_ones(reader, known, reader.destination.records(offset - found.records, offset))
+        except Doubt:
+            return None
     return ConsumedBefore(offset, found, all_of_them, unconsumed)
 
 

@@ -159,7 +159,7 @@ class _Wide:
     def _certificate(self, case: Case, decision: Decision, tail: Tail) -> FromTheEnd | None:
         """What the tail proves, as certify.py proves it by what it reads; None where it does not."""
         follows = self._follows_the_last_consumed(case, decision)
-        arrived = has_arrived(follows, tail.distinct)
+        arrived = has_arrived(None, tail.distinct)
         are_not_before = tail.oldest is None or (follows and self._is_not_before(case, decision, tail.oldest))
         if tail.others or not arrived or not are_not_before:
             return None

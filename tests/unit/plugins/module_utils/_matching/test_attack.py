@@ -72,6 +72,22 @@ def test_no_world_breaks_a_promise(way: str, name: str) -> None:
             "S 0:b@0 1:a@0 2:a@0 3:c@0 4:b@0 5:a@0 T 0:b@0<4 1:a@0<5 C=1 retention_ms=3600000 scaled=1",
             id="the same with another equal record",
         ),
+        pytest.param(
+            "S 0:a@0 1:d@0 2:d@0 3:d@0 4:a@0 T 0:a@0<4 C=2 retention_ms=3600000 scaled=1",
+            id="advice from one record, which is a later one",
+        ),
+        pytest.param(
+            "S 0:b@0 1:a@0 2:b@0 3:b@0 4:a@0 T 0:b@0<0 1:a@0<1 F b@0<2 b@0<3 a@0<4 C=4 scaled=1",
+            id="one record that equals the last consumed one, while the tool lags",
+        ),
+        pytest.param(
+            "S 0:e@- 1:c@- 2:e@-(aborted) T 0:e@=1<0 1:c@=1<1 2:e@=1<0 3:c@=1<1 C=2 stable=2",
+            id="recopied, and an open transaction hides an equal record that was aborted",
+        ),
+        pytest.param(
+            "S 0:b@0(gone) 1:b@0(gone) 2:a@0 3:b@0 T 0:b@0<0 1:b@0<1 F a@0<2 b@0<3 C=3",
+            id="expired records that equal the unconsumed one, while the tool lags",
+        ),
     ],
 )
 def test_no_way_breaks_a_promise_where_one_once_did(case: str) -> None:

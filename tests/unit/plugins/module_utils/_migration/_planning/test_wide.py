@@ -75,7 +75,6 @@ UNREAD = Anchor(COMMITTED - 20, OFFSET - 1, "")
     [
         pytest.param(ALL, LAST, None, id="all that is unconsumed"),
         pytest.param(ALL, None, None, id="and nothing is known of what precedes it"),
-        pytest.param(FEW, LAST, None, id="few different ones, after the last consumed one"),
         pytest.param(ONE_MISSING, LAST, None, id="the missing one is not there"),
         pytest.param(ONE_MISSING, LAST, OFFSET, id="nor before the offset"),
     ],
@@ -91,6 +90,7 @@ def test_exact(settled: t.Callable[..., Decision], tail: Tail, before: Anchor | 
     ("tail", "before", "first_at"),
     [
         pytest.param(ALL._replace(others=1), LAST, None, id="another record follows"),
+        pytest.param(FEW, LAST, None, id="few, after a record that equals the last consumed one"),
         pytest.param(FEW, None, None, id="few, which may be copies of equal consumed ones"),
         pytest.param(FEW, EARLIER, None, id="few, and a consumed record before them is absent"),
         pytest.param(FEW, APART, None, id="few, and something precedes them"),
