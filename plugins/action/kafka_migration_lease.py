@@ -8,6 +8,7 @@ import os
 import socket
 import typing as t
 
+from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import (
@@ -25,6 +26,12 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Name that process to the module, which may run on another machine."""
         super().run(tmp, task_vars)
+        of_collection = getattr(self._task._role, "_role_collection", None) == "streamshift.kafka"
+        if of_collection and self._task.check_mode and not (task_vars or {}).get("ansible_check_mode"):
+            raise AnsibleActionFail(
+                "The role runs in check mode, but ansible-playbook does not. The tasks of a role's dry run hand files to each "
+                "other, which only --check switches on. Run ansible-playbook with --check, or remove the keyword check_mode."
+            )
         process = os.getppid()
         holder = {
             "host": socket.gethostname(),

@@ -6,14 +6,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
+import subprocess
+import sys
 import types
+from pathlib import Path
 
+import pytest
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.streamshift.kafka.plugins.action.kafka_migration_lease import ActionModule
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import processes
+
+ROOT = Path(__file__).parents[4]
 
 
 def test_the_module_is_told_whose_process_it_is(monkeypatch):
@@ -21,9 +28,42 @@ def test_the_module_is_told_whose_process_it_is(monkeypatch):
     monkeypatch.setattr(ActionBase, "run", lambda *_arguments: {})
     monkeypatch.setattr(ActionModule, "_execute_module", lambda _self, **arguments: given.update(arguments) or given)
     action = ActionModule.__new__(ActionModule)
-    action._task = types.SimpleNamespace(args={"directory": "/srv/kafka", "holder": {"process": 1}})
+    action._task = types.SimpleNamespace(
+        args={"directory": "/srv/kafka", "holder": {"process": 1}}, _role=None, check_mode=False
+    )
     assert action.run(task_vars={"inventory_hostname": "cloud"}) is given
     holder = given["module_args"].pop("holder")
     assert given == {"module_args": {"directory": "/srv/kafka"}, "task_vars": {"inventory_hostname": "cloud"}}
     assert (holder["host"], holder["process"]) == (socket.gethostname(), os.getppid())
     assert not processes.has_ended(holder["process"], holder["ticks"])
+
+
+@pytest.mark.parametrize(
+    ("role", "given"),
+    [
+        ("topic_promotion", {"source": "onprem", "destination": "cloud", "topics": ["orders"]}),
+        ("group_reset", {"cluster": "cloud", "groups": ["billing"], "resets": [{"to": "earliest"}]}),
+    ],
+)
+def test_a_dry_run_by_keyword_is_refused_before_anything_else(role, given, tmp_path):
+    """Only --check makes ansible_check_mode true, by which the tasks of a role know where the files of a dry run are."""
+    hosts = {
+        name: {"kafka_cluster": {"bootstrap_servers": [address]}, "ansible_connection": "local"}
+        for name, address in {"onprem": "127.0.0.1:1", "cloud": "127.0.0.1:2"}.items()
+    }
+    inventory, playbook = tmp_path / "inventory.json", tmp_path / "dry.yml"
+    inventory.write_text(json.dumps({"all": {"hosts": hosts}}))
+    given = {**given, "directory": str(tmp_path / "files")}
+    play = {
+        "hosts": "cloud",
+        "gather_facts": False,
+        "check_mode": True,
+        "roles": [f"streamshift.kafka.{role}"],
+        "vars": {f"{role}_{name}": value for name, value in given.items()},
+    }
+    playbook.write_text(json.dumps([play]))
+    program = [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), str(playbook)]
+    found = subprocess.run(program, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert "The role runs in check mode, but ansible-playbook does not." in found.stdout + found.stderr
+    assert found.returncode == 2
+    assert not (tmp_path / "files").exists()
