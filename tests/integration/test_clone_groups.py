@@ -58,6 +58,10 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     rollback = {**rename, "phase": "rollback"}
     assert "on_rewind" in failed(controller.clone_groups(**rollback))
     assert groups(source, orders) == [new] and committed(source, new) == moved
+    said = failed(controller.clone_groups(**rollback | {"on_rewind": "keep"}))
+    assert "both would consume the same records" in said and f"{new} {orders}-" in said
+    assert groups(source, orders) == [new] and committed(source, new) == moved
     back = done(controller.clone_groups(playbook="rollback", on_rewind="rewind", **rollback))
     assert f"Removed groups made again: {orders}." in back.output
     assert groups(source, orders) == [orders] and committed(source, orders) == before
+    assert done(controller.clone_groups(**rollback | {"on_rewind": "keep"})).changed == 0
