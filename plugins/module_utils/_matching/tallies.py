@@ -129,16 +129,31 @@ class Mixed:
         self.consumed, self.wanted = sum(consumed.values()), sum(unconsumed.values())
         if self.consumed and self.wanted:
             self._stamped, self._other = [], sorted([*self._stamped, *self._other])
-        self._consumed_missing = self._lacking(consumed, self._offsets[0])
-        self._wanted_missing = self._lacking(unconsumed, self._offsets[0])
+        self._consumed_missing = self._without_copy(consumed)
+        self._wanted_missing = self._without_copy(unconsumed)
+        # Of each time the last copies stand for the unconsumed records; those before them follow as repeats.
+        last = {time: min(unconsumed.get(time, 0), len(its)) for time, its in self._own.items()}
+        self._wanted_copies = sorted(
+            offset for time, its in self._own.items() for offset in its[len(its) - last[time] :]
+        )
+        self._consumed_copies = sorted(
+            offset
+            for time, number in consumed.items()
+            if number
+            for offset in self._own[time][: len(self._own[time]) - last[time]]
+        )
 
-    def _lacking(self, wanted: t.Mapping[int, int], offset: int) -> int:
-        """How many of these have no copy with their own time from this offset on."""
-        return sum(max(0, number - from_on(self._own[time], offset)) for time, number in wanted.items())
+    def _without_copy(self, records: t.Mapping[int, int]) -> int:
+        """How many of these have no copy with their own time."""
+        return sum(max(0, number - len(self._own[time])) for time, number in records.items())
+
+    def _lacking(self, offset: int) -> int:
+        """How many unconsumed records have no copy with their own time from this offset on."""
+        return self.wanted - from_on(self._wanted_copies, offset)
 
     def _there(self, offset: int) -> int:
         """For how many of the unconsumed records a copy follows."""
-        lacking = self._lacking(self._unconsumed, offset)
+        lacking = self._lacking(offset)
         return self.wanted - lacking + min(lacking, from_on(self._stamped, offset))
 
     @property
@@ -147,7 +162,8 @@ class Mixed:
         everything = self._there(self._offsets[0])
         if not everything and not self._others_needed:
             return None
-        return next(offset for offset in reversed(self._offsets) if not self.skipped(offset))
+        # A later offset never skips fewer.
+        return self._offsets[bisect.bisect_right(self._offsets, 0, key=self.skipped) - 1]
 
     @property
     def _others_needed(self) -> int:
@@ -200,12 +216,8 @@ class Mixed:
     def _repeated(self, offset: int, missing: int) -> int:
         if not self.consumed:
             return 0
-        own = sum(
-            max(0, from_on(self._own[time], offset) - self._unconsumed.get(time, 0))
-            for time, number in self._consumed.items()
-            if number
-        )
-        stamped = max(0, from_on(self._stamped, offset) - self._lacking(self._unconsumed, offset))
+        own = from_on(self._consumed_copies, offset)
+        stamped = max(0, from_on(self._stamped, offset) - self._lacking(offset))
         other = max(0, from_on(self._other, offset) - self._wanted_missing)
         following = from_on(self._offsets, offset)
         return min(following, max(own + stamped + other + missing, following - self.wanted))
