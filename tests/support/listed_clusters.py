@@ -42,11 +42,16 @@ class Cluster(t.NamedTuple):
 
 @dataclasses.dataclass
 class Clusters:
-    """Both, and which offsets of them were read how often."""
+    """Both, and which offsets of them were read how often. later: what they are when somebody looks again."""
 
     source: Cluster
     destination: Cluster
+    later: t.Self | None = None
     reads: collections.Counter[tuple[str, int]] = dataclasses.field(default_factory=collections.Counter)
+
+    def go_on(self, _seconds: float) -> None:
+        if self.later is not None:
+            self.source, self.destination, self.later = self.later.source, self.later.destination, self.later.later
 
     def of(self, connection: Connection) -> Cluster:
         return self.source if connection is SOURCE else self.destination
@@ -79,5 +84,6 @@ class Clusters:
         with (
             mock.patch.object(comparison, "ClusterLogs", self.side),
             mock.patch.object(partition_units, "scan", self.scan),
+            mock.patch.object(comparison.time, "sleep", self.go_on),
         ):
             return findings(cases, SOURCE, DESTINATION, limit, SparkOptions(java_home="/nowhere"))

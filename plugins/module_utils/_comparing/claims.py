@@ -104,7 +104,9 @@ def aligned(windows: Windows, pairs: t.Iterable[SingleContent]) -> Windows:
         else:
             their_lows[place, source_place].append(-offset)
     if any(each.cut_above for each in there):
-        here = tuple(each._replace(near=_most(nears, at, each.at - 1) + 1) for at, each in enumerate(here))
+        here = tuple(
+            each._replace(near=min(each.near, _most(nears, at, each.at - 1) + 1)) for at, each in enumerate(here)
+        )
     if any(each.cut_above for each in windows.source):
         there = tuple(each._replace(near=_most(their_nears, at, each.at - 1) + 1) for at, each in enumerate(there))
     if any(each.cut_below for each in windows.source):

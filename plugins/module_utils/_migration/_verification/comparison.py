@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim, Windows, window
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import (
+    Claim,
+    Window,
+    Windows,
+    window,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.verified import finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.partition_units import (
@@ -33,9 +39,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.report im
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 # So many offsets of both clusters together are read and counted in this process; more, and Spark is faster.
 FEW = 500_000
+# After so many seconds without a new record at the destination, the replication tool counts as stopped.
+PAUSE = 2.0
+# So often an offset that seems to skip records is looked at again, at most.
+_MOST_LOOKS = 10
 
 
 class ClaimCase(t.NamedTuple):
@@ -58,31 +69,104 @@ def findings(
     limit: so many offsets on both sides of each offset are read, on both clusters; None for whole logs. Spark is started
     where there is much to read. Raises as open_session() and scan_frame() do.
     """
+    with repeating(say) as tell, session_on_demand(spark, tell) as session:
+
+        def look(its: t.Sequence[ClaimCase], existed: t.Mapping[TopicPartition, int]) -> _Look:
+            return _look(its, source, destination, limit, existed, session, tell)
+
+        first = look(cases, {})
+        return _looked_again(cases, first, destination, look, tell)
+
+
+class _Look(t.NamedTuple):
+    """What one reading of both clusters has found of its cases, in order, and where their logs ended."""
+
+    found: list[Finding]
+    source: ClusterLogs
+    destination: ClusterLogs
+
+
+def _look(
+    cases: t.Sequence[ClaimCase],
+    source: Connection,
+    destination: Connection,
+    limit: int | None,
+    existed: t.Mapping[TopicPartition, int],
+    session: t.Callable[[], SparkSession],
+    tell: Say,
+) -> _Look:
+    """existed: only what is before these offsets of the source can be skipped."""
     here, there = ClusterLogs(source), ClusterLogs(destination)
     # The destination's end first: what it has must be there at the source.
     there.learn({partition for case in cases for partition, _offset in case.claim.destination})
     here.learn({partition for case in cases for partition, _offset in case.claim.source})
     found: dict[int, tuple[ClaimCounts, Matching]] = {}
-    with repeating(say) as tell, session_on_demand(spark, tell) as session:
-        for parts in sorted({case.match_on.covered for case in cases}):
-            numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
-            units = _units(cases, numbers, here, there, limit)
-            with contextlib.ExitStack() as stack:
-                size = sum(unit.size for unit in units)
-                if size:
-                    partitions = {partition for unit in units for partition in unit.destinations}
-                    tell(f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}")
-                reader: UnitReader
-                if size <= FEW:
-                    reader = InProcess(source, destination, units, parts)
-                else:
-                    reader = stack.enter_context(on_spark(session(), source, destination, units, parts, limit))
-                found |= _counted(cases, units, reader, tell)
-    return [_finding(case, *found[number], here, there) for number, case in enumerate(cases)]
+    for parts in sorted({case.match_on.covered for case in cases}):
+        numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
+        units = _units(cases, numbers, here, there, limit, existed)
+        with contextlib.ExitStack() as stack:
+            size = sum(unit.size for unit in units)
+            if size:
+                partitions = {partition for unit in units for partition in unit.destinations}
+                tell(f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}")
+            reader: UnitReader
+            if size <= FEW:
+                reader = InProcess(source, destination, units, parts)
+            else:
+                reader = stack.enter_context(on_spark(session(), source, destination, units, parts, limit))
+            found |= _counted(cases, units, reader, tell)
+    return _Look([_finding(case, *found[number], here, there) for number, case in enumerate(cases)], here, there)
+
+
+def _looked_again(
+    cases: t.Sequence[ClaimCase],
+    first: _Look,
+    destination: Connection,
+    look: t.Callable[[t.Sequence[ClaimCase], t.Mapping[TopicPartition, int]], _Look],
+    tell: Say,
+) -> list[Finding]:
+    """The findings, after further looks at offsets that seem to skip records while the replication tool goes on copying.
+
+    Where an unconsumed record is missing, an equal record before the offset counts as its copy, so an offset may seem to skip
+    what the tool has still to copy. A further look asks only about records that existed at the first one. Later records
+    cannot be skipped: they were written after the destination's log had reached the offset, so their copies follow it.
+    """
+    found = list(first.found)
+    existed = {partition: log.facts.high_watermark for partition, log in first.source.logs.items()}
+    ends = first.destination
+    for _further in range(_MOST_LOOKS):
+        doubted = [
+            number
+            for number, each in enumerate(found)
+            if each.skipped and not any(flaw.kind == ProblemKind.BEYOND_END for flaw in each.problems)
+        ]
+        if not doubted:
+            break
+        time.sleep(PAUSE)
+        its = [cases[number] for number in doubted]
+        if not _has_grown(its, ends, destination):
+            break
+        tell(f"looking again at {counted(len(doubted), 'offset')}, because the replication tool goes on copying")
+        again = look(its, existed)
+        ends = again.destination
+        for number, finding_again in zip(doubted, again.found, strict=True):
+            found[number] = finding_again
+    return found
+
+
+def _has_grown(cases: t.Sequence[ClaimCase], before: ClusterLogs, destination: Connection) -> bool:
+    now = ClusterLogs(destination)
+    now.learn({partition for case in cases for partition, _offset in case.claim.destination})
+    return any(log.facts.end > before.logs[partition].facts.end for partition, log in now.logs.items())
 
 
 def _units(
-    cases: t.Sequence[ClaimCase], numbers: t.Sequence[int], here: ClusterLogs, there: ClusterLogs, limit: int | None
+    cases: t.Sequence[ClaimCase],
+    numbers: t.Sequence[int],
+    here: ClusterLogs,
+    there: ClusterLogs,
+    limit: int | None,
+    existed: t.Mapping[TopicPartition, int],
 ) -> list[PartitionUnit]:
     """Cases about the same partitions, compared in the same way, are counted together."""
     units: dict[t.Any, PartitionUnit] = {}
@@ -93,22 +177,29 @@ def _units(
         stable = tuple(here.logs[partition].facts.end for partition in sources)
         key = sources, destinations, cases[number].match_on
         units.setdefault(key, PartitionUnit(sources, destinations, stable)).windows[number] = _windows(
-            claim, here, there, limit
+            claim, here, there, limit, existed
         )
     return list(units.values())
 
 
-def _windows(claim: Claim, here: ClusterLogs, there: ClusterLogs, limit: int | None) -> Windows:
+def _windows(
+    claim: Claim, here: ClusterLogs, there: ClusterLogs, limit: int | None, existed: t.Mapping[TopicPartition, int]
+) -> Windows:
     """At the source up to the high watermark: what an open transaction holds is not consumed, and may be copied."""
     # What comes again stands between the offset and the copies of what is unconsumed.
     reach = None if limit is None else limit + min(claim.repeats or 0, limit)
     return Windows(
-        tuple(_window(here, each, reach, hidden=True) for each in claim.source),
+        tuple(_until(_window(here, each, reach, hidden=True), existed.get(each[0])) for each in claim.source),
         tuple(_window(there, each, reach, hidden=False) for each in claim.destination),
     )
 
 
-def _window(side: ClusterLogs, position: Position, reach: int | None, *, hidden: bool) -> t.Any:
+def _until(its: Window, offset: int | None) -> Window:
+    """The same; what is at or after the offset serves as partner of other records only."""
+    return its if offset is None else its._replace(near=max(its.at, min(its.near, offset)))
+
+
+def _window(side: ClusterLogs, position: Position, reach: int | None, *, hidden: bool) -> Window:
     partition, offset = position
     facts = side.logs[partition].facts
     return window(offset, facts.log_start, facts.high_watermark if hidden else facts.end, reach)

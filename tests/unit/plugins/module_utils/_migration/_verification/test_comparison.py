@@ -254,3 +254,34 @@ def test_what_lies_outside_of_the_limit_is_not_called_complete() -> None:
     assert found.complete
     (found,) = clusters.findings((20, 280, 0), limit=15)
     assert "raise the limit" in found.problems[0].detail
+
+
+def beats(size: int, copied: int, old: int = 4) -> Clusters:
+    """Heartbeats that are equal but for their times; the destination has some that the source has lost, and lags."""
+    lost = [f"beat@{1000 + number}" for number in range(old)]
+    return world(
+        " ".join(f"beat@{at}" for at in range(size)), " ".join([*lost, *(f"beat@{at}" for at in range(copied))])
+    )
+
+
+@pytest.mark.parametrize("limit", [None, 1000])
+def test_what_the_tool_has_still_to_copy_is_not_called_skipped_once_it_has_come(limit: int | None) -> None:
+    clusters = beats(10, 7)
+    clusters.later = beats(12, 9)
+    clusters.later.later = beats(14, 12)
+    (right,) = clusters.findings((5, 9, 0), limit=limit)
+    assert (right.problems, right.skipped) == ((), 0)
+
+
+def test_an_offset_that_skips_records_is_objected_to_however_often_it_is_looked_at() -> None:
+    clusters = beats(10, 7)
+    clusters.later = beats(12, 11)
+    clusters.later.later = beats(14, 14)
+    right, wrong = clusters.findings((5, 9, 0), (5, 10, 0))
+    assert not right.problems
+    assert (wrong.skipped, [flaw.kind for flaw in wrong.problems]) == (1, ["skipped"])
+
+
+def test_where_the_tool_has_stopped_its_missing_records_may_be_skipped() -> None:
+    (found,) = beats(10, 7).findings((5, 9, 0))
+    assert found.skipped == 3
