@@ -34,7 +34,8 @@ class Claim(t.NamedTuple):
 class Window(t.NamedTuple):
     """The offsets [low, high) of a partition that are read around the offset `at` of a group.
 
-    near: records from this offset on only serve as partners of others, because their own may stand where nothing was read.
+    near: records from this offset on only serve as partners of others, because their own may stand where nothing was read, or
+    because they are too young to be skipped.
     cut_below, cut_above: whether the log has offsets before the window, or after it.
     """
 
