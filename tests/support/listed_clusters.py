@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import time
 import typing as t
 from unittest import mock
 
@@ -84,6 +85,6 @@ class Clusters:
         with (
             mock.patch.object(comparison, "ClusterLogs", self.side),
             mock.patch.object(partition_units, "scan", self.scan),
-            mock.patch.object(comparison.time, "sleep", self.go_on),
+            mock.patch.object(time, "sleep", self.go_on),
         ):
             return findings(cases, SOURCE, DESTINATION, limit, SparkOptions(java_home="/nowhere"))
