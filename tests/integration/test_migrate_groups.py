@@ -72,15 +72,21 @@ def test_the_main_job(source, destination, orders, controller):
 
     real = done(controller.migrate_groups("--diff", verify="records", **selection))
     assert f"+{orders} {orders}-0: 7 'kept'" in real.output and DRY_RUN not in real.output
-    assert real.ran <= 15, real.output
+    assert real.ran <= 16, real.output
     assert dry.changed == real.changed, dry.output  # with the directory that there was not yet
     assert committed(destination, orders) == {(orders, 0): (7, "kept"), (orders, 1): (22, "")}
     assert unconsumed(destination, orders, orders) == unconsumed(source, orders, orders)
     home = controller.directory / "kafka-migrations/onprem-to-cloud"
-    assert sorted(file.name for file in home.iterdir()) == sorted([*FILES, "receipt.json", "report.json"])
+    written = sorted([*FILES, "receipt.json", "report.json"])
+    assert sorted(file.name for file in home.iterdir() if file.is_file()) == written
     assert "2 verified, 0 without records, 15 records compared." in real.output
     assert "2 committed offsets read back, 3 records beside them compared." in real.output
-    assert {file.stat().st_mode & 0o777 for file in home.iterdir()} == {0o600}
+    assert {file.stat().st_mode & 0o777 for file in home.iterdir() if file.is_file()} == {0o600}
+    (kept,) = controller.history()
+    assert kept.parent.parent == home and kept.stat().st_mode & 0o777 == 0o700
+    assert {file.name: file.read_bytes() for file in kept.iterdir()} == {
+        name: (home / name).read_bytes() for name in written
+    }
 
     files = controller.files()
     again = done(controller.migrate_groups(verify="records", **selection))
@@ -94,6 +100,7 @@ def test_the_main_job(source, destination, orders, controller):
     assert again.changed == 0
     assert "migrated earlier, has consumed since" in again.output
     assert (controller.files(), committed(destination, orders)) == (files, moved)
+    assert controller.history() == [kept]  # nothing was written since, and no dry run keeps anything
 
     # The application was not stopped at the source, and has consumed more there than here.
     commit(source, orders, {(orders, 0): 15, (orders, 1): 20})
@@ -110,6 +117,34 @@ def test_the_main_job(source, destination, orders, controller):
     assert (controller.files(), committed(destination, orders)) == (files, moved)
     assert done(controller.rollback(**selection)).changed > 0
     assert orders not in list_groups(destination)
+    assert [folder.name.split("Z-")[1] for folder in controller.history()] == ["migrate", "migrate", "rollback"]
+
+
+def test_a_run_that_has_failed_keeps_its_files_and_the_oldest_go(source, orders, controller, home):
+    its = {"phase": "apply", "groups": [orders], "write_report": True, "keep_history": 2}
+    reason = "the source's groups have moved since the plan was made"
+    done(controller.migrate_groups(**its | {"phase": "plan"}))
+    commit(source, orders, {(orders, 0): 6, (orders, 1): 20})
+    assert reason in failed(controller.migrate_groups(**its))
+    planned, refused = controller.history()
+    assert [folder.name.split("Z-")[1] for folder in (planned, refused)] == ["plan", "apply"]
+    assert (refused / "plan.json").read_bytes() == (planned / "plan.json").read_bytes()
+    assert [reason in (folder / "report.md").read_text() for folder in (planned, refused)] == [False, True]
+    failed(controller.migrate_groups(**its))
+    before = controller.history()
+    assert before[0] == refused and len(before) == 2
+    # Whoever wants no history has none, and loses none.
+    failed(controller.migrate_groups(**its | {"keep_history": 0}))
+    assert controller.history() == before
+    # A history that cannot be kept hides no failure, and makes none.
+    (home / "history").rename(home / "elsewhere")
+    (home / "history").write_text("in the way")
+    output = failed(controller.migrate_groups(**its))
+    assert reason in output and "failed=1 " in output
+    assert f"the history lacks this run, which ends as it would have without. {home}/history cannot be used" in output
+    assert "set group_migration_keep_history to 0" in output
+    commit(source, orders, {(orders, 0): (5, "kept"), (orders, 1): 20})
+    assert f"{home}/history cannot be used" in done(controller.migrate_groups(**its)).output
 
 
 def test_of_two_waves_the_second_is_rolled_back_while_the_first_goes_on(

@@ -120,9 +120,17 @@ class Controller:
         return run_ansible_playbook(words, environment)
 
     def files(self) -> dict[str, bytes]:
-        """Everything below the directory but the inventory."""
-        found = (file for file in sorted(self.directory.rglob("*")) if file != self.inventory)
+        """Everything below the directory but the inventory, and what runs have kept in a history."""
+        found = (
+            file
+            for file in sorted(self.directory.rglob("*"))
+            if file != self.inventory and "history" not in file.relative_to(self.directory).parts
+        )
         return {str(file.relative_to(self.directory)): file.read_bytes() if file.is_file() else b"" for file in found}
+
+    def history(self) -> list[Path]:
+        """The folders of runs below the directory, the oldest one first."""
+        return sorted(self.directory.glob("**/history/*"))
 
 
 class ProgramController(Controller):

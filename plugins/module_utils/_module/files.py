@@ -29,23 +29,38 @@ _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is
 
 
 def read(path: str) -> str | None:
-    """The text of a file, None where there is none. Raises InvalidFile when it is there and cannot be read.
+    """The text of a file, None where there is none. Raises InvalidFile when it is there and is none that can be read.
+
+    Line ends stay as they are, so the text encodes to the file's bytes.
+    """
+    content = read_bytes(path)
+    try:
+        return None if content is None else content.decode()
+    except UnicodeDecodeError as exc:
+        raise _unreadable(path, exc) from exc
+
+
+def read_bytes(path: str) -> bytes | None:
+    """The content of a file, None where there is none. Raises InvalidFile when it is there and cannot be read.
 
     Whatever stands at the path, this ends soon: regular files only, of LARGEST bytes at most. A symbolic link is followed
-    only to a file of this user or of root: in a directory that others can write to, it may lead anywhere. Line ends stay as
-    they are, so the text encodes to the file's bytes.
+    only to a file of this user or of root: in a directory that others can write to, it may lead anywhere.
     """
     try:
         descriptor = _opened(path)
         with os.fdopen(descriptor, "rb") as stream:
             content = stream.read(LARGEST + 1)
-        if len(content) > LARGEST:
-            raise InvalidFile(f"{path} cannot be read", why="it grows while it is read", remedy="correct the path")
-        return content.decode()
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError) as exc:
-        raise InvalidFile(f"{path} cannot be read", why=str(exc), remedy="check the path and its permissions") from exc
+    except OSError as exc:
+        raise _unreadable(path, exc) from exc
+    if len(content) > LARGEST:
+        raise InvalidFile(f"{path} cannot be read", why="it grows while it is read", remedy="correct the path")
+    return content
+
+
+def _unreadable(path: str, exc: OSError | UnicodeDecodeError) -> InvalidFile:
+    return InvalidFile(f"{path} cannot be read", why=str(exc), remedy="check the path and its permissions")
 
 
 def _opened(path: str) -> int:
@@ -194,7 +209,7 @@ def write(path: str, text: str, mode: int = 0o600) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(scratch, path)
-        _keep_name(folder)
+        keep_names(folder)
         _remove_stale(folder, os.path.basename(path))
     except OSError as exc:
         with contextlib.suppress(OSError):
@@ -222,15 +237,15 @@ def remove(path: str) -> None:
     """Remove a file, for good when this returns; one that is not there is what was wanted."""
     try:
         os.unlink(path)
-        _keep_name(os.path.dirname(os.path.abspath(path)))
+        keep_names(os.path.dirname(os.path.abspath(path)))
     except FileNotFoundError:
         pass
     except OSError as exc:
         raise InvalidFile(f"{path} cannot be removed", why=str(exc), remedy="remove it yourself") from exc
 
 
-def _keep_name(folder: str) -> None:
-    """A file's new name is on disk, and survives a power cut, when its directory is; not every file system can."""
+def keep_names(folder: str) -> None:
+    """The names of new files are on disk, and survive a power cut, when their directory is; not every file system can."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     with contextlib.suppress(OSError):
         os.fsync(descriptor)

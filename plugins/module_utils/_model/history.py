@@ -1,0 +1,73 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The history of a migration: which files a run keeps, what the folder of a run is called, which folders outlive others."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+
+DIRECTORY = "history"
+# No lease: it is about a process, and gone when that has ended.
+FILES = (
+    "snapshot.json",
+    "plan.json",
+    "plan.csv",
+    "report.json",
+    "receipt.json",
+    "status.json",
+    "removed.json",
+    "copy.json",
+    "topics.json",
+    "topics-receipt.json",
+)
+REPORT_FILES = ("report.html", "report.md")
+ROUNDS_PHASE = "sync"  # there are many of its runs, so that they would soon be all that is kept
+MOST_ROUNDS = 5
+_PHASE = re.compile(r"[a-z]+(_[a-z]+)*")
+_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z-(?P<phase>[a-z]+(_[a-z]+)*)(-\d+)?")
+
+
+def folder_name(when: datetime.datetime, phase: str, present: t.Container[str]) -> str:
+    """The name of the folder of a run that has ended at this time (UTC); names sort by time.
+
+    present: the names that there are, because two runs may end in one second. Raises InvalidInput for what is no phase.
+    """
+    if not _PHASE.fullmatch(phase):
+        raise InvalidInput(
+            f"phase is {phase!r}",
+            why="a folder is named after it",
+            remedy="give lower-case letters and underscores, such as cut_over",
+        )
+    first = name = f"{when:%Y-%m-%dT%H%M%SZ}-{phase}"
+    number = 1
+    while name in present:
+        number += 1
+        name = f"{first}-{number}"
+    return name
+
+
+def is_folder_name(name: str) -> bool:
+    """Whether a run may have named a folder so; everything else in the directory is somebody else's."""
+    return _NAME.fullmatch(name) is not None
+
+
+def outlived(present: t.Iterable[str], made: str, keep: int) -> list[str]:
+    """The names of the folders that go when there is a new one, made. Rounds count apart: of them, MOST_ROUNDS stay at most.
+
+    Names that no run has given stay, and so does the new folder, whatever the clock says.
+    """
+    rounds = _is_round(made)
+    alike = sorted(name for name in present if is_folder_name(name) and name != made and _is_round(name) == rounds)
+    beside_it = (min(keep, MOST_ROUNDS) if rounds else keep) - 1
+    return alike[: max(len(alike) - beside_it, 0)]
+
+
+def _is_round(name: str) -> bool:
+    matched = _NAME.fullmatch(name)
+    return matched is not None and matched["phase"] == ROUNDS_PHASE

@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Keeps the files of a run in a folder of its own. A folder appears whole, and goes whole, whenever the process is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import shutil
+import tempfile
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import history
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+
+
+class Kept(t.NamedTuple):
+    """The folder of a run, None where there was no file to keep; its files; the names of the folders that are removed."""
+
+    folder: str | None
+    files: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+def keep_files(
+    directory: str, names: t.Iterable[str], phase: str, keep: int, now: datetime.datetime, *, check: bool
+) -> Kept:
+    """Copy those of the files that are there, and remove the folders that are too many. With check, change nothing.
+
+    The caller holds the directory. Raises InvalidInput for what is no phase, and InvalidFile for what cannot be read,
+    written or removed: a new folder is then there as a whole or not at all.
+    """
+    above = os.path.join(directory, history.DIRECTORY)
+    present = _present(above)
+    name = history.folder_name(now, phase, present)
+    contents = {
+        each: content for each in names if (content := files.read_bytes(os.path.join(directory, each))) is not None
+    }
+    if not contents:
+        return Kept(None)
+    folder = os.path.join(above, name)
+    gone = history.outlived(present, name, keep)
+    if not check:
+        with _failing(f"the files of this run cannot be kept in {folder}", "free space, or correct the permissions"):
+            _make(above, name, contents)
+        with _failing(
+            f"the files of this run are kept in {folder}, but older ones cannot be removed", "remove them yourself"
+        ):
+            _remove(above, gone)
+    return Kept(folder, tuple(contents), tuple(gone))
+
+
+def _present(above: str) -> list[str]:
+    with _failing(f"{above} cannot be used", "make it a directory of this user, or remove it"):
+        if os.path.islink(above):  # it may lead anywhere
+            raise NotADirectoryError("it is a symbolic link")
+        try:
+            return os.listdir(above)
+        except FileNotFoundError:
+            return []
+
+
+def _make(above: str, name: str, contents: t.Mapping[str, bytes]) -> None:
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(above, 0o700)
+    _remove_leftovers(above)
+    scratch = tempfile.mkdtemp(dir=above, prefix=f".{name}.")  # with mode 0700
+    try:
+        for each, content in contents.items():
+            descriptor = os.open(os.path.join(scratch, each), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(descriptor)
+        files.keep_names(scratch)
+        os.rename(scratch, os.path.join(above, name))
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    files.keep_names(above)
+
+
+def _remove(above: str, gone: t.Iterable[str]) -> None:
+    """Under another name first: a folder that is removed in part would look like a whole one."""
+    for name in gone:
+        leaving = os.path.join(above, f".{name}.leaving")
+        os.rename(os.path.join(above, name), leaving)
+        shutil.rmtree(leaving)
+
+
+def _remove_leftovers(above: str) -> None:
+    """Remove what killed processes have left half made or half removed: nobody else works in a directory that is held."""
+    for each in os.listdir(above):
+        hidden, _, _ = each.removeprefix(".").partition(".")
+        if each.startswith(".") and history.is_folder_name(hidden):
+            shutil.rmtree(os.path.join(above, each), ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _failing(what: str, remedy: str) -> t.Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise InvalidFile(what, why=str(exc), remedy=remedy, kind=FailureKind.FILE_UNUSABLE) from exc

@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka_migration_history keeps whole folders, the last ones, and touches nothing that is not its own."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import resource
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import history
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_history
+
+# Bytes that are no text: a run that fails because a file is damaged needs its history, too.
+CONTENTS = {"plan.json": b"plan", "receipt.json": b"\xff damaged", "report.html": b"page"}
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A directory with files of a migration, and others."""
+    folder = tmp_path / "migration"
+    folder.mkdir()
+    for name, content in {**CONTENTS, "lease.json.old": b"", "my-notes.txt": b"mine"}.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture
+def keep(run_module, home):
+    """Keep the files of a run in home."""
+
+    def kept(phase="migrate", **options):
+        return run_module(kafka_migration_history, directory=str(home), phase=phase, **options)
+
+    return kept
+
+
+def earlier(home, *names):
+    for name in names:
+        (home / "history" / name).mkdir(parents=True)
+        (home / "history" / name / "plan.json").write_text(name)
+
+
+def test_the_files_of_a_run_are_kept_for_their_owner_alone(keep, home):
+    result = keep()
+    folder = home / "history" / os.path.basename(result["folder"])
+    assert result["changed"] and result["files"] == list(CONTENTS) and result["removed"] == []
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == CONTENTS
+    assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    age = datetime.datetime.now(datetime.UTC) - datetime.datetime.strptime(
+        folder.name, "%Y-%m-%dT%H%M%SZ-migrate"
+    ).replace(tzinfo=datetime.UTC)
+    assert age < datetime.timedelta(minutes=1)
+    # Later runs replace the files, and not what is kept.
+    (home / "plan.json").write_bytes(b"next")
+    assert keep(report=False)["files"] == ["plan.json", "receipt.json"]
+    assert (folder / "plan.json").read_bytes() == b"plan"
+
+
+def test_check_mode_predicts_and_changes_nothing(keep, home):
+    predicted = keep(check=True)
+    assert predicted["changed"] and not (home / "history").exists()
+    real = keep()
+    assert {**predicted, "folder": None} == {**real, "folder": None}
+
+
+def test_a_directory_without_files_gets_no_history(run_module, tmp_path):
+    result = run_module(kafka_migration_history, directory=str(tmp_path), phase="migrate")
+    assert (result["changed"], result["folder"]) == (False, None) and list(tmp_path.iterdir()) == []
+
+
+def test_the_oldest_ones_go_and_rounds_are_counted_apart(keep, home):
+    old = [f"2026-01-0{day}T000000Z-{phase}" for day in range(1, 8) for phase in ("migrate", "sync")]
+    foreign = ["mine", "2026-01-01-migrate", "2026-01-01T000000Z-Migrate"]
+    earlier(home, *old, *foreign)
+    result = keep("cut_over", keep=3)
+    assert result["removed"] == [name for name in old if name.endswith("-migrate")][:-2]
+    result = keep("sync", keep=20)
+    assert result["removed"] == [name for name in old if name.endswith("-sync")][:-4]
+    left = sorted(os.listdir(home / "history"))
+    assert len(left) == 3 + history.MOST_ROUNDS + len(foreign) and set(foreign) < set(left)
+    last = {os.path.basename(keep(phase, keep=1)["folder"]) for phase in ("sync", "plan")}
+    assert set(os.listdir(home / "history")) == {*last, *foreign}
+
+
+def test_the_new_folder_stays_whatever_the_clock_says(keep, home):
+    earlier(home, "2999-01-01T000000Z-migrate")
+    result = keep(keep=1)
+    assert result["removed"] == ["2999-01-01T000000Z-migrate"]
+    assert os.listdir(home / "history") == [os.path.basename(result["folder"])]
+
+
+def test_runs_that_end_in_one_second_have_folders_of_their_own():
+    when = datetime.datetime(2026, 11, 24, 22, 53, 1, tzinfo=datetime.UTC)
+    names: list[str] = []
+    for _ in range(3):
+        names.append(history.folder_name(when, "cut_over", names))
+    assert names == ["2026-11-24T225301Z-cut_over" + end for end in ("", "-2", "-3")]
+    assert all(map(history.is_folder_name, names))
+
+
+@contextlib.contextmanager
+def room_for(size):
+    """No file can grow beyond this many bytes meanwhile: what a full file system does in the middle of a folder."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_of_a_directory_that_is_full_in_the_middle_no_part_stays_and_nothing_older_goes(keep, home):
+    earlier(home, "2026-01-01T000000Z-migrate")
+    (home / "receipt.json").write_bytes(b"x" * 100_000)
+    with room_for(50_000):
+        result = keep(keep=1)
+    assert result["failed"] and result["failure"]["kind"] == "file_unusable"
+    assert "the files of this run cannot be kept in" in result["msg"] and "File too large" in result["msg"]
+    assert os.listdir(home / "history") == ["2026-01-01T000000Z-migrate"]
+    assert keep(keep=1)["removed"] == ["2026-01-01T000000Z-migrate"]
+
+
+def test_what_killed_runs_have_left_is_no_folder_and_goes_with_the_next_one(keep, home):
+    leftovers = [".2026-01-01T000000Z-migrate.k3j2h1_x", ".2026-01-01T000000Z-sync.leaving"]
+    earlier(home, *leftovers, ".mine")
+    result = keep(keep=1)
+    assert result["removed"] == []  # they are no folders of a run
+    assert sorted(os.listdir(home / "history")) == [".mine", os.path.basename(result["folder"])]
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_a_history_that_is_none_is_refused(keep, home, tmp_path, kind):
+    if kind == "file":
+        (home / "history").write_text("")
+    else:
+        (tmp_path / "elsewhere").mkdir()
+        (home / "history").symlink_to(tmp_path / "elsewhere")
+    result = keep()
+    assert result["failed"] and f"{home}/history cannot be used" in result["msg"]
+    assert not list(tmp_path.glob("elsewhere/*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"keep": 0}, "keep is 0"),
+        ({"phase": "../up"}, "phase is '../up'"),
+        ({"phase": ""}, "phase is ''"),
+        ({"directory": "/nowhere/at/all"}, "/nowhere/at/all"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_written(run_module, home, options, said):
+    result = run_module(kafka_migration_history, **{"directory": str(home), "phase": "migrate", **options})
+    assert result["failed"] and said in result["msg"] and not (home / "history").exists()
