@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The play of docs/handlers.md, word by word: its handlers post to a chat what was planned, written, or not verified."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.server
+import json
+import re
+import threading
+
+import pytest
+
+from testbed.clients import Message, commit, committed, create_topic, produce
+from tests.support.playbooks import ROOT, Controller, done, failed
+from tests.support.replication_tool import copy
+
+
+@contextlib.contextmanager
+def listening():
+    """(URL, what was posted there) of a chat, while the block lasts."""
+    posted: list[str] = []
+
+    class Chat(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["text"])
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_words):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Chat) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/hook", posted
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def orders(source, destination, topic):
+    """A topic with a partition of 20 records, copied after two others; a group of its name has consumed 5."""
+    for cluster in (source, destination):
+        create_topic(cluster, topic, partitions=1)
+    produce(source, topic, [Message(b"%d" % number) for number in range(20)])
+    copy(source, destination, topic, junk=2)
+    commit(source, topic, {(topic, 0): 5})
+    return topic
+
+
+@pytest.fixture
+def controller(source, destination, tmp_path):
+    return Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
+
+
+@pytest.fixture
+def chat(controller, orders):
+    """Play the documented play with a phase; gives what it has posted, and how it went."""
+    (play,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/handlers.md").read_text(), re.DOTALL)
+    playbook = controller.directory / "tell.yml"
+    playbook.write_text(play)
+
+    def played(phase, *words, check=done, **variables):
+        its = {"phase": phase, "groups": [orders], "verify": "anchors", "idle_wait": 0, **variables}
+        with listening() as (url, posted):
+            extra = {"chat_webhook": url, **{f"group_migration_{name}": value for name, value in its.items()}}
+            return posted, check(controller.run(str(playbook), "-e", json.dumps(extra), *words))
+
+    return played
+
+
+def test_a_chat_hears_of_plans_of_written_offsets_and_of_failed_verifications(
+    source, destination, orders, controller, chat
+):
+    posted, dry = chat("migrate", "--check")
+    assert posted == []  # uri has no check mode
+    posted, _ = chat("plan")
+    file = controller.directory / "kafka-migrations/onprem-to-cloud/plan.json"
+    planned = file.read_bytes()
+    digest = hashlib.sha256(planned).hexdigest()
+    (said,) = posted
+    assert said.startswith("Planned: ") and "'exact': 1" in said and said.endswith(f"Digest of the plan: {digest}")
+
+    plan = json.loads(planned)
+    plan["entries"][0]["offset"] += 5  # by somebody who knows better
+    file.write_text(json.dumps(plan))
+    posted, output = chat("apply", check=failed)
+    (said,) = posted
+    assert said.startswith(f"Verification failed ({file.parent}): ") and "skipped 1" in said
+    # What is verified is no reason to call a run changed, and a handler is none to hide that it has failed.
+    assert "failed=1" in output and committed(destination, orders) == {}
+
+    file.write_bytes(planned)
+    posted, real = chat("apply")
+    assert posted == ["Written to cloud: 1 offsets."]
+    assert committed(destination, orders) == {(orders, 0): (7, "")}
+    posted, again = chat("migrate")
+    assert (posted, again.changed) == ([], 0)
+    assert dry.changed > 0 and real.changed > 0
+
+    # Of rounds, a chat hears once, of the one that has written; on a slow machine there is no second one.
+    commit(source, orders, {(orders, 0): 9})
+    posted, rounds = chat("sync", interval=4, run_for=12)
+    assert "Round 1: 1 of 1" in rounds.output
+    assert [text.split(":")[0] for text in posted] == ["Planned", "Written to cloud"]
+    assert posted[1] == "Written to cloud: 1 offsets."
+
+
+def test_a_chat_that_does_not_answer_fails_no_migration(destination, orders, chat):
+    posted, played = chat("migrate", "-e", "chat_webhook=http://127.0.0.1:1/")
+    assert posted == [] and "127.0.0.1:1/" not in played.output
+    assert committed(destination, orders) == {(orders, 0): (7, "")}
