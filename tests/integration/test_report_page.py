@@ -6,13 +6,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
@@ -22,9 +21,9 @@ from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._modu
     texts_of,
     told,
 )
+from tests.support.chromium import chromium, needs_chromium, watched
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no program chromium")
+pytestmark = needs_chromium
 
 MARKUP = "<b onclick=alert(1)>bold</b></script>"
 OTHERS = [entry("many", f"topic-{number}", number, offset=number) for number in range(150)]
@@ -33,12 +32,8 @@ ENTRIES_SHOWN = [*ENTRIES, entry(MARKUP, "orders", 0, Verdict.SAFE, reason=Reaso
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        # Containers have no sandbox for root, and little shared memory.
-        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield chromium
-        chromium.close()
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture
@@ -47,20 +42,16 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     file = tmp_path / "report.html"
     file.write_text(html_page(told(texts_of(ENTRIES_SHOWN, committed=True, skipped=2))), encoding="utf-8")
     said: list[str] = []
-    contexts = []
+    pages = []
 
     def page(**settings: object) -> Page:
-        contexts.append(browser.new_context(**settings))  # type: ignore[arg-type]
-        made = contexts[-1].new_page()
-        made.on("console", lambda message: said.append(message.text))
-        made.on("pageerror", lambda error: said.append(str(error)))
-        made.on("request", lambda request: said.append(request.url) if not request.url.startswith("file:") else None)
-        made.goto(file.as_uri())
-        return made
+        pages.append(watched(browser, said, **settings))
+        pages[-1].goto(file.as_uri())
+        return pages[-1]
 
     yield page
-    for context in contexts:
-        context.close()
+    for made in pages:
+        made.context.close()
     assert said == []
 
 
