@@ -31,7 +31,7 @@ def commands(job: dict[str, t.Any]) -> list[str]:
 
 
 def test_workflows_are_those_of_a_release() -> None:
-    assert {"lint", "units", "integration", "release"} <= {file.stem for file in WORKFLOWS}
+    assert {"docs", "lint", "units", "integration", "release"} <= {file.stem for file in WORKFLOWS}
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)

@@ -30,7 +30,7 @@ subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", *wante
 
 
 # What users do not get is left to ruff and mypy, which are stricter, and take seconds.
-NOT_SHIPPED = ("demo", "extensions", "testbed", "tools")
+NOT_SHIPPED = ("demo", "docs/site", "extensions", "testbed", "tools")
 
 
 @pytest.fixture
