@@ -75,14 +75,18 @@ def take_survey(
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         at_source = pool.submit(topic_states, source, list(found.names))
         at_destination = pool.submit(topic_states, destination, list(found.names.values()))
-    states = at_destination.result()
+    here_states, states = at_source.result(), at_destination.result()
+    gone = found.names.keys() - here_states.keys()
+    if gone:  # deleted since it was listed: as if it had never been there, and an error if the user names it
+        here = [topic for topic in here if topic not in gone]
+        found = naming.pairs(selection, mapping, here, str(source))
     return Survey(
         source_id,
         destination_id,
         found.names,
         tuple(here),
         tuple(there),
-        at_source.result(),
+        here_states,
         states,
         _known(destination, states),
         storage.broker_count(destination),

@@ -1,0 +1,41 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What both clusters have, while somebody changes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import survey
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
+
+
+@pytest.fixture
+def take(monkeypatch):
+    """``take(selection)`` while the source deletes the topic "gone", which it has listed before."""
+    state = survey.TopicState(1, 1, TopicConfigs({}, {}))
+    monkeypatch.setattr(survey.topics, "cluster_id", str)
+    monkeypatch.setattr(survey.topics, "list_topics", lambda each: ["gone", "orders"] if each is SOURCE else [])
+    monkeypatch.setattr(survey, "topic_states", lambda each, _names: {"orders": state} if each is SOURCE else {})
+    monkeypatch.setattr(survey, "_known", lambda *_arguments: frozenset())
+    monkeypatch.setattr(survey.storage, "broker_count", lambda _connection: 1)
+    return lambda selection: survey.take_survey(SOURCE, DESTINATION, selection, Mapping(), Acls.NONE)
+
+
+def test_a_topic_that_is_deleted_after_it_was_listed_is_not_selected(take):
+    found = take(Selection(topic_patterns=(".*",)))
+    assert (found.names, found.topics, found.source.keys()) == ({"orders": "orders"}, ("orders",), {"orders"})
+
+
+def test_one_that_the_user_has_named_does_not_exist(take):
+    with pytest.raises(NotFound, match="topic gone: the topic does not exist"):
+        take(Selection(topics=("gone", "orders")))
