@@ -69,10 +69,13 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
             settings[name] = back
         rest = known if known.created else dataclasses.replace(known, settings={})
         if known.partitions is not None and not known.created:
-            notes.append(
-                f"{name} keeps the {counted(known.partitions - (known.before or 0), 'partition')} that a promotion has added, "
-                "because Kafka cannot remove partitions."
-            )
+            if there.partitions == known.before:  # the run was killed before it added any
+                rest = dataclasses.replace(rest, before=None, partitions=None)
+            else:
+                notes.append(
+                    f"{name} keeps the {counted(known.partitions - (known.before or 0), 'partition')} that a promotion has "
+                    "added, because Kafka cannot remove partitions."
+                )
         if not rest.is_empty:
             left[name] = rest
     deleted = _removable(destination, left, states, notes) if remove_created else {}
