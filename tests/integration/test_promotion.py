@@ -153,6 +153,13 @@ def test_an_older_destination_follows_too(tmp_path, source, topic, version, requ
             r"min\.insync\.replicas would be 2",
         ),
         (
+            {
+                "replication_factor": "broker",
+                "overrides": [{"topics": [".*-new"], "settings": {"min.insync.replicas": 2}}],
+            },
+            r"-new: min\.insync\.replicas would be 2, and the topic has 1 replica",
+        ),
+        (
             {"overrides": [{"topics": ["x"], "settings": {"a": 2}}]},
             r"overrides, entry 1 \(x\) is about no selected topic",
         ),

@@ -41,10 +41,14 @@ class Refusal(t.NamedTuple):
 
 
 class Trial(t.NamedTuple):
-    """configs: the settings that topics would have, as far as the user may know them (ACL TOPIC DESCRIBE_CONFIGS)."""
+    """configs: the settings that topics would have, as far as the user may know them (ACL TOPIC DESCRIBE_CONFIGS).
+
+    replicas: how many each of these topics would have.
+    """
 
     refusals: dict[str, Refusal]
     configs: dict[str, TopicConfigs]
+    replicas: dict[str, int]
 
 
 def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Trial:
@@ -52,9 +56,14 @@ def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Tr
 
     def read(client: KafkaAdminClient) -> Trial:
         rows = creation_rows(client, connection, topics, True)
-        return Trial(_refusals(rows), {name: configs_of(row.configs) for name, row in rows.items() if row.configs})
+        known = {name: row for name, row in rows.items() if row.configs}
+        return Trial(
+            _refusals(rows),
+            {name: configs_of(row.configs) for name, row in known.items()},
+            {name: row.replication_factor for name, row in known.items()},
+        )
 
-    return attempt(connection, read) if topics else Trial({}, {})
+    return attempt(connection, read) if topics else Trial({}, {}, {})
 
 
 def try_settings(connection: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> dict[str, Refusal]:

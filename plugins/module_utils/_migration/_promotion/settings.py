@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import plain_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     OnUnknownSetting,
     Override,
@@ -25,6 +26,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_pla
     SOURCE,
     SettingChange,
 )
+
+IN_SYNC = "min.insync.replicas"
 
 
 class Wanted(t.NamedTuple):
@@ -93,6 +96,23 @@ def check_overrides(overrides: t.Sequence[Override], topics: t.Collection[str]) 
                 f"overrides, entry {number} ({', '.join(override.topics)}) is about no selected topic of the source",
                 remedy="correct its topics, which are patterns of source topics, or remove it",
             )
+
+
+def replicas_problem(topic: str, in_sync: str | None, replicas: int, is_new: bool, destination: str) -> Refused | None:
+    """What is wrong if more replicas have to be in sync than there are; None if nothing is, or nobody can tell.
+
+    in_sync: min.insync.replicas.
+    """
+    if in_sync is None or not in_sync.strip().isdigit() or not 0 < replicas < int(in_sync):
+        return None
+    return Refused(
+        f"{IN_SYNC} would be {in_sync}, and the topic has {counted(replicas, 'replica')}",
+        cluster=destination,
+        topic=topic,
+        why="producers with acks=all could write nothing",
+        remedy="give a lower number in overrides" + ("; or set replication_factor to at least that" if is_new else ""),
+        kind=FailureKind.INVALID_OPTION,
+    )
 
 
 def is_same_value(one: str | None, other: str | None) -> bool:

@@ -28,7 +28,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_pla
     TopicPlan,
 )
 
-_REPLICAS = "min.insync.replicas"
 _NAMED = 5  # names in a note
 
 
@@ -191,18 +190,14 @@ def _grows(
 
 
 def _check_replicas(change: TopicChange, there: TopicState | None, destination: str) -> None:
-    """Raise Refused where more replicas had to be in sync than there are: nothing could be written with acks=all."""
-    setting: SettingChange | None = change.settings.get(_REPLICAS)
+    """Raise Refused where more replicas had to be in sync than there are: nothing could be written with acks=all.
+
+    How many the brokers' defaults would give a new topic is asked later, see trial.py.
+    """
+    setting: SettingChange | None = change.settings.get(settings.IN_SYNC)
     replicas = change.replication_factor if there is None else there.replicas
-    if setting is None or setting.after is None or replicas in (None, -1) or not setting.after.strip().isdigit():
-        return
-    if int(setting.after) > int(replicas or 0):
-        raise Refused(
-            f"{_REPLICAS} would be {setting.after}, and the topic has {counted(int(replicas or 0), 'replica')}",
-            cluster=destination,
-            topic=change.topic,
-            why="producers with acks=all could write nothing",
-            remedy="give a lower number in overrides"
-            + ("; or set replication_factor to at least that" if there is None else ""),
-            kind=FailureKind.INVALID_OPTION,
-        )
+    problem = settings.replicas_problem(
+        change.topic, setting and setting.after, replicas or 0, there is None, destination
+    )
+    if problem:
+        raise problem

@@ -12,6 +12,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import missing_cluster_acls
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import (
+    IN_SYNC,
+    replicas_problem,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -27,8 +31,9 @@ def check(destination: Connection, plan: TopicPlan) -> None:
     """Raise NotAuthorized that names every missing ACL, or Refused that names what the brokers would not take."""
     missing: list[str] = []
     problems: list[str] = []
+    creation = topic_changes.try_creation(destination, to_create(plan))
     tries: list[tuple[str, dict[str, Refusal], str]] = [
-        ("CREATE", topic_changes.try_creation(destination, to_create(plan)).refusals, "it cannot be created"),
+        ("CREATE", creation.refusals, "it cannot be created"),
         ("ALTER", topic_changes.try_partitions(destination, to_grow(plan)), "partitions cannot be added"),
         ("ALTER_CONFIGS", _by_setting(destination, plan), "its settings cannot be changed"),
     ]
@@ -57,6 +62,13 @@ def check(destination: Connection, plan: TopicPlan) -> None:
             remedy="correct overrides, leave a setting out with exclude_settings, or leave the topic out; nothing was written",
             kind=FailureKind.BROKER_REFUSED,
         )
+    for topic, replicas in sorted(creation.replicas.items()):
+        in_sync = creation.configs[topic].effective.get(
+            IN_SYNC
+        )  # which may be the brokers' default, as replicas may be
+        problem = replicas_problem(topic, in_sync, replicas, True, str(destination))
+        if problem:
+            raise problem
 
 
 def to_create(plan: TopicPlan) -> dict[str, NewTopic]:

@@ -86,7 +86,7 @@ def test_more_replicas_in_sync_than_replicas_are_refused():
             planned(topic(), there, overrides=override)
     planned(topic(1, 2), overrides=override)
     planned(topic(), topic(1, 2), overrides=override)
-    planned(topic(), replication_factor=-1, overrides=override)  # the brokers check it
+    planned(topic(), replication_factor=-1, overrides=override)  # the brokers say how many, see test_trial.py
 
 
 def test_merge_deletes_nothing_and_exact_all_but_what_is_kept():

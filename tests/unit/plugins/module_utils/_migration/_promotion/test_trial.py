@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal, Trial
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import trial
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
@@ -44,7 +45,7 @@ PLAN = TopicPlan(
 @pytest.fixture
 def brokers(monkeypatch):
     """What brokers say: a dictionary of refusals by kind of change, and of settings that are refused."""
-    said = {"create": {}, "grow": {}, "set": {}, "settings": {}, "cluster": []}
+    said = {"create": {}, "configs": {}, "replicas": {}, "grow": {}, "set": {}, "settings": {}, "cluster": []}
 
     def try_settings(_connection, changes):
         refused = {
@@ -55,7 +56,11 @@ def brokers(monkeypatch):
         }
         return said["set"] | refused
 
-    monkeypatch.setattr(trial.topic_changes, "try_creation", lambda *_args: Trial(said["create"], {}))
+    monkeypatch.setattr(
+        trial.topic_changes,
+        "try_creation",
+        lambda *_args: Trial(said["create"], said["configs"], said["replicas"]),
+    )
     monkeypatch.setattr(trial.topic_changes, "try_partitions", lambda *_args: said["grow"])
     monkeypatch.setattr(trial.topic_changes, "try_settings", try_settings)
     monkeypatch.setattr(trial, "missing_cluster_acls", lambda *_args: said["cluster"])
@@ -81,6 +86,15 @@ def test_every_topic_that_would_be_refused_is_named_with_the_broker_s_words(brok
         trial.check(DESTINATION, PLAN)
     assert "new: it cannot be created: too few replicas" in str(refused.value)
     assert "small: partitions cannot be added: too many partitions" in str(refused.value)
+
+
+@pytest.mark.parametrize(("in_sync", "replicas"), [("2", 1), ("3", 2)])
+def test_a_new_topic_that_nothing_could_be_written_to_is_refused(brokers, in_sync, replicas):
+    brokers |= {"configs": {"new": TopicConfigs({"min.insync.replicas": in_sync}, {})}, "replicas": {"new": replicas}}
+    with pytest.raises(Refused, match=rf"topic new: min\.insync\.replicas would be {in_sync}, and the topic has"):
+        trial.check(DESTINATION, PLAN)
+    brokers["replicas"] = {"new": int(in_sync)}
+    trial.check(DESTINATION, PLAN)
 
 
 def test_a_setting_that_would_be_refused_is_named(brokers):
