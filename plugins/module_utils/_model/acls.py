@@ -36,6 +36,12 @@ class Acl(t.NamedTuple):
         return f"{self.permission} {self.operation} on {self.resource} {name} for {self.principal}{host}"
 
 
+def is_principal(text: str) -> bool:
+    """Is this a principal with its type, such as User:billing?"""
+    kind, _colon, name = text.partition(":")
+    return bool(kind and name)
+
+
 def acl_row(acl: Acl) -> documents.Json:
     """An ACL as a file holds it."""
     return acl._asdict()

@@ -10,6 +10,7 @@ import dataclasses
 import enum
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import is_principal
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Rule
@@ -158,6 +159,14 @@ class PromotionOptions:
                 f"{given[0]} is about ACLs, and acls is none",
                 remedy=f"set acls to mirror or cutover, or remove {given[0]}",
             )
+        for number, rule in enumerate(self.principal_rules, 1):
+            # What a pattern makes of a principal with references to its groups is only known with the principal.
+            for text in (rule.name, None if rule.pattern is not None and "\\" in rule.to else rule.to):
+                if text is not None and not is_principal(text):
+                    raise InvalidInput(
+                        f"principal_map, entry {number}: {text!r} is no principal",
+                        remedy="give it with its type, such as User:billing",
+                    )
 
 
 def check_selection(selection: Selection | CommittedTopics) -> None:

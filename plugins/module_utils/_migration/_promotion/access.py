@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls impo
     TOPIC,
     TRANSACTIONAL_ID,
     Acl,
+    is_principal,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -152,7 +153,8 @@ def _prefix(acl: Acl, covered: t.Sequence[str], mapping: Mapping) -> str:
 def _mirrored(acl: Acl) -> list[Acl]:
     """The ACLs of mirror: DENY ALL forbids only to read, so that nobody reads at the destination who must not at the source."""
     if acl.permission == DENY:
-        return {"WRITE": [], "ALL": [acl._replace(operation="READ")]}.get(acl.operation, [acl])
+        reading = [acl._replace(operation="READ")] if _is_legal(acl.resource, "READ") else []
+        return {"WRITE": [], "ALL": reading}.get(acl.operation, [acl])
     if acl.operation == "ALL":
         operations = (
             _READING if acl.resource == TOPIC else tuple(each for each in _READING if each != "DESCRIBE_CONFIGS")
@@ -169,8 +171,7 @@ def _is_legal(resource: str, operation: str) -> bool:
 def _for_principal(acl: Acl, options: PromotionOptions) -> Acl:
     for rule in options.principal_rules:
         for new in rule.apply(acl.principal):  # one at most: only groups may get several names
-            kind, colon, name = new.partition(":")
-            if not (kind and colon and name):
+            if not is_principal(new):
                 raise InvalidInput(
                     f"principal_map makes {new!r} of {acl.principal}, which is no principal",
                     remedy="give it with its type, such as User:billing",

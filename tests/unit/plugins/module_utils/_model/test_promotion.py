@@ -40,6 +40,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection
         ({"principal_rules": (Rule("User:b", "User:a"),)}, "principal_map is about ACLs, and acls is none"),
         ({"remove_acls": True}, "remove_acls is about ACLs, and acls is none"),
         ({"acls": Acls.MIRROR, "acl_groups": ("(",)}, r"acl_groups holds '\('"),
+        (
+            {"acls": Acls.MIRROR, "principal_rules": (Rule("User:a", name="b"),)},
+            "principal_map, entry 1: 'b' is no principal",
+        ),
+        (
+            {"acls": Acls.MIRROR, "principal_rules": (Rule("User:a", name="User:b"), Rule("a", pattern=".*"))},
+            "principal_map, entry 2: 'a' is no principal",
+        ),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options, why):
@@ -49,6 +57,8 @@ def test_options_that_contradict_each_other_are_refused(options, why):
 
 def test_options_that_can_be_meant_are_not():
     PromotionOptions().check()
+    rules = (Rule("User:a:b", name="User:b"), Rule(r"\1-prod", pattern="(.*)"))
+    PromotionOptions(acls=Acls.CUTOVER, principal_rules=rules).check()
     PromotionOptions(acls=Acls.CUTOVER, acl_groups=(".*",), remove_acls=True, settings=Settings.EXACT).check()
 
 

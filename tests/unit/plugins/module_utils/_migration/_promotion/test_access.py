@@ -68,6 +68,12 @@ def test_what_is_denied_while_a_replication_tool_writes(operation, mirrored):
     assert added(source) == {f"DENY {operation} on TOPIC store.orders"}
 
 
+def test_who_must_not_use_a_transactional_id_waits_for_the_cut_over():
+    source = ["DENY ALL on TRANSACTIONAL_ID billing-1"]
+    assert added(source, which=Acls.MIRROR, acl_transactional_ids=(".*",)) == set()
+    assert added(source, acl_transactional_ids=(".*",)) == set(source)
+
+
 def test_hosts_are_kept_and_topics_that_are_not_selected_left_out():
     source = [acl("ALLOW READ on TOPIC shop.orders", host="10.0.0.1"), acl("ALLOW READ on TOPIC other")]
     assert changes(source)[0] == {("ALLOW READ on TOPIC store.orders for User:billing from 10.0.0.1", "add")}
