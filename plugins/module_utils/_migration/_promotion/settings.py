@@ -11,7 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import plain_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     OnUnknownSetting,
     Override,
@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_pla
 )
 
 IN_SYNC = "min.insync.replicas"
+_NAMED = 5  # topics that a message names
 
 
 class Wanted(t.NamedTuple):
@@ -42,12 +43,11 @@ class Wanted(t.NamedTuple):
 
 
 def wanted_settings(
-    topic: str, own: t.Mapping[str, str], options: PromotionOptions, known: t.Collection[str], destination: str
+    topic: str, own: t.Mapping[str, str], options: PromotionOptions, known: t.Collection[str]
 ) -> Wanted:
     """What the destination must set, of a source topic that sets own.
 
-    known: the settings that the destination's version knows; empty where that cannot be told. Raises Refused for one that it
-    does not know, with on_unknown_setting=fail.
+    known: the settings that the destination's version knows; empty where that cannot be told.
     """
     if options.settings is Settings.NONE:
         return Wanted({}, {})
@@ -55,16 +55,24 @@ def wanted_settings(
     overridden = _overridden(topic, options.overrides)
     values: dict[str, str | None] = {**carried, **overridden}
     unknown = tuple(sorted(name for name in values if known and name not in known))
+    kept = {name: value for name, value in sorted(values.items()) if name not in unknown}
+    return Wanted(kept, {name: OVERRIDE if name in overridden else SOURCE for name in kept}, unknown)
+
+
+def check_known_settings(wanted: t.Mapping[str, Wanted], options: PromotionOptions, destination: str) -> None:
+    """Raise Refused for settings that the destination's version does not know, with on_unknown_setting=fail.
+
+    wanted: by topic.
+    """
+    unknown = [f"{', '.join(each.unknown)} of {topic}" for topic, each in wanted.items() if each.unknown]
     if unknown and options.on_unknown_setting is OnUnknownSetting.FAIL:
         raise Refused(
-            f"the brokers do not know the setting {', '.join(unknown)} of {topic}",
+            f"the brokers do not know the setting {first_of(unknown, _NAMED)}",
             cluster=destination,
-            why="they run another version of Kafka than the source's",
+            why="it is misspelt, or they run another version of Kafka than the source's",
             remedy="correct overrides, add it to exclude_settings, or set on_unknown_setting to leave",
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
-    kept = {name: value for name, value in sorted(values.items()) if name not in unknown}
-    return Wanted(kept, {name: OVERRIDE if name in overridden else SOURCE for name in kept}, unknown)
 
 
 def setting_changes(

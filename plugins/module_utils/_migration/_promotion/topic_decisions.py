@@ -71,11 +71,16 @@ def decide_topics(
         )
     notes = list(survey.notes)
     topics = []
+    carried = {
+        source: settings.wanted_settings(source, survey.source[source].configs.own, options, survey.known)
+        for source, name in survey.names.items()
+        if name not in survey.destination or options.settings is not Settings.CREATED
+    }
+    settings.check_known_settings(carried, options, destination)
     for source, name in survey.names.items():
         here, there = survey.source[source], survey.destination.get(name)
-        wanted = settings.Wanted({}, {})
-        if there is None or options.settings is not Settings.CREATED:
-            wanted = settings.wanted_settings(source, here.configs.own, options, survey.known, destination)
+        wanted = carried.get(source, settings.Wanted({}, {}))
+        if source in carried:
             notes += [f"{name}: the brokers do not know {setting}, which is left out." for setting in wanted.unknown]
             notes += [
                 f"{source}: the source's brokers hide the value of {setting}, which is left out."

@@ -182,6 +182,18 @@ def test_a_setting_that_the_brokers_do_not_know_is_refused_or_left_out():
     assert planned(source, known=frozenset())[0].settings.keys() == {"retention.ms", "message.format.version"}
 
 
+def test_settings_that_the_brokers_do_not_know_are_named_of_all_topics_at_once():
+    names = {f"orders-{number}": f"orders-{number}" for number in range(7)}
+    source = dict.fromkeys(names, topic(message_format_version="2.8"))
+    source["orders-1"] = topic(x_y="1", segment_ms="5")
+    source["orders-2"] = topic()
+    survey = Survey("s", "d", names, tuple(names), (), source, {}, KNOWN, 1)
+    of = ", ".join(f"message.format.version of orders-{number}" for number in (3, 4, 5))
+    said = f"message.format.version of orders-0, x.y of orders-1, {of} and 1 more"
+    with pytest.raises(Refused, match=said.replace(".", r"\.")):
+        decide_topics(survey, Mapping(), PromotionOptions(), UNUSED, "destination")
+
+
 def test_a_value_that_brokers_hide_is_named_and_left_alone():
     source, there = topic(retention_ms="5"), topic(hidden=["retention.ms", "segment.ms"])
     change, notes = planned(source, there, settings=Settings.EXACT)
