@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The role promotes again and again, so that new topics and changes follow while a replication tool runs."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+
+import pytest
+
+from testbed.clients import change_topic, create_topic
+from tests.support.playbooks import Controller, done, failed
+from tests.support.promotion import Promotion
+
+SECONDS = 60.0
+
+
+@pytest.fixture
+def controller(source, destination, tmp_path):
+    return Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
+
+
+@pytest.fixture
+def promotion(tmp_path, source, destination):
+    return Promotion(tmp_path, source, destination)
+
+
+def until(has_come):
+    end = time.monotonic() + SECONDS
+    while not has_come():
+        assert time.monotonic() < end, "it has not come"
+        time.sleep(0.2)
+
+
+def without_lease(controller):
+    return {name: text for name, text in controller.files().items() if not name.endswith("lease.json")}
+
+
+def test_new_topics_and_changes_follow_and_a_round_without_news_writes_nothing(source, controller, promotion, topic):
+    first, later = f"{topic}-first", f"{topic}-later"
+    create_topic(source, first, 1, retention_ms=5000)
+    selected = {"topic_patterns": [f"{topic}-.*"]}
+    began = time.monotonic()
+    done(controller.promote_topics("--check", interval=1, run_for=600, **selected))
+    enough = int(3 * (time.monotonic() - began)) + 5  # for several rounds, however busy this machine is
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        playing = pool.submit(controller.promote_topics, interval=1, run_for=enough, **selected)
+        until(lambda: promotion.partitions(first, later) == {first: 1})
+        create_topic(source, later, 2)
+        until(lambda: promotion.partitions(first, later) == {first: 1, later: 2})
+        change_topic(source, first, retention_ms=6000)
+        until(lambda: promotion.own(first) == {"retention.ms": "6000"})
+        files = without_lease(controller)
+        played = done(playing.result())
+    assert without_lease(controller) == files
+    assert "Nothing to change." in played.output
+    assert done(controller.promote_topics(**selected)).changed == 0
+
+
+def test_rounds_that_would_never_end_are_refused(controller):
+    assert "give both" in failed(controller.promote_topics(topics=["orders"], interval=5))
+    said = failed(controller.promote_topics(topics=["orders"], interval=1, run_for=86400))
+    assert "1000 rounds at most" in said
+
+
+def test_a_plan_says_that_it_has_changed_nothing(source, controller, promotion, topic):
+    create_topic(source, topic)
+    planned = done(controller.promote_topics(phase="plan", topics=[topic])).output
+    assert f"{topic}: created with 1 partition" in planned
+    assert "Nothing of this has been made yet: topic_promotion_phase=apply makes it." in planned
+    assert promotion.partitions(topic) == {}
+    applied = done(controller.promote_topics(phase="apply")).output
+    assert "has been made yet" not in applied and promotion.partitions(topic) == {topic: 1}
