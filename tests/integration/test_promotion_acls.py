@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""ACLs follow the source, and missing ones are named. One cluster with an authorizer is both: topics get other names."""
+"""ACLs follow the source, and missing ones are named.
+
+Where no older version takes part, one cluster with an authorizer is both: topics get other names.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,8 @@ from tests.support.promotion import Promotion
 from tests.support.rights import grant, revoke
 
 SECONDS = 20.0
+AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"
+READING = ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")
 
 
 @pytest.fixture
@@ -65,7 +70,7 @@ def test_acls_follow_before_and_after_the_cut_over_and_go_back(promotion, secure
     options = {"topics": [topic], "topic_map": [{"name": topic, "to": copy}]}
     promotion.carefully(**options, acls="mirror")
     who = "for User:migrator"
-    reading = {f"ALLOW {each} on TOPIC {copy} {who}" for each in ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")}
+    reading = {f"ALLOW {each} on TOPIC {copy} {who}" for each in READING}
     assert acls_on(secured, copy) == reading
     assert produce_as(secured, "migrator", copy) == "TOPIC_AUTHORIZATION_FAILED"
 
@@ -105,6 +110,37 @@ def test_prefixes_groups_and_principals_are_mapped(promotion, secured, topic, gr
     ]
     promotion.carefully(state="rolled_back", remove_created=True)
     assert acls_on(secured, f"new-{topic}.") == set()
+
+
+@pytest.mark.parametrize(
+    ("version", "options"),
+    [
+        ("3.9.1", {"secured": True}),
+        ("2.8.2", {"settings": {"authorizer.class.name": AUTHORIZER, "super.users": "User:ANONYMOUS"}}),
+    ],
+)
+def test_acls_follow_from_an_older_version_and_back(tmp_path, own_cluster, secured, topic, version, options):
+    older = own_cluster("older", version=version, **options)
+    who = f'User:CN=one,O="{topic}, two\'s"'  # no other test's
+    create_topic(older, f"{topic}.a", 2)
+    create_topic(secured, f"{topic}.b", 2)
+    for cluster, name in ((older, f"{topic}.a"), (secured, f"{topic}.b")):
+        grant(cluster, [f"TOPIC ALL on {name}"], who)
+        grant(cluster, [f"TOPIC READ on {topic}.*"], who)
+    asked = {"topic_patterns": [rf"{topic}\..*"], "topic_map": [{"pattern": "(.*)", "to": r"to-\1"}]}
+    for number, (one, other, name) in enumerate(((older, secured, "a"), (secured, older, "b"))):
+        (tmp_path / str(number)).mkdir()
+        promotion = Promotion(tmp_path / str(number), one, other)
+        promotion.carefully(**asked, acls="mirror")
+        reading = {f"ALLOW {each} on TOPIC to-{topic}.{name} for {who}" for each in READING}
+        assert acls_on(other, f"to-{topic}.{name}") == reading
+        assert acls_on(other, f"to-{topic}.") == {f"ALLOW READ on TOPIC to-{topic}.* for {who}"}
+        promotion.carefully(**asked, acls="cutover")
+        everything = reading | {f"ALLOW ALL on TOPIC to-{topic}.{name} for {who}"}
+        assert acls_on(other, f"to-{topic}.{name}") == everything
+        promotion.carefully(state="rolled_back", remove_created=True)
+        assert acls_on(other, f"to-{topic}.{name}") == acls_on(other, f"to-{topic}.") == set()
+    revoke(secured, [f"TOPIC ALL on {topic}.b", f"TOPIC READ on {topic}.*"], who)
 
 
 def test_every_missing_acl_is_named_and_nothing_written(tmp_path, source, secured, topic, granted):
