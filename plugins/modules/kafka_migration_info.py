@@ -32,6 +32,12 @@ options:
       - Whether the migration will write the groups at the destination, and not only read them.
     type: bool
     default: true
+  creates_topics:
+    description:
+      - Whether the migration will create topics that are missing at the destination, as
+        M(streamshift.kafka.kafka_topic_promotion) does. They get no note then.
+    type: bool
+    default: false
   plan:
     description:
       - Path of the plan file that the migration will use. The module reports a problem if the file is damaged, or if
@@ -299,6 +305,7 @@ def look(module: Module) -> dict[str, t.Any]:
         OnBlocked(params["on_blocked"]),
         OnConflict(params["on_conflict"]),
         gone,
+        params["creates_topics"],
     )
     foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
     every = [*damaged, *damaged_too, *damaged_as_well, *damaged_at_last, *foreign, *lacking, *found.problems]
@@ -334,6 +341,7 @@ def main() -> None:
             **options.mapping_spec(),
             **options.spark_spec(),
             "commits": {"type": "bool", "default": True},
+            "creates_topics": {"type": "bool", "default": False},
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
             "removed": {"type": "path"},

@@ -38,6 +38,7 @@ def test_missing_topics_are_created_before_the_plan(source, destination, orders,
     wanted = {"groups": [orders], "promote_topics": True, "on_blocked": "skip_partition"}
     dry = done(controller.migrate_groups("--check", "--diff", **wanted))
     assert f"{orders}: created with 2 partitions and 1 replica" in dry.output
+    assert "does not exist at the destination" not in dry.output
     assert f"{orders} {orders}-0: 5 -> not set, predicted, blocked (destination_lags)" in dry.output
     assert "2 predicted, on partitions that do not exist yet" in dry.output
     assert (controller.files(), promotion.partitions(orders)) == ({}, {})
@@ -60,6 +61,7 @@ def test_a_reviewed_plan_creates_the_topics_that_it_predicts(source, destination
     commit(source, orders, {(orders, 0): 0})
     wanted = {"groups": [orders], "promote_topics": True}
     output = done(controller.migrate_groups(phase="plan", **wanted)).output
+    assert "No topic has been created yet: the phase apply creates them." in output
     assert "2 predicted, on partitions that do not exist yet" in output and promotion.partitions(orders) == {}
     done(controller.migrate_groups("--check", phase="apply", **wanted))
     assert promotion.partitions(orders) == {} and orders not in list_groups(destination)

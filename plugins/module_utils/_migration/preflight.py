@@ -78,6 +78,7 @@ def look(
     on_blocked: OnBlocked = OnBlocked.FAIL,
     on_conflict: OnConflict = OnConflict.FAIL,
     removed: Removed | None = None,
+    creates_topics: bool = False,
 ) -> Preflight:
     """Connect to both clusters, and ask for every right that the migration needs.
 
@@ -88,6 +89,7 @@ def look(
     :param on_blocked: as for a snapshot; other than fail, named groups that hold no committed offsets are left out.
     :param on_conflict: as for a plan; other than fail, several groups may become one.
     :param removed: as for a snapshot.
+    :param creates_topics: whether topics that are missing at the destination will be made before a plan.
     """
     selection.check()
     ids: dict[str, str] = {}
@@ -123,7 +125,7 @@ def look(
             partition_counts(source, {draft.source_partition.topic for draft in wanted}),
             partition_counts(destination, {draft.partition.topic for draft in wanted}),
         )
-        notes = _topics_that_block(wanted, mapping, *counts)
+        notes = _topics_that_block(wanted, mapping, *counts, creates_topics)
         if ids["source"] != ids["destination"]:
             differing = setting_differences(source, destination, wanted, *counts)
     notes += [each.message for each in differing]
@@ -133,16 +135,30 @@ def look(
 
 
 def _topics_that_block(
-    wanted: list[Draft], mapping: Mapping, source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]
+    wanted: list[Draft],
+    mapping: Mapping,
+    source_counts: t.Mapping[str, int],
+    destination_counts: t.Mapping[str, int],
+    creates_topics: bool,
 ) -> list[str]:
-    """A line for each topic that is missing, or whose partition counts differ and nobody has said that they may."""
+    """A line for each topic that stays missing, or whose partition counts differ and nobody has said that they may."""
     entries = [
         entry
         for draft in wanted
+        if not (creates_topics and _will_be_made(draft, mapping, source_counts, destination_counts))
         if (entry := drafts.without_records(draft, source_counts, destination_counts)) is not None
         if entry.reason is Reason.TOPIC_MISSING or not mapping.is_repartitioned(draft.source_partition.topic)
     ]
     return list(dict.fromkeys(f"{entry.detail}." for entry in entries))
+
+
+def _will_be_made(
+    draft: Draft, mapping: Mapping, source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]
+) -> bool:
+    """Whether a promotion creates the destination's topic. The user creates repartitioned ones."""
+    topic = draft.source_partition.topic
+    is_missing = topic in source_counts and draft.partition.topic not in destination_counts
+    return is_missing and not mapping.is_repartitioned(topic)
 
 
 def lacking_for_proof(options: SparkOptions) -> list[MigrationError]:
