@@ -198,6 +198,19 @@ class TestOneCluster:
         migration.commit(source=migration.source)
         assert committed(source, renamed) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
 
+    def test_a_merge_without_on_conflict_is_the_only_problem(self, source, orders, tmp_path):
+        other = f"{orders}-other"
+        commit(source, other, {(orders, 0): 3})
+        connection = Migration(tmp_path / "merge", source, source).source
+        (problem,) = succeeds(
+            "kafka_migration_info",
+            source=connection,
+            destination=connection,
+            groups=[orders, other],
+            group_map=[{"pattern": ".*", "to": f"{orders}-all"}],
+        )["problems"]
+        assert "set on_conflict to lowest or highest to merge the groups" in problem["message"]
+
 
 class TestReviewedPlans:
     """What is applied is the plan that was reviewed; for the role see test_migrate_groups.py."""
