@@ -19,6 +19,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 
+_CONNECTOR = "connect-"  # Kafka Connect calls the group of a sink connector so, and its name follows
+
 
 def source_groups(plan: Plan) -> list[str]:
     """The groups that the plan gives to others, by name."""
@@ -26,7 +28,7 @@ def source_groups(plan: Plan) -> list[str]:
 
 
 def check_names(plan: Plan, cluster: str) -> None:
-    """Raise Refused where a group is to be removed that is a new one as well, or for a plan between two clusters."""
+    """Raise Refused where a group is to be removed that a connector needs or that is a new one as well, or for two clusters."""
     if plan.source_id != plan.destination_id:
         raise Refused(
             f"the plan is from cluster {plan.source_id} to cluster {plan.destination_id}",
@@ -34,6 +36,16 @@ def check_names(plan: Plan, cluster: str) -> None:
             why="only groups that got another name inside one cluster are removed",
             remedy="leave the groups at the source: they are the way back",
             kind=FailureKind.OTHER_CLUSTER,
+        )
+    connector = next((group for group in source_groups(plan) if group.startswith(_CONNECTOR)), None)
+    if connector is not None:
+        raise Refused(
+            f"the group belongs to the sink connector {connector.removeprefix(_CONNECTOR)} of Kafka Connect",
+            cluster=cluster,
+            group=connector,
+            why="without it, the connector would start anew",
+            remedy="do not remove the old groups; once the connector is gone, delete its group by hand",
+            kind=FailureKind.INVALID_OPTION,
         )
     both = sorted({entry.group for entry in plan.entries} & set(source_groups(plan)))
     if both:

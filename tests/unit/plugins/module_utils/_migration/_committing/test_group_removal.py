@@ -207,6 +207,17 @@ def test_groups_in_use_and_missing_rights_are_refused_before_anything_is_removed
     assert cluster.done == []
 
 
+def test_the_group_of_a_sink_connector_which_finds_it_by_its_name_is_not_removed(cluster):
+    cluster.groups["connect-sink"] = dict(OLD["shipping"])
+    source = (SourcePosition("connect-sink", P0, 9),)
+    plan = dataclasses.replace(PLAN, entries=(dataclasses.replace(entry("shipping", P0), source=source),))
+    with pytest.raises(
+        Refused, match="group connect-sink: the group belongs to the sink connector sink of Kafka Connect"
+    ):
+        remove_old_groups(plan, None, None, HERE, NOW, cluster.save)
+    assert cluster.done == []
+
+
 def test_a_group_that_is_joined_in_the_last_moment_is_not_in_the_file(cluster):
     def save(removed: Removed) -> None:
         cluster.save(removed)
