@@ -15,6 +15,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
+_LACKING = {
+    OnUncommitted.IGNORE: "nobody knows what {} has consumed",
+    OnUncommitted.START: "{} counts as having consumed nothing (on_uncommitted: start)",
+    OnUncommitted.END: "{} counts as having consumed the partition (on_uncommitted: end)",
+}
+
 
 def merge_drafts(drafts: t.Iterable[Draft], on_conflict: OnConflict) -> list[Draft]:
     """One draft for each group and partition of the destination, of the commit that counts; the others are noted in it.
@@ -66,26 +72,24 @@ def merged_entry(
         return entry
     stands = (f"{at.group} {'nothing' if at.offset is None else at.offset}" for at in (draft.position, *draft.others))
     words = [f"committed were {', '.join(stands)} (on_conflict: {on_conflict})", entry.detail]
+    if lacking:
+        words.insert(0, _LACKING[on_uncommitted].format(", ".join(lacking)))
     changes: dict[str, t.Any] = {"verdict": Verdict.REQUESTED, "reason": None, "repeats": None}
     if on_conflict == OnConflict.HIGHEST:
-        if lacking:
-            words.insert(0, f"nobody knows what {', '.join(lacking)} has consumed")
+        if lacking and on_uncommitted == OnUncommitted.START:
+            apart = max(apart, entry.offset - log_start)
         if apart:
             words.insert(0, f"one of the groups has not consumed {counted(apart, 'offset')} before this one")
-    elif lacking and on_uncommitted == OnUncommitted.END:
-        words.insert(0, f"{', '.join(lacking)} counts as having consumed the partition (on_uncommitted: end)")
-    else:
+    elif not lacking or on_uncommitted != OnUncommitted.END:
         repeats = None if entry.repeats is None else entry.repeats + apart
         changes = {"verdict": Verdict.SAFE, "reason": Reason.GROUPS_MERGED, "repeats": repeats}
         if lacking and on_uncommitted == OnUncommitted.START:
-            words.insert(0, f"{', '.join(lacking)} counts as having consumed nothing (on_uncommitted: start)")
             changes |= {"offset": log_start, "metadata": "", "leader_epoch": None}
             changes["repeats"] = max(0, entry.offset - log_start) + apart
         elif lacking:
             words.insert(
-                0,
-                f"nobody knows what {', '.join(lacking)} has consumed; set on_uncommitted to start to begin at the "
-                "log's start, or to end to count the partition as consumed",
+                1,
+                "set on_uncommitted to start to begin at the log's start, or to end to count the partition as consumed",
             )
             changes |= {"offset": None, "metadata": "", "leader_epoch": None}
             changes |= {"verdict": Verdict.BLOCKED, "repeats": None, "lossless": log_start}

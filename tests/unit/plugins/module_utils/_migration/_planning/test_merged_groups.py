@@ -80,6 +80,14 @@ def test_groups_that_agree_are_no_conflict(policy):
         ("lowest", "start", LOG_START, Verdict.SAFE, "shipping counts as having consumed nothing"),
         ("lowest", "end", 55, Verdict.REQUESTED, "shipping counts as having consumed the partition"),
         ("highest", "ignore", 55, Verdict.REQUESTED, "nobody knows what shipping has consumed"),
+        (
+            "highest",
+            "start",
+            55,
+            Verdict.REQUESTED,
+            "one of the groups has not consumed 45 offsets before this one; shipping",
+        ),
+        ("highest", "end", 55, Verdict.REQUESTED, "shipping counts as having consumed the partition"),
     ],
 )
 def test_a_group_that_has_committed_on_another_partition_only(policy, uncommitted, offset, verdict, told):
@@ -88,7 +96,7 @@ def test_a_group_that_has_committed_on_another_partition_only(policy, uncommitte
     assert (first.offset, first.verdict) == (offset, verdict)
     assert told in first.detail
     assert [(at.group, at.offset) for at in first.source] == [("billing", 55), ("shipping", None)]
-    if uncommitted == "start":
+    if verdict is Verdict.SAFE:
         assert (first.repeats, first.metadata) == (55 - LOG_START, "")
     assert (second.offset, second.verdict) == (7, Verdict.EXACT)
 
