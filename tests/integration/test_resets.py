@@ -23,7 +23,8 @@ from testbed.clients import (
     produce,
     produce_in_transactions,
 )
-from tests.support.consumers import open_transaction
+from tests.support.consumers import member, open_transaction
+from tests.support.killing import dies_in
 from tests.support.logs import compacted_log
 from tests.support.modules import Migration, refuses
 from tests.support.playbooks import Controller, done, failed
@@ -177,3 +178,27 @@ def test_an_offset_outside_of_the_log_ends_the_run_unless_it_is_clamped(source, 
     assert committed(source, orders) == {(orders, 0): (4, "")}
     done(controller.reset_groups(on_out_of_range="clamp", **asked))
     assert committed(source, orders) == {(orders, 0): (0, "")}
+
+
+@pytest.mark.parametrize("selection", ["groups", "group_patterns"])
+def test_a_new_plan_completes_the_renewal_of_a_reset_that_was_killed(source, orders, tmp_path, selection):
+    with member(source, orders, [orders]):
+        pass  # it has committed everything, and is empty from now on
+    before = {(orders, 0): (4, "by hand"), (orders, 1): (10, "")}
+    commit(source, orders, before)
+    reset = Reset(tmp_path / "reset", source, source)
+    asked = {"groups": [], selection: [orders]}
+    reset.plan_resets({"to": "shift", "value": -3}, **asked)
+    files = {"plan": str(reset.plan_file), "receipt": str(reset.receipt_file)}
+    room = "ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.writing"
+    dies_in(
+        f"{room}.write_commits", "kafka_offset_commit",
+        cluster=reset.destination, idle_wait=0, on_rewind="rewind", on_expiring="renew", **files,
+    )  # fmt: skip
+    assert committed(source, orders) == {}
+    again = reset.plan_resets({"to": "shift", "value": -3}, **asked)
+    assert (again["changed"], again["warnings"]) == (False, [])
+    reset.carefully(orders, lambda **how: reset.commit(on_rewind="rewind", on_expiring="renew", **how))
+    assert committed(source, orders) == {(orders, 0): (1, ""), (orders, 1): (7, "")}
+    reset.roll_back(on_advance="advance")
+    assert committed(source, orders) == before

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
@@ -17,15 +18,17 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 
 def with_expected(plan: Plan, destination: Connection, previous: Plan | None, receipt: Receipt | None) -> Plan:
-    """The plan with what the destination's groups have committed now.
+    """The plan with what the destination's groups have committed now, or will have once a killed renewal is completed.
 
     An entry of which the decision is that of the previous plan stays what it was, where the destination stands as it did,
     or the receipt explains what is there now: so a plan file changes only when a decision does.
     """
     names = sorted({entry.group for entry in plan.entries})
-    commits = commits_of(groups.read_groups(destination, names)) if names else {}
+    written = receipt if receipt and receipt.cluster_id == plan.destination_id else Receipt(plan.destination_id)
+    readings = groups.read_groups(destination, names) if names else {}
+    commits = commits_of(renewal.completed(readings, renewal.missing_commits(written, readings)))
     known = previous.by_key() if previous else {}
-    receipts = receipt.by_key() if receipt and receipt.cluster_id == plan.destination_id else {}
+    receipts = written.by_key()
     entries = (
         _expecting(entry, commits.get(entry.key), known.get(entry.key), receipts.get(entry.key))
         for entry in sorted(plan.entries, key=lambda entry: entry.key)

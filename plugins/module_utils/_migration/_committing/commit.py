@@ -12,11 +12,11 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
     conflicts,
     coverage,
     limits,
-    renewal,
     rollback,
     writing,
 )

@@ -12,6 +12,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reset_offsets import ResetLog, reset_decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_keeps_offsets
@@ -55,7 +56,9 @@ def plan_resets(
     Raises NotFound and InvalidInput for names, patterns and rules that are about nothing.
     """
     selection.check()
-    selected, readings = _read_groups(cluster, selection)
+    cluster_id = topics.cluster_id(cluster)
+    written = receipt if receipt and receipt.cluster_id == cluster_id else Receipt(cluster_id)
+    selected, readings = _read_groups(cluster, selection, written)
     topic_names = selection.select_topics({where.topic for each in readings.values() for where in each.offsets})
     counts = topics.partition_counts(cluster, set(topic_names.names))
     _check_topics(cluster, selection, counts)
@@ -63,8 +66,7 @@ def plan_resets(
     ruled = {key: rule for key in wanted if (rule := first_fit(rules, key[1])) is not None}
     _check_rules(rules, ruled)
     commits = commits_of(readings)
-    cluster_id = topics.cluster_id(cluster)
-    receipts = receipt.by_key() if receipt and receipt.cluster_id == cluster_id else {}
+    receipts = written.by_key()
     reset = {
         key: rule
         for key, rule in ruled.items()
@@ -86,9 +88,12 @@ def plan_resets(
     )
 
 
-def _read_groups(cluster: Connection, selection: Selection) -> tuple[Selected, dict[str, GroupReading]]:
+def _read_groups(
+    cluster: Connection, selection: Selection, receipt: Receipt
+) -> tuple[Selected, dict[str, GroupReading]]:
+    """The selected groups, as they will be once a renewal that was killed is completed."""
     listed = [each.group for each in groups.list_groups(cluster)] if selection.group_patterns else []
-    selected = selection.select_groups(listed)
+    selected = selection.select_groups({*listed, *(each.group for each in receipt.renewing)})
     if not selected.names:
         raise InvalidInput(
             f"no group is matched by group_patterns {list(selection.group_patterns)}",
@@ -96,7 +101,8 @@ def _read_groups(cluster: Connection, selection: Selection) -> tuple[Selected, d
             remedy="correct the patterns, or name the groups in groups",
             kind=FailureKind.NOTHING_SELECTED,
         )
-    readings = groups.read_groups(cluster, selected.names)
+    found = groups.read_groups(cluster, selected.names)
+    readings = renewal.completed(found, renewal.missing_commits(receipt, found))
     for name in selection.groups:
         reading = readings[name]
         check_keeps_offsets(reading, cluster)
@@ -230,7 +236,7 @@ def _base(entry: PlanEntry) -> SnapshotEntry:
 
 def _notes(readings: t.Mapping[str, GroupReading], left_out: t.Sequence[str]) -> list[str]:
     lines = [f"Left out by an exclude pattern: {', '.join(left_out)}."] if left_out else []
-    made = sorted(name for name, each in readings.items() if not each.exists)
+    made = sorted(name for name, each in readings.items() if not each.exists and not each.offsets)
     if made:
         lines.append(f"These groups do not exist yet, and the commit makes them: {', '.join(made)}.")
     return lines
