@@ -10,11 +10,14 @@ import json
 
 import pytest
 
-from testbed.clients import Message, commit, create_topic, produce, read
+from testbed.clients import Message, commit, committed, create_topic, produce, read
+from tests.support.killing import dies_in
 from tests.support.modules import Migration, refuses
 from tests.support.replication_tool import copy
 from tests.support.stock_tool import consumer_groups
 from tests.support.streaming_query import queries
+
+WRITING = "ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.writing"
 
 
 @pytest.fixture
@@ -63,6 +66,37 @@ def test_the_stock_tools_dry_run_of_our_csv_says_what_our_plan_says(source, dest
         (groups[0], 1): 10,
         (groups[1], 0): 30,
     }
+
+
+def test_a_rollback_restores_what_the_stock_tool_describes(source, destination, copied, tmp_path):
+    """After a commit of everything, of a part, and one that was killed before it had read back what it wrote."""
+    low, high = groups = [f"{copied}-low", f"{copied}-high"]
+    for group in groups:
+        commit(source, group, {(copied, 0): 4, (copied, 1): 10})
+    commit(destination, low, {(copied, 0): (2, "by hand")})
+    commit(destination, high, {(copied, 0): 30, (copied, 1): 35})
+    stand = {group: committed(destination, group) for group in groups}
+
+    def described():
+        said = consumer_groups(destination, "--describe", "--group", low, "--group", high)
+        return sorted(line.split() for line in said.splitlines() if copied in line)
+
+    before = described()
+    assert len(before) == 3
+    for ends in ("complete", "partial", "interrupted"):
+        migration = Migration(tmp_path / ends, source, destination)
+        migration.plan(*groups)
+        if ends == "interrupted":
+            options = {"cluster": migration.destination, "plan": str(migration.plan_file)}
+            options |= {"receipt": str(migration.receipt_file), "idle_wait": 0, "on_rewind": "rewind"}
+            dies_in(f"{WRITING}.read_back", "kafka_offset_commit", **options)
+        else:
+            migration.commit(on_rewind="keep" if ends == "partial" else "rewind")
+        assert committed(destination, low) != stand[low]
+        assert (committed(destination, high) == stand[high]) is (ends == "partial")
+        migration.roll_back(on_rewind="rewind", on_advance="advance")
+        assert described() == before, ends
+        assert {group: committed(destination, group) for group in groups} == stand
 
 
 def test_a_streaming_query_that_stops_at_the_source_and_starts_at_the_destination_gets_each_record_once(
