@@ -33,7 +33,7 @@ from pathlib import Path
 import sandbox_launch
 import sandbox_processes
 from sandbox_cluster import STATE, Cluster, Wanted, read_cluster
-from sandbox_java import VERSIONS, SandboxError
+from sandbox_java import DEFAULT_VERSION, VERSIONS, SandboxError
 
 __all__ = ["Cluster", "SandboxError", "describe", "names", "start", "stop", "stop_all"]
 
@@ -43,7 +43,7 @@ Answer = t.TypeVar("Answer")
 def start(
     name: str,
     work: str | Path,
-    version: str = VERSIONS[0],
+    version: str = DEFAULT_VERSION,
     nodes: int = 1,
     secured: bool = False,
     ports: t.Sequence[int] | None = None,
@@ -168,7 +168,7 @@ def _arguments(words: t.Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("command", choices=["start", "stop", "describe", "apply"])
     parser.add_argument("name", nargs="?", help="of the cluster; for apply: started or stopped")
     parser.add_argument("--work", required=True, type=Path, help="the folder of the clusters")
-    parser.add_argument("--version", default=VERSIONS[0], choices=VERSIONS)
+    parser.add_argument("--version", default=DEFAULT_VERSION, choices=VERSIONS)
     parser.add_argument("--nodes", default=1, type=int, choices=[1, 3])
     parser.add_argument("--secured", action="store_true", help="with SASL_SSL and SSL listeners and an authorizer")
     parser.add_argument("--port", dest="ports", action="append", type=int, help="of a node, in order")

@@ -13,7 +13,7 @@ import re
 import typing as t
 from pathlib import Path
 
-from sandbox_java import VERSIONS, SandboxError
+from sandbox_java import DEFAULT_VERSION, VERSIONS, SandboxError
 from sandbox_processes import Process, alive
 from sandbox_settings import write_private
 
@@ -25,7 +25,7 @@ class Wanted:
     """A cluster as it is asked for. Raises SandboxError when it cannot be meant. kafka_sandbox.start() explains it."""
 
     name: str
-    version: str = VERSIONS[0]
+    version: str = DEFAULT_VERSION
     nodes: int = 1
     secured: bool = False
     ports: t.Sequence[int] = ()

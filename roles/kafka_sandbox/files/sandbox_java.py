@@ -22,22 +22,23 @@ import tempfile
 import typing as t
 from pathlib import Path
 
-VERSIONS = ("4.3.0", "3.9.1", "2.8.2")
+VERSIONS = ("4.4.0", "4.3.0", "3.9.1", "2.8.2")
+DEFAULT_VERSION = "4.3.0"
+# The repository has no MirrorMaker 2 of these: one of another version copies to and from their brokers.
+WITHOUT_MIRROR_MAKER = ("4.4.0",)
 OLDEST_JAVA = 17
 MAVEN_SECONDS = 900
 COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 # Kafka 4 comes without a logging back-end, and would say nothing; a broker of 2.8 or 3.9 brings its own.
-LOGGING = "<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>"
+LOGGING = ("org.slf4j", "slf4j-simple", "1.7.36")
+DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
 PROJECT = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>streamshift</groupId><artifactId>kafka-sandbox</artifactId><version>1</version><packaging>pom</packaging>
   <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{version}</version></dependency>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>connect-mirror</artifactId><version>{version}</version></dependency>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{version}</version></dependency>
-    {logging}
+    {dependencies}
   </dependencies>
 </project>
 """
@@ -78,7 +79,7 @@ def java() -> str:
 
 
 def jars(version: str) -> Path:
-    """The folder with the jars of a version: broker, ZooKeeper where it still has one, Connect, MirrorMaker 2, tools.
+    """The folder with the jars of a version: broker, ZooKeeper where it still has one, tools, Connect and MirrorMaker 2.
 
     Runs Maven when the cache has none.
     """
@@ -143,6 +144,15 @@ def locked(name: str) -> t.Iterator[None]:
         yield
 
 
+def _needed(version: str) -> t.Iterator[tuple[str, str, str]]:
+    yield "org.apache.kafka", "kafka_2.13", version
+    yield "org.apache.kafka", "kafka-tools", version
+    if version not in WITHOUT_MIRROR_MAKER:
+        yield "org.apache.kafka", "connect-mirror", version
+    if version.startswith("4"):
+        yield LOGGING
+
+
 def _fetch(version: str, folder: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
@@ -152,7 +162,9 @@ def _fetch(version: str, folder: Path) -> None:
         )
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{version}-") as scratch:
         project, target = Path(scratch) / "pom.xml", Path(scratch) / "jars"
-        project.write_text(PROJECT.format(version=version, logging=LOGGING if version.startswith("4") else ""))
+        project.write_text(
+            PROJECT.format(dependencies="\n    ".join(DEPENDENCY.format(*each) for each in _needed(version)))
+        )
         try:
             done = subprocess.run(
                 [maven, "-q", "-B", "-f", str(project), COPY_DEPENDENCIES, f"-DoutputDirectory={target}"],

@@ -23,7 +23,7 @@ from sandbox_processes import cause, free_ports
     ("options", "refusal"),
     [
         ({"name": "../else"}, "name of a cluster holds letters"),
-        ({"version": "1.0.0"}, "Kafka 1.0.0 is not supported. Choose one of 4.3.0, 3.9.1, 2.8.2"),
+        ({"version": "1.0.0"}, "Kafka 1.0.0 is not supported. Choose one of 4.4.0, 4.3.0, 3.9.1, 2.8.2"),
         ({"nodes": 2}, "one node or three, not 2"),
         ({"secured": True, "version": "2.8.2"}, "secured cluster needs Kafka 3.9.1 or newer"),
         ({"ports": [20001, 20002]}, "one port for each of the nodes: 1, not 2"),
