@@ -34,7 +34,7 @@ logging.getLogger().addFilter(lambda record: "py4j" not in Path(record.pathname)
 REQUIREMENTS: tuple[Requirement, ...] = (
     ("pyspark", (4, 0), (5,)),
     ("pyarrow", (18,), None),
-    ("pandas", (2, 2), (3,)),
+    ("pandas", (2, 2), (4,)),
 )
 
 
