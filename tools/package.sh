@@ -20,3 +20,4 @@ if [[ $# -gt 0 ]]; then
     .venv/bin/antsibull-changelog generate --only-latest --output dist/notes.md --output-format md "$1"
 fi
 .venv/bin/ansible-galaxy collection build --output-path dist
+tools/importer.sh dist/*.tar.gz
