@@ -21,7 +21,7 @@ VERSION ?= 4.3.0
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java chromium demo check test integration molecule lint format docs docs-roles bench attack faults soak lock package clean
+.PHONY: help setup java chromium demo check test integration molecule lint format docs docs-roles bench attack faults soak matrix lock package clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
@@ -76,6 +76,9 @@ faults: setup  ## kills, freezes and cuts during migrations, at random times; CO
 
 soak: setup  ## rounds for hours beside a company that works, then a cut-over; ROUNDS=200 SEED=1
 	@$(PROGRAM) tests/soak/run.py --rounds $(ROUNDS) --seed $(SEED)
+
+matrix: setup  ## the package with other versions of Ansible, Python, Kafka and Spark; COLUMNS="lowest newest"
+	@$(PROGRAM) tests/matrix/run.py $(COLUMNS)
 
 lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allows (on Python 3.11)
 	@tools/lock.sh

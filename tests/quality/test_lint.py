@@ -36,7 +36,7 @@ def test_types_of_the_programs(run_tool, known_files):
 def is_program(file: Path) -> bool:
     """Whether it is run or imported by other programs: all but the plugins (checked as a package) and the tests proper."""
     if file.parts[0] == "tests":
-        return file.parts[1] in {"attack", "benchmark", "faults", "support"}
+        return file.parts[1] in {"attack", "benchmark", "faults", "matrix", "support"}
     return file.parts[0] != "plugins"
 
 

@@ -15,8 +15,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+
+from tests.matrix import tested
+from tests.matrix.columns import COLUMNS
+from tests.matrix.environment import pins
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -50,9 +56,19 @@ def made(text: str) -> list[str]:
 
 def test_workflows_name_the_versions_that_are_tested() -> None:
     brokers = loaded(ROOT / ".github/workflows/integration.yml")["jobs"]["versions"]["strategy"]["matrix"]["kafka"]
-    readme = (ROOT / "README.md").read_text()
-    tested = re.search(r"^\| Kafka brokers \|(.*?)\|", readme, re.MULTILINE)
-    assert tested and set(brokers) == set(re.findall(r"\d+\.\d+\.\d+", tested[1]))
+    whole_suite = re.search(r"The whole test suite runs .*? on Kafka (.*?), with MirrorMaker", README, re.DOTALL)
+    assert whole_suite and set(brokers) == set(re.findall(r"\d+\.\d+\.\d+", whole_suite[1]))
+
+
+def test_tested_versions_are_those_that_have_run() -> None:
+    results = tested.load()
+    assert results and tested.with_table(README, results) == README
+    for column in COLUMNS:
+        if versions := results.get(column.name):
+            assert versions["Python"].startswith(f"{column.python}.")
+            assert (versions["source"], versions["destination"]) == (column.source, column.destination)
+            pinned = [Requirement(pin) for pin in pins(column)]
+            assert all(versions[pin.name] in pin.specifier for pin in pinned)
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
