@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     errors,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import broker_ids
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import DENY, Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -68,8 +68,12 @@ def missing_cluster_acls(connection: Connection, *operations: str) -> list[str]:
 
 
 def create_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
-    """Create these ACLs; one that is there already stays. Returns when every broker that is up shows them."""
+    """Create these ACLs; one that is there already stays. Returns when every broker that is up shows them.
+
+    What denies comes first: if this is killed halfway, nobody may do what somebody has forbidden.
+    """
     creation = CreateAclsRequest.AclCreation
+    acls = sorted(acls, key=lambda acl: (acl.permission != DENY, acl))
     rows = [
         creation(
             resource_type=_CODES[acl.resource],
@@ -80,14 +84,18 @@ def create_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
             operation=_CODES[acl.operation],
             permission_type=_CODES[acl.permission],
         )
-        for acl in sorted(acls)
+        for acl in acls
     ]
     _change(connection, acls, [CreateAclsRequest(creations=part) for part in _parts(rows)], "results", True)
 
 
 def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
-    """Delete exactly these ACLs; one that is not there is what was wanted. Returns when no broker that is up shows them."""
+    """Delete exactly these ACLs; one that is not there is what was wanted. Returns when no broker that is up shows them.
+
+    What denies goes last, as it comes first in create_acls().
+    """
     filter_of = DeleteAclsRequest.DeleteAclsFilter
+    acls = sorted(acls, key=lambda acl: (acl.permission == DENY, acl))
     rows = [
         filter_of(
             resource_type_filter=_CODES[acl.resource],
@@ -98,20 +106,23 @@ def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
             operation=_CODES[acl.operation],
             permission_type=_CODES[acl.permission],
         )
-        for acl in sorted(acls)
+        for acl in acls
     ]
     _change(connection, acls, [DeleteAclsRequest(filters=part) for part in _parts(rows)], "filter_results", False)
 
 
 def _change(
-    connection: Connection, acls: t.Collection[Acl], requests: t.Sequence[t.Any], results: str, there: bool
+    connection: Connection, acls: t.Sequence[Acl], requests: t.Sequence[t.Any], results: str, there: bool
 ) -> None:
-    """Raises NotAuthorized, or BrokerError for the first ACL that is refused; the others are changed all the same."""
+    """acls: in the order of the requests.
+
+    Raises NotAuthorized, or BrokerError for the first ACL that is refused; the others are changed all the same.
+    """
 
     def change(client: KafkaAdminClient) -> None:
         answers = exchange(client, [(request, None) for request in requests])
         rows = [row for answer in answers for row in getattr(answer, results)]
-        for acl, row in zip(sorted(acls), rows, strict=True):
+        for acl, row in zip(acls, rows, strict=True):
             error = errors.for_code(row.error_code)
             _raise_for_cluster(connection, error, "ALTER")
             raise_if_retriable(error)
