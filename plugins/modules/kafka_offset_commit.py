@@ -213,6 +213,14 @@ EXAMPLES = r"""
     report: "{{ inventory_dir }}/report.json"
     on_blocked: skip_group
 
+- name: Commit thousands of groups, return only numbers, and renew groups whose committed offsets would expire with older ones
+  streamshift.kafka.kafka_offset_commit:
+    cluster: "{{ kafka_cluster }}"
+    plan: "{{ inventory_dir }}/plan.json"
+    receipt: "{{ inventory_dir }}/receipt.json"
+    on_expiring: renew
+    return_entries: none
+
 - name: Roll back one group
   streamshift.kafka.kafka_offset_commit:
     cluster: "{{ kafka_cluster }}"

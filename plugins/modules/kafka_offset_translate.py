@@ -350,6 +350,19 @@ EXAMPLES = r"""
       - pattern: "legacy-(.*)"
         to: "\\1"
 
+- name: Plan to merge groups, and write the offsets for kafka-consumer-groups, too
+  streamshift.kafka.kafka_offset_translate:
+    source: "{{ kafka_cluster }}"
+    destination: "{{ kafka_cluster }}"
+    snapshot: "{{ inventory_dir }}/snapshot.json"
+    plan: "{{ inventory_dir }}/plan.json"
+    strategy: identical
+    group_map:
+      - pattern: "billing-(eu|us)"
+        to: billing
+    on_conflict: lowest
+    csv: "{{ inventory_dir }}/plan.csv"
+
 - name: Find where a query of Spark Structured Streaming starts at the destination
   streamshift.kafka.kafka_offset_translate:
     source: "{{ hostvars.onprem.kafka_cluster }}"
@@ -371,6 +384,18 @@ EXAMPLES = r"""
       - topics: [orders]
         to: datetime
         value: "2026-11-21T18:00:00+01:00"
+
+- name: Plan to read the last 1,000 offsets of each partition again, or as many as there are
+  streamshift.kafka.kafka_offset_translate:
+    destination: "{{ kafka_cluster }}"
+    groups: [billing]
+    plan: "{{ inventory_dir }}/plan.json"
+    strategy: reset
+    resets:
+      - topics: [orders]
+        to: shift
+        value: -1000
+    on_out_of_range: clamp
 """
 
 RETURN = r"""
