@@ -36,8 +36,8 @@ def check_nothing_stays(
         raise Refused(
             f"{source} and {destination} are one cluster, with the id {source_id}, and nothing would change for "
             f"{first_of(sorted(same), _NAMED)}",
-            remedy="correct bootstrap_servers of one of the clusters, or give every group another name by group_map, or "
-            "its topics by topic_map",
+            remedy="give every group another name by group_map, or its topics by topic_map; if two clusters are meant, correct "
+            "bootstrap_servers of one of them",
             kind=FailureKind.ONE_CLUSTER,
         )
 
