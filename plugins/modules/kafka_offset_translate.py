@@ -556,6 +556,7 @@ failure:
       sample: null
 """
 
+import dataclasses
 import time
 import typing as t
 
@@ -578,9 +579,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     Strategy,
     TailCheck,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import ResetTo, reset_rules_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
     digests,
     exports,
@@ -708,11 +711,11 @@ def _check_reset(params: dict[str, t.Any]) -> None:
 
 def _from_records(module: Module, previous: file.Plan | None) -> use_case.Translation:
     params = module.params
-    taken = _snapshot(module)
+    taken, lines = _snapshot(module)
     mapping = options.mapping(params)
     for pattern in mapping.idle_patterns({entry.partition.topic for entry in taken.entries}):
         module.warn(f"repartitioned: {pattern} matches no topic of these groups")
-    return use_case.translate(
+    made = use_case.translate(
         taken,
         options.connection(params, "source"),
         options.connection(params, "destination"),
@@ -722,17 +725,32 @@ def _from_records(module: Module, previous: file.Plan | None) -> use_case.Transl
         _receipt(params["receipt"]),
         reporter(params["progress_file"]),
     )
+    entries = tuple(_with_line(entry, params["snapshot"], lines) for entry in made.plan.entries)
+    return dataclasses.replace(made, plan=dataclasses.replace(made.plan, entries=entries))
 
 
-def _snapshot(module: Module) -> Snapshot:
+_Lines = dict[tuple[str, TopicPartition], int]
+
+
+def _with_line(entry: file.PlanEntry, path: str, lines: _Lines) -> file.PlanEntry:
+    """The same; one of a topic or partition that is not there names the line of the CSV file, which may be mistyped."""
+    numbers = [lines[at[:2]] for at in entry.source if at[:2] in lines]
+    if entry.reason is not Reason.TOPIC_MISSING or not numbers:
+        return entry
+    return dataclasses.replace(entry, detail=f"{entry.detail} (line {numbers[0]} of {path})")
+
+
+def _snapshot(module: Module) -> tuple[Snapshot, _Lines]:
+    """The snapshot, and the lines of its entries if it is CSV."""
     path, group, form = (module.params[name] for name in ("snapshot", "snapshot_group", "snapshot_format"))
     if form != OffsetFormat.STRUCTURED_STREAMING:
         text = files.read_required(path, "snapshot", "kafka_group_offsets")
-        return offset_formats.read_snapshot(text, path, group, form)
+        taken = offset_formats.read_snapshot(text, path, group, form)
+        return taken, offset_formats.line_numbers(text, path, group, form)
     found = streaming_checkpoint.offsets_file(path)
     for note in found.notes:
         module.warn(note)
-    return offset_formats.read_snapshot(found.text, found.path, group, form)
+    return offset_formats.read_snapshot(found.text, found.path, group, form), {}
 
 
 def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Translation:

@@ -61,6 +61,17 @@ def read_snapshot(text: str, path: str, group: str | None = None, form: str = "a
     return from_text(OffsetFormat.CSV if form == "auto" else OffsetFormat(form), text, path, group)
 
 
+def line_numbers(
+    text: str, path: str, group: str | None = None, form: str = "auto"
+) -> dict[tuple[str, TopicPartition], int]:
+    """In which line of a file of CSV each group and partition is; nothing for the other forms, which are not read by line.
+
+    The arguments are those of read_snapshot().
+    """
+    is_csv = not is_json(text.removeprefix(stock_csv.BYTE_ORDER_MARK)) if form == "auto" else form == OffsetFormat.CSV
+    return stock_csv.line_numbers(text, path, group) if is_csv else {}
+
+
 def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:
     """The text of a file. groups: the offsets of each group, by its name.
 

@@ -48,6 +48,15 @@ def from_csv(text: str, path: str, group: str | None) -> list[CsvRow]:
 
     A byte order mark, Windows line ends and blank lines at the end are what editors leave. Anything else is refused.
     """
+    return [row for _number, row in _numbered(text, path, group)]
+
+
+def line_numbers(text: str, path: str, group: str | None) -> dict[tuple[str, TopicPartition], int]:
+    """In which line each group and partition is, from 1 on. Raises as from_csv()."""
+    return {row[:2]: number for number, row in _numbered(text, path, group)}
+
+
+def _numbered(text: str, path: str, group: str | None) -> list[tuple[int, CsvRow]]:
     lines = [line.removesuffix("\r") for line in text.removeprefix(BYTE_ORDER_MARK).split("\n")]
     while lines and not lines[-1].strip():
         lines.pop()
@@ -80,7 +89,7 @@ def from_csv(text: str, path: str, group: str | None) -> list[CsvRow]:
                 remedy="remove one of them",
                 kind=FailureKind.FILE_DAMAGED,
             )
-    return [row for _number, row in rows.values()]
+    return list(rows.values())
 
 
 def _row(cells: list[str], columns: int, group: str | None) -> CsvRow:

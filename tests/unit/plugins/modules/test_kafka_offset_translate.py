@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.translate import Translation
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, snapshot, topic_plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
     DESTINATION,
@@ -75,6 +79,23 @@ def test_options_reach_the_use_case(translate):
     assert (wanted.policy.on_expired, wanted.policy.budget, wanted.policy.with_timestamp) == (OnExpired.FAIL, 7, True)
     translate(match_on=["value"])
     assert not translate.asked[4].policy.with_timestamp
+
+
+def test_an_entry_of_a_topic_that_is_not_there_names_the_line_of_the_csv_file(run_module, monkeypatch, tmp_path):
+    path = saved(tmp_path / "offsets.csv", "reporting,orders,0,7\nbilling,orders,0,5\n")
+    missing = dataclasses.replace(
+        entry(),
+        offset=None,
+        verdict=Verdict.BLOCKED,
+        reason=Reason.TOPIC_MISSING,
+        detail="no topic",
+        evidence=Evidence(),
+    )
+    monkeypatch.setattr(kafka_offset_translate.use_case, "translate", lambda *_args: Translation(plan_of(missing)))
+    given = {"source": SOURCE, "destination": DESTINATION, "snapshot": path, "plan": str(tmp_path / "p.json")}
+    (found,) = run_module(kafka_offset_translate, **given)["entries"]
+    assert found["detail"] == f"no topic (line 2 of {path})"
+    assert not run_module(kafka_offset_translate, **given)["changed"]
 
 
 def test_a_promotion_reaches_the_use_case(translate, tmp_path):
