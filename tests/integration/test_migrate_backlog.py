@@ -52,6 +52,11 @@ def home(controller):
     return controller.directory / "kafka-backlogs/onprem-to-cloud"
 
 
+def kept_files(controller):
+    """The files of the migration by name, without the history of its runs."""
+    return {file.name: file for file in sorted(home(controller).iterdir()) if file.is_file()}
+
+
 def migrated_by_modules(controller, source, destination, group):
     """What the playbook does without verification, in its directory and with its modules, but without Ansible and Spark."""
     home(controller).mkdir(parents=True)
@@ -82,8 +87,8 @@ def test_the_main_job(source, destination, orders, controller):
     assert "2 verified, 0 without records, 15 records compared, each for every group" in real.output
     assert "2 committed offsets read back." in real.output
     assert f"Settings are held back of {orders}." in real.output and DRY_RUN not in real.output
-    assert sorted(file.name for file in home(controller).iterdir() if file.is_file()) == FILES
-    assert {file.stat().st_mode & 0o777 for file in home(controller).iterdir()} == {0o600}
+    assert list(kept_files(controller)) == FILES
+    assert {file.stat().st_mode & 0o777 for file in kept_files(controller).values()} == {0o600}
     assert committed(destination, orders) == {(orders, 0): (0, "kept"), (orders, 1): (0, "")}
     unconsumed = [content(record) for record in read(source, orders, start={0: 5, 1: 20})]
     assert consumed_by_member(destination, orders, orders) == unconsumed
@@ -115,7 +120,7 @@ def test_a_plan_is_made_while_everything_runs_and_writes_to_no_cluster(source, d
         assert f"groups still have members: {orders} (Stable)" in failed(controller.migrate_backlog(groups=[orders]))
         planned = done(controller.migrate_backlog(phase="plan", groups=[orders]))
     assert "nothing to copy" in planned.output
-    assert [file.name for file in home(controller).iterdir()] == ["snapshot.json"]
+    assert list(kept_files(controller)) == ["snapshot.json"]
     assert orders not in list_groups(destination)
 
 
@@ -170,7 +175,7 @@ def test_it_ends_without_its_source(source, destination, orders, controller):
     dry = done(gone.migrate_backlog("--check", phase="remove"))
     removed = done(gone.migrate_backlog(phase="remove", remove_topics=True))
     assert (dry.changed, removed.changed) == (1, 1) and "progress of the copy, deleted" in removed.output
-    assert [file.name for file in sorted(home(gone).iterdir())] == ["receipt.json", "snapshot.json"]
+    assert list(kept_files(gone)) == ["receipt.json", "snapshot.json"]
     assert len(set(groups) - set(list_groups(destination))) == 1
     assert log_bounds(destination, orders)[0][1] >= 15  # the topic was there before
     assert done(gone.migrate_backlog(phase="remove")).changed == 0
