@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def connector_jars(version: str = CONNECTOR) -> list[Path]:
                 subprocess.run(
                     ["mvn", "-q", "-B", "-f", project, COPY_DEPENDENCIES, f"-DoutputDirectory={target}"],
                     check=True,
+                    stdout=sys.stderr,  # Maven resets colours even if it is quiet, and programs answer on stdout
                     timeout=900,
                 )
                 target.rename(folder)
