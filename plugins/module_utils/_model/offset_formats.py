@@ -69,7 +69,7 @@ def line_numbers(
     The arguments are those of read_snapshot().
     """
     is_csv = not is_json(text.removeprefix(stock_csv.BYTE_ORDER_MARK)) if form == "auto" else form == OffsetFormat.CSV
-    return stock_csv.line_numbers(text, path, group) if is_csv else {}
+    return stock_csv.row_lines(text, path, group) if is_csv else {}
 
 
 def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:

@@ -51,7 +51,7 @@ def from_csv(text: str, path: str, group: str | None) -> list[CsvRow]:
     return [row for _number, row in _numbered(text, path, group)]
 
 
-def line_numbers(text: str, path: str, group: str | None) -> dict[tuple[str, TopicPartition], int]:
+def row_lines(text: str, path: str, group: str | None) -> dict[tuple[str, TopicPartition], int]:
     """In which line each group and partition is, from 1 on. Raises as from_csv()."""
     return {row[:2]: number for number, row in _numbered(text, path, group)}
 
