@@ -207,7 +207,15 @@ class Mixed:
         """As Tally.repeated."""
         missing = max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0
         following = from_on(self._offsets, offset) if self.consumed else 0
-        return min(following, self._repeated(offset, missing) + self._hidden)
+        return min(following, self._repeated(offset, missing) + self._unclaimed(offset) + self._hidden)
+
+    def _unclaimed(self, offset: int) -> int:
+        """How many copies from the offset on were taken for unconsumed records that the tool may still have to copy.
+
+        If there are more copies with other times than records without a copy, some are nobody's, and nobody knows which.
+        """
+        surplus = max(0, len(self._other) - self._wanted_missing - self._consumed_missing)
+        return min(surplus, self._wanted_missing, from_on(self._other, offset))
 
     def surely_repeated(self, offset: int) -> int:
         """As Tally.surely_repeated."""

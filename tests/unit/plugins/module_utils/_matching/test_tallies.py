@@ -39,3 +39,19 @@ def test_so_many_equal_records_that_only_a_quick_count_comes_to_an_end():
     assert counted.first_wanted == 480
     assert counted.skipped(480) == 0
     assert counted.skipped(481) == 1
+
+
+def test_copies_that_may_be_nobodys_are_repeats_once_the_tool_has_caught_up():
+    """Four records that only the destination has; one unconsumed record is missing, and one of the four may be its copy."""
+    old = [(number, 100 + number) for number in range(4)]
+    lagging = Mixed({0: 1, 1: 1}, {2: 1, 3: 1}, [*old, (4, 0), (5, 1), (6, 2)])
+    caught_up = Mixed({0: 1, 1: 1}, {2: 1, 3: 1}, [*old, (4, 0), (5, 1), (6, 2), (7, 3)])
+    offset = lagging.first_wanted
+    assert offset == 3
+    assert lagging.repeated(offset) == caught_up.surely_repeated(offset) == 3
+
+
+def test_copies_with_other_times_that_are_as_many_as_missing_records_are_theirs():
+    """A tool that has rewritten the times of what is unconsumed: nothing is repeated."""
+    mixed = Mixed({0: 1, 1: 1}, {2: 1, 3: 1}, [(0, 0), (1, 1), (2, 102), (3, 103)])
+    assert (mixed.first_wanted, mixed.repeated(2)) == (2, 0)
