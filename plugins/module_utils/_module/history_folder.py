@@ -96,7 +96,7 @@ def _remove(above: str, gone: t.Iterable[str]) -> None:
 def _remove_leftovers(above: str) -> None:
     """Remove what killed processes have left half made or half removed: nobody else works in a directory that is held."""
     for each in os.listdir(above):
-        hidden, _, _ = each.removeprefix(".").partition(".")
+        hidden = each.removeprefix(".").partition(".")[0]
         if each.startswith(".") and history.is_folder_name(hidden):
             shutil.rmtree(os.path.join(above, each), ignore_errors=True)
 
