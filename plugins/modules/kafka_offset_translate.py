@@ -557,6 +557,7 @@ failure:
 """
 
 import dataclasses
+import functools
 import time
 import typing as t
 
@@ -725,7 +726,10 @@ def _from_records(module: Module, previous: file.Plan | None) -> use_case.Transl
         _receipt(params["receipt"]),
         reporter(params["progress_file"]),
     )
-    entries = tuple(_with_line(entry, params["snapshot"], lines) for entry in made.plan.entries)
+    if not any(entry.reason is Reason.TOPIC_MISSING for entry in made.plan.entries):
+        return made
+    numbers = lines()
+    entries = tuple(_with_line(entry, params["snapshot"], numbers) for entry in made.plan.entries)
     return dataclasses.replace(made, plan=dataclasses.replace(made.plan, entries=entries))
 
 
@@ -740,17 +744,17 @@ def _with_line(entry: file.PlanEntry, path: str, lines: _Lines) -> file.PlanEntr
     return dataclasses.replace(entry, detail=f"{entry.detail} (line {numbers[0]} of {path})")
 
 
-def _snapshot(module: Module) -> tuple[Snapshot, _Lines]:
-    """The snapshot, and the lines of its entries if it is CSV."""
+def _snapshot(module: Module) -> tuple[Snapshot, t.Callable[[], _Lines]]:
+    """The snapshot, and what tells the lines of its entries if it is CSV."""
     path, group, form = (module.params[name] for name in ("snapshot", "snapshot_group", "snapshot_format"))
     if form != OffsetFormat.STRUCTURED_STREAMING:
         text = files.read_required(path, "snapshot", "kafka_group_offsets")
         taken = offset_formats.read_snapshot(text, path, group, form)
-        return taken, offset_formats.line_numbers(text, path, group, form)
+        return taken, functools.partial(offset_formats.line_numbers, text, path, group, form)
     found = streaming_checkpoint.offsets_file(path)
     for note in found.notes:
         module.warn(note)
-    return offset_formats.read_snapshot(found.text, found.path, group, form), {}
+    return offset_formats.read_snapshot(found.text, found.path, group, form), dict
 
 
 def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Translation:

@@ -56,9 +56,14 @@ def read_snapshot(text: str, path: str, group: str | None = None, form: str = "a
     group: whose offsets a file holds that names no group.
     """
     text = text.removeprefix(stock_csv.BYTE_ORDER_MARK)
-    if form == "json" or (form == "auto" and is_json(text)):
-        return from_json(text, path)
-    return from_text(OffsetFormat.CSV if form == "auto" else OffsetFormat(form), text, path, group)
+    told = _form_of(text, form)
+    return from_json(text, path) if told == "json" else from_text(OffsetFormat(told), text, path, group)
+
+
+def _form_of(text: str, form: str) -> str:
+    if form != "auto":
+        return form
+    return "json" if is_json(text) else OffsetFormat.CSV
 
 
 def line_numbers(
@@ -68,8 +73,8 @@ def line_numbers(
 
     The arguments are those of read_snapshot().
     """
-    is_csv = not is_json(text.removeprefix(stock_csv.BYTE_ORDER_MARK)) if form == "auto" else form == OffsetFormat.CSV
-    return stock_csv.row_lines(text, path, group) if is_csv else {}
+    text = text.removeprefix(stock_csv.BYTE_ORDER_MARK)
+    return stock_csv.row_lines(text, path, group) if _form_of(text, form) == OffsetFormat.CSV else {}
 
 
 def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:

@@ -44,7 +44,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_lib
 # So many offsets of both clusters together are read and counted in this process; more, and Spark is faster.
 FEW = 500_000
 # After so many seconds without a new record at the destination, the replication tool counts as stopped.
-PAUSE = 2.0
+_PAUSE = 2.0
 # So often an offset that seems to skip records is looked at again, at most.
 _MOST_LOOKS = 10
 
@@ -142,7 +142,7 @@ def _looked_again(
         ]
         if not doubted:
             break
-        time.sleep(PAUSE)
+        time.sleep(_PAUSE)
         its = [cases[number] for number in doubted]
         if not _has_grown(its, ends, destination):
             break
