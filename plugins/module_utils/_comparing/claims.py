@@ -11,12 +11,12 @@ part: both are cut at the same place. The places are found by contents that occu
 
 from __future__ import annotations
 
+import bisect
 import collections
+import itertools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Position
-
-# Where nothing says how records are compared. A replication tool may add headers; times are told apart record by record.
 
 # Of so many such contents, the outermost one does not count: so far a replication tool may have changed the order.
 _OUTERMOST = 16
@@ -83,46 +83,99 @@ def window(at: int, log_start: int, log_end: int, reach: int | None) -> Window:
     return Window(low, at, high, high, low > log_start, high < end)
 
 
-def aligned(windows: Windows, pairs: t.Iterable[SingleContent]) -> Windows:
-    """The same, cut at the same place. pairs: those that were read of the claim's partitions, or a sample of them.
+class PairRun(t.NamedTuple):
+    """Single contents of one source partition and one destination partition, in the same order on both sides.
 
-    Where there are none, nothing is known to stand in both windows.
+    sources and offsets: where they stand at the source and at the destination, both ascending.
+    """
+
+    source_place: int
+    sources: list[int]
+    place: int
+    offsets: list[int]
+
+
+def run_order(pair: SingleContent) -> tuple[int, int, int]:
+    """By source partition, by destination partition, and by the offset at the source."""
+    return pair.source_place, pair.place, pair.source
+
+
+def pair_runs(pairs: t.Iterable[SingleContent]) -> list[PairRun]:
+    """As few as that takes; in order of the source. In a faithful copy one for each two partitions."""
+    runs: list[PairRun] = []
+    run = None
+    for source_place, source, place, offset in sorted(pairs, key=run_order):
+        if run is None or run.source_place != source_place or run.place != place or run.offsets[-1] > offset:
+            run = PairRun(source_place, [], place, [])
+            runs.append(run)
+        run.sources.append(source)
+        run.offsets.append(offset)
+    return runs
+
+
+def aligned(windows: Windows, runs: t.Iterable[PairRun]) -> Windows:
+    """The same, cut at the same place. runs: those that were read of the claim's partitions, or a sample of them.
+
+    Where there are none, nothing is known to stand in both windows. Takes the logarithm of their length, for each run.
     """
     if windows.is_complete:
         return windows
     here, there = windows
-    nears: _Offsets = collections.defaultdict(list)
-    their_nears: _Offsets = collections.defaultdict(list)
-    their_lows: _Offsets = collections.defaultdict(list)
-    for source_place, source, place, offset in pairs:
-        mine, its = here[source_place], there[place]
-        if not (mine.low <= source < mine.high and its.low <= offset < its.high):
-            continue
-        if source >= mine.at:
-            nears[source_place, place].append(source)
-        if offset >= its.at:
-            their_nears[place, source_place].append(offset)
-        else:
-            their_lows[place, source_place].append(-offset)
+    nears: _Slices = collections.defaultdict(list)
+    their_nears: _Slices = collections.defaultdict(list)
+    their_lows: _Slices = collections.defaultdict(list)
+    find = bisect.bisect_left
+    for run in runs:
+        mine, its = here[run.source_place], there[run.place]
+        start = max(find(run.sources, mine.low), find(run.offsets, its.low))
+        stop = min(find(run.sources, mine.high), find(run.offsets, its.high))
+        unconsumed = max(start, find(run.sources, mine.at))
+        at = max(start, find(run.offsets, its.at))
+        if unconsumed < stop:
+            nears[run.source_place, run.place].append(_Slice(run.sources, unconsumed, stop))
+        if at < stop:
+            their_nears[run.place, run.source_place].append(_Slice(run.offsets, at, stop))
+        if start < min(at, stop):
+            their_lows[run.place, run.source_place].append(_Slice(run.offsets, start, min(at, stop)))
     if any(each.cut_above for each in there):
-        here = tuple(
-            each._replace(near=min(each.near, _most(nears, at, each.at - 1) + 1)) for at, each in enumerate(here)
-        )
+        here = tuple(each._replace(near=min(each.near, _last(nears, at, each.at))) for at, each in enumerate(here))
     if any(each.cut_above for each in windows.source):
-        there = tuple(each._replace(near=_most(their_nears, at, each.at - 1) + 1) for at, each in enumerate(there))
+        there = tuple(each._replace(near=_last(their_nears, at, each.at)) for at, each in enumerate(there))
     if any(each.cut_below for each in windows.source):
-        there = tuple(each._replace(low=-_most(their_lows, at, -each.at)) for at, each in enumerate(there))
+        there = tuple(each._replace(low=_first(their_lows, at, each.at)) for at, each in enumerate(there))
     return Windows(here, there)
 
 
-_Offsets = dict[tuple[int, int], list[int]]  # by the partition, and the one on the other side
+class _Slice(t.NamedTuple):
+    """Some ascending offsets of a list, which is not copied."""
+
+    offsets: list[int]
+    start: int
+    stop: int
 
 
-def _most(offsets: _Offsets, place: int, default: int) -> int:
-    """Of a partition the offset up to which most of them stand, whichever partition the others belong to."""
-    return min((_quantile(its) for (at, _other), its in offsets.items() if at == place), default=default)
+_Slices = dict[tuple[int, int], list[_Slice]]  # by the partition, and the one on the other side
 
 
-def _quantile(offsets: list[int]) -> int:
-    offsets.sort()
-    return offsets[len(offsets) - 1 - len(offsets) // _OUTERMOST]
+def _last(slices: _Slices, place: int, default: int) -> int:
+    """After this offset of a partition only the outermost ones stand, whichever partition the others belong to."""
+    found = [_nth(its, -1 - _number(its) // _OUTERMOST) + 1 for (at, _other), its in slices.items() if at == place]
+    return min(found, default=default)
+
+
+def _first(slices: _Slices, place: int, default: int) -> int:
+    """Before this offset of a partition only the outermost ones stand, whichever partition the others belong to."""
+    found = [_nth(its, _number(its) // _OUTERMOST) for (at, _other), its in slices.items() if at == place]
+    return max(found, default=default)
+
+
+def _number(slices: t.Iterable[_Slice]) -> int:
+    return sum(each.stop - each.start for each in slices)
+
+
+def _nth(slices: t.Sequence[_Slice], index: int) -> int:
+    """Of all these offsets together the one with this index, from the end where it is negative."""
+    if len(slices) == 1:
+        offsets, start, stop = slices[0]
+        return offsets[(start if index >= 0 else stop) + index]
+    return sorted(itertools.chain.from_iterable(each.offsets[each.start : each.stop] for each in slices))[index]

@@ -18,7 +18,14 @@ import itertools
 import operator
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import SingleContent, Window, Windows
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import (
+    PairRun,
+    SingleContent,
+    Window,
+    Windows,
+    pair_runs,
+    run_order,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import (
     Counts,
     Place,
@@ -78,8 +85,9 @@ class Contents:
                     self._plain.append((_offsets(originals), _offsets(their_copies)))
                     self._arrive(originals, their_copies)
         self._lonely, self._foreign = _offsets(lonely), _offsets(lonely_copies)
-        self._runs = _runs(self.pairs)
-        for run in self._runs:
+        self.pairs.sort(key=run_order)
+        self.runs = pair_runs(self.pairs)
+        for run in self.runs:
             self._arrive([CountedRecord(run.source_place, run.sources[-1], None)], [None])
 
     def _add_pair(self, original: CountedRecord, copy: CountedRecord) -> None:
@@ -98,7 +106,7 @@ class Contents:
         """
         return total(
             itertools.chain(
-                (_of_run(run, windows) for run in self._runs),
+                (_of_run(run, windows) for run in self.runs),
                 (_of_offsets(*offsets, windows, progress) for offsets in self._plain),
                 (_of_mixed(*records, windows, progress) for records in self._mixed),
                 [
@@ -109,30 +117,7 @@ class Contents:
         )
 
 
-class _Run(t.NamedTuple):
-    """Pairs of one source partition and one destination partition that stand in the same order on both sides."""
-
-    source_place: int
-    sources: list[int]
-    place: int
-    offsets: list[int]
-
-
-def _runs(pairs: list[SingleContent]) -> list[_Run]:
-    """As few as that takes; in order of the source. In a faithful copy one for each two partitions."""
-    pairs.sort(key=lambda pair: (pair.source_place, pair.place, pair.source))
-    runs: list[_Run] = []
-    run = None
-    for source_place, source, place, offset in pairs:
-        if run is None or run.source_place != source_place or run.place != place or run.offsets[-1] > offset:
-            run = _Run(source_place, [], place, [])
-            runs.append(run)
-        run.sources.append(source)
-        run.offsets.append(offset)
-    return runs
-
-
-def _of_run(run: _Run, windows: Windows) -> Counts:
+def _of_run(run: PairRun, windows: Windows) -> Counts:
     here, there = windows.source[run.source_place], windows.destination[run.place]
     find = bisect.bisect_left
     unconsumed, near = find(run.sources, here.at), find(run.sources, here.near)

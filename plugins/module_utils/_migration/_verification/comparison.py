@@ -41,8 +41,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
-# So many offsets of both clusters together are read and counted in this process; more, and Spark is faster.
-FEW = 500_000
+# So many offsets of both clusters together are read and counted in this process, in about 500 MB. That takes less time than
+# Spark takes to start and to read them.
+FEW = 1_000_000
 # After so many seconds without a new record at the destination, the replication tool counts as stopped.
 _PAUSE = 2.0
 # So often an offset that seems to skip records is looked at again, at most.

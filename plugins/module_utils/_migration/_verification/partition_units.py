@@ -12,7 +12,7 @@ import dataclasses
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Windows, aligned
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Windows, aligned, pair_runs
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents, CountedRecord
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, ToolProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
@@ -117,7 +117,7 @@ class InProcess:
             unit = self._units[number]
             contents = self._contents(unit, how)
             for claim, windows in unit.windows.items():
-                read = aligned(windows, contents.pairs)
+                read = aligned(windows, contents.runs)
                 found[claim] = ClaimCounts(contents.counts(read, contents.progress), read)
         return found
 
@@ -229,7 +229,8 @@ class _OnSpark:
             or any(_lags(its, answers[number].progress) for its in windows.values())
         }
         for number, windows in cut.items():
-            again[number] = {claim: aligned(its, answers[number].pairs) for claim, its in windows.items()}
+            runs = pair_runs(answers[number].pairs)
+            again[number] = {claim: aligned(its, runs) for claim, its in windows.items()}
         later = self.ask(again, how, answers, False)
         return {
             claim: ClaimCounts(

@@ -53,7 +53,7 @@ def contents_of(
 def judged(source: Log, copies: Log, committed: int, offset: int, reach: int | None = None) -> Counts:
     contents = Contents(contents_of([source], [copies]))
     windows = Windows((window(committed, 0, end(source), reach),), (window(offset, 0, end(copies), reach),))
-    return contents.counts(aligned(windows, contents.pairs), contents.progress)
+    return contents.counts(aligned(windows, contents.runs), contents.progress)
 
 
 def end(records: Log) -> int:

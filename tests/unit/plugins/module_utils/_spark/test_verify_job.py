@@ -13,7 +13,12 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Windows, aligned, window
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import (
+    Windows,
+    aligned,
+    pair_runs,
+    window,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents, CountedRecord
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import NUMBERS, ToolProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -99,14 +104,14 @@ def test_tasks_together_count_what_one_process_counts(
 
     nothing = ToolProgress({}, {})
     first = count({pair: PairClaims(True, timestamps, {}, nothing, 1) for pair in range(len(worlds))})
-    cut = {pair: {key: aligned(its, first[pair].pairs) for key, its in windows.items()} for pair in first}
+    cut = {pair: {key: aligned(its, pair_runs(first[pair].pairs)) for key, its in windows.items()} for pair in first}
     found = count({pair: PairClaims(True, timestamps, cut[pair], first[pair].progress) for pair in first})
     for pair, world in enumerate(worlds):
         contents = whole(world, timestamps)
         assert first[pair].progress == contents.progress
         assert sorted(first[pair].pairs) == sorted(contents.pairs)
         for number, its in windows.items():
-            assert cut[pair][number] == aligned(its, contents.pairs)
+            assert cut[pair][number] == aligned(its, contents.runs)
             expected = contents.counts(cut[pair][number], contents.progress)
             counts = found[pair].counts.get(number)
             assert (counts or expected)[:NUMBERS] == expected[:NUMBERS]

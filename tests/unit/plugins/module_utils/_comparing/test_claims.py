@@ -1,0 +1,92 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where windows are cut, held against its definition, which looks at every pair of records."""
+
+from __future__ import annotations
+
+import collections
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import (
+    SingleContent,
+    Windows,
+    aligned,
+    pair_runs,
+    window,
+)
+
+ENDS = st.integers(0, 40)
+
+
+@st.composite
+def windows(draw):
+    """One or two partitions on each side, with windows of any reach."""
+
+    def side():
+        return tuple(
+            window(draw(ENDS), draw(st.integers(0, 3)), draw(ENDS), draw(st.sampled_from([None, 1, 5, 20])))
+            for _partition in range(draw(st.integers(1, 2)))
+        )
+
+    return Windows(side(), side())
+
+
+def pairs_of(its, shifts):
+    """A single content for each offset of each source partition, copied in order, but for those that are shifted."""
+    pairs, taken = [], set()
+    for number, shift in enumerate(shifts):
+        source_place, source = number % len(its.source), number // len(its.source)
+        place, offset = number % len(its.destination), source + shift
+        if offset >= 0 and (place, offset) not in taken:
+            taken.add((place, offset))
+            pairs.append(SingleContent(source_place, source, place, offset))
+    return pairs
+
+
+def outermost(offsets, partition, default):
+    """Of what stands after a partition's offset, by the partition of the other side, all but one in 16."""
+    found = [sorted(its)[len(its) - 1 - len(its) // 16] for (at, _other), its in offsets.items() if at == partition]
+    return min(found, default=default)
+
+
+def cut(its, pairs):
+    """The definition of aligned(): each pair that stands in both windows is looked at."""
+    if its.is_complete:
+        return its
+    here, there = its
+    nears, their_nears, their_lows = (collections.defaultdict(list) for _kind in range(3))
+    for source_place, source, place, offset in pairs:
+        mine, their = here[source_place], there[place]
+        if not (mine.low <= source < mine.high and their.low <= offset < their.high):
+            continue
+        if source >= mine.at:
+            nears[source_place, place].append(source)
+        if offset >= their.at:
+            their_nears[place, source_place].append(offset)
+        else:
+            their_lows[place, source_place].append(-offset)
+    if any(each.cut_above for each in its.destination):
+        here = tuple(
+            each._replace(near=min(each.near, outermost(nears, at, each.at - 1) + 1)) for at, each in enumerate(here)
+        )
+    if any(each.cut_above for each in its.source):
+        there = tuple(each._replace(near=outermost(their_nears, at, each.at - 1) + 1) for at, each in enumerate(there))
+    if any(each.cut_below for each in its.source):
+        there = tuple(each._replace(low=-outermost(their_lows, at, -each.at)) for at, each in enumerate(there))
+    return Windows(here, there)
+
+
+@given(windows(), st.lists(st.sampled_from([0, 0, 0, 0, 0, 0, 1, 2, -1, 9]), max_size=80))
+def test_windows_are_cut_where_the_definition_cuts_them(its, shifts):
+    pairs = pairs_of(its, shifts)
+    assert aligned(its, pair_runs(pairs)) == cut(its, pairs)
+
+
+def test_a_faithful_copy_is_one_run():
+    pairs = [SingleContent(0, offset, 0, offset + 3) for offset in range(1000)]
+    (run,) = pair_runs(reversed(pairs))
+    assert (run.sources[0], run.offsets[-1], len(run.sources)) == (0, 1002, 1000)
