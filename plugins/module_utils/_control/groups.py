@@ -47,15 +47,17 @@ def list_groups(connection: Connection, surely: bool = True) -> list[GroupListin
     While a coordinator moves, neither the old nor the new broker lists its groups. surely: two lists, SETTLE_SECONDS apart,
     are united, and the later one is believed about states.
     """
-
-    def read(client: KafkaAdminClient) -> dict[str, GroupListing]:
-        return _listed(client)
-
-    found = attempt(connection, read)
+    begun = time.monotonic()
+    found = attempt(connection, _listed)
     if surely:
-        time.sleep(SETTLE_SECONDS)
-        found |= attempt(connection, read)
+        found |= {each.group: each for each in list_groups_again(connection, begun)}
     return [found[group] for group in sorted(found)]
+
+
+def list_groups_again(connection: Connection, since: float) -> list[GroupListing]:
+    """The same, SETTLE_SECONDS or more after an earlier list, which was read at this time.monotonic()."""
+    time.sleep(max(0.0, since + SETTLE_SECONDS - time.monotonic()))
+    return list_groups(connection, surely=False)
 
 
 def read_groups(connection: Connection, groups: t.Sequence[str], stable: bool = True) -> dict[str, GroupReading]:

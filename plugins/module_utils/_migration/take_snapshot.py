@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 import types
 import typing as t
 
@@ -107,7 +108,7 @@ def take(
     """Read the selected groups' commits.
 
     :param on_active_group: fail, skip_group or warn, for groups that have members, or whose commits move.
-    :param surely: find groups by patterns also while their coordinator moves, which takes two seconds.
+    :param surely: find groups by patterns also while their coordinator moves, which takes two seconds in all.
     :param on_blocked: fail, or skip_group or skip_partition, which leave out named groups that hold no committed offsets.
     :param idle_wait: seconds between two readings, once for all groups together; the second one is the snapshot. Consumers
         that use assign() never show as members, only their commits move. 0 reads once.
@@ -119,8 +120,31 @@ def take(
     """
     selection.check()
     gone = _gone(removed, connection)
-    listed = [each.group for each in groups.list_groups(connection, surely)] if selection.group_patterns else []
+    begun = time.monotonic()
+    listed = (
+        {each.group for each in groups.list_groups(connection, surely=False)} if selection.group_patterns else set()
+    )
+
+    def look(names: t.Sequence[str]) -> tuple[quiet.Seen, tuple[str, ...]]:
+        readings = quiet.read_or_recall(connection, names, gone)
+        foreign = tuple(name for name in names if not readings[name].keeps_offsets)
+        nothing_else = len(foreign) == len(names)
+        for name in names:
+            if name in selection.groups and (name not in foreign or on_blocked == OnBlocked.FAIL or nothing_else):
+                _check_named(readings[name], connection)
+        readings = {name: reading for name, reading in readings.items() if name not in foreign}
+        only_all = on_active_group == OnActiveGroup.FAIL
+        return quiet.watch(connection, readings, selection, idle_wait, stop_timeout, say, only_all, gone), foreign
+
     selected = selection.select_groups({*listed, *gone})
+    seen, foreign = look(selected.names)
+    if surely and selection.group_patterns:
+        # The list is read again after the groups were watched, which has taken most of the time that must pass.
+        listed |= {each.group for each in groups.list_groups_again(connection, begun)}
+        now = selection.select_groups({*listed, *gone})
+        if now.names != selected.names:
+            selected = now
+            seen, foreign = look(selected.names)
     if not selected.names:
         raise InvalidInput(
             f"no group is matched by group_patterns {list(selection.group_patterns)}",
@@ -129,15 +153,6 @@ def take(
             remedy="correct the patterns, or name the groups in groups",
             kind=FailureKind.NOTHING_SELECTED,
         )
-    readings = quiet.read_or_recall(connection, selected.names, gone)
-    foreign = tuple(name for name in selected.names if not readings[name].keeps_offsets)
-    nothing_else = len(foreign) == len(selected.names)
-    for name in selected.names:
-        if name in selection.groups and (name not in foreign or on_blocked == OnBlocked.FAIL or nothing_else):
-            _check_named(readings[name], connection)
-    readings = {name: reading for name, reading in readings.items() if name not in foreign}
-    only_all = on_active_group == OnActiveGroup.FAIL
-    seen = quiet.watch(connection, readings, selection, idle_wait, stop_timeout, say, only_all, gone)
     readings, active, moving = seen.readings, seen.active, seen.moving
     if (active or moving) and on_active_group == OnActiveGroup.FAIL:
         raise _in_use(seen, stop_timeout, connection)

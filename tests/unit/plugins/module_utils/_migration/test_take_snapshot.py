@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which groups patterns find while coordinators move, which no real cluster does at a given moment."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, take_snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    GroupListing,
+    GroupReading,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+ORDERS = TopicPartition("orders", 0)
+
+
+class Cluster:
+    """Lists other groups each time; a clock that only sleeping moves on."""
+
+    def __init__(self, monkeypatch, *lists):
+        self.lists, self.watched, self.now = list(lists), [], 0.0
+        monkeypatch.setattr(groups, "attempt", lambda _connection, _read: self.listed(self.lists.pop(0)))
+        monkeypatch.setattr(groups, "read_groups", self.read)
+        for module in (groups, quiet, take_snapshot):
+            monkeypatch.setattr(module.time, "sleep", self.sleep)
+            monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(take_snapshot, "cluster_id", lambda _connection: "id")
+
+    def listed(self, names):
+        return {name: GroupListing(name, "Empty", "classic", "consumer") for name in names}
+
+    def read(self, _connection, names, stable=True):
+        self.watched.append(tuple(names))
+        committed = {ORDERS: CommittedOffset(5)}
+        return {name: GroupReading(name, True, "Empty", "classic", "consumer", committed) for name in names}
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+    def take(self, **options):
+        selection = Selection(group_patterns=("billing.*",))
+        return take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), selection, OnActiveGroup.FAIL, **options)
+
+
+def names(taken):
+    return [group.name for group in taken.snapshot.groups]
+
+
+def test_a_group_that_only_the_second_list_shows_is_watched_like_the_others(monkeypatch):
+    cluster = Cluster(monkeypatch, ["billing"], ["billing", "billing-eu", "fraud"])
+    assert names(cluster.take(idle_wait=5)) == ["billing", "billing-eu"]
+    assert cluster.watched == [("billing",)] * 2 + [("billing", "billing-eu")] * 2
+
+
+@pytest.mark.parametrize(("lists", "looks"), [([["billing"], []], 1), ([[], ["billing"]], 2)])
+def test_a_group_that_one_of_the_lists_lacks_is_found(monkeypatch, lists, looks):
+    cluster = Cluster(monkeypatch, *lists)
+    assert names(cluster.take()) == ["billing"]
+    assert len(cluster.watched) == looks
+
+
+def test_the_time_between_two_lists_is_not_waited_for_again_after_groups_were_watched(monkeypatch):
+    cluster = Cluster(monkeypatch, ["billing"], ["billing"])
+    cluster.take(idle_wait=5)
+    assert cluster.now == 5
+    cluster = Cluster(monkeypatch, ["billing"], ["billing"])
+    cluster.take(idle_wait=0)
+    assert cluster.now == groups.SETTLE_SECONDS
+
+
+def test_patterns_that_neither_list_matches_are_refused(monkeypatch):
+    cluster = Cluster(monkeypatch, ["fraud"], [])
+    with pytest.raises(InvalidInput, match=r"no group is matched by group_patterns \['billing\.\*'\]"):
+        cluster.take()
