@@ -190,6 +190,8 @@ def damaged(kind: str, path: str, why: str) -> InvalidFile:
 def text_of(value: t.Any) -> str:
     """A JSON string, or ValueError; also for half a character, which neither Kafka nor a file can hold."""
     if isinstance(value, str):
+        if value.isascii():  # nearly always, and there are hundreds of thousands of them
+            return value
         with contextlib.suppress(UnicodeEncodeError):
             value.encode()
             return value
