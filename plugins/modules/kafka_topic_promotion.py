@@ -328,6 +328,11 @@ acls:
       type: str
       returned: success
       sample: add
+changes:
+  description: How many topics and ACLs change. With O(state=planned) and in check mode, how many would change.
+  returned: success
+  type: int
+  sample: 1
 notes:
   description: What you should know, such as topics and ACLs that were left out.
   returned: success

@@ -27,7 +27,11 @@ _OTHER = "other ACLs"  # on groups, transactional ids, prefixes and *
 
 
 def promotion_result(plan: TopicPlan) -> dict[str, t.Any]:
-    """The topics, the ACLs, a summary and the diff of what a promotion changes."""
+    """The topics, the ACLs, how many of both change, a summary and the diff of what a promotion changes."""
+    lines = [
+        *(_line(each) for each in plan.topics if each.changes),
+        *(f"{_verb(each.action)} {each.acl}" for each in plan.acls if each.action != EXTRA),
+    ]
     return {
         "topics": [
             {
@@ -39,11 +43,8 @@ def promotion_result(plan: TopicPlan) -> dict[str, t.Any]:
             for each in plan.topics
         ],
         "acls": [{"acl": str(each.acl), "action": each.action} for each in plan.acls],
-        "summary": [
-            *(_line(each) for each in plan.topics if each.changes),
-            *(f"{_verb(each.action)} {each.acl}" for each in plan.acls if each.action != EXTRA),
-        ]
-        or ["Nothing to change."],
+        "changes": len(lines),
+        "summary": lines or ["Nothing to change."],
         "diff": _diffs({each.topic: each for each in plan.topics}, plan.acls),
     }
 
@@ -62,6 +63,11 @@ def undo_result(undo: Undo) -> dict[str, t.Any]:
         )
         for name in names
     }
+    lines = [
+        *(f"{name}: deleted" for name in undo.deleted),
+        *(f"{name}: {', '.join(_setting(*each) for each in its.items())}" for name, its in undo.settings.items()),
+        *(f"{_verb(each.action)} {each.acl}" for each in acls),
+    ]
     return {
         "topics": [
             {
@@ -73,12 +79,8 @@ def undo_result(undo: Undo) -> dict[str, t.Any]:
             for name, each in changes.items()
         ],
         "acls": [{"acl": str(each.acl), "action": each.action} for each in acls],
-        "summary": [
-            *(f"{name}: deleted" for name in undo.deleted),
-            *(f"{name}: {', '.join(_setting(*each) for each in its.items())}" for name, its in undo.settings.items()),
-            *(f"{_verb(each.action)} {each.acl}" for each in acls),
-        ]
-        or ["Nothing to change."],
+        "changes": len(lines),
+        "summary": lines or ["Nothing to change."],
         "diff": _diffs(changes, acls),
     }
 

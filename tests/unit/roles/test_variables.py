@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import yaml
 
@@ -78,3 +80,14 @@ def test_topics_are_promoted_in_every_phase_that_commits_or_plans():
     assert {phase for phase, state in states.items() if state == "planned"} == {
         phase for phase in phases if "commit" not in steps[phase]
     }
+
+
+def test_no_role_decides_by_lines_for_people():
+    """Whoever rewords a message must not change what a role does."""
+    decides = re.compile(r"\.(summary|not_exact|left_out)\b\s*([!=]=|in\b|\|\s*(select|reject|regex_\w+)\b)")
+    assert [
+        f"{file.relative_to(ROOT)}: {line.strip()}"
+        for file in sorted(ROOT.glob("roles/*/*/*.yml"))
+        for line in file.read_text().splitlines()
+        if decides.search(line)
+    ] == []

@@ -101,6 +101,7 @@ def test_a_promotion_tells_what_changes_and_saves_both_files(promote, tmp_path):
         "removed: ALLOW WRITE on TOPIC orders for User:billing",
         "added: ALLOW READ on GROUP billing for User:billing",
     ]
+    assert result["changes"] == len(result["summary"])
     assert result["notes"] == ["look"]
     assert [each["before_header"] for each in result["diff"]] == [
         "new (before)",
@@ -127,7 +128,7 @@ def test_a_round_without_news_leaves_the_plan_as_it_is(promote, tmp_path):
     promote()
     before = (tmp_path / "topics.json").read_bytes()
     result = promote(NO_CHANGES)
-    assert (result["changed"], result["summary"]) == (False, ["Nothing to change."])
+    assert (result["changed"], result["changes"], result["summary"]) == (False, 0, ["Nothing to change."])
     assert (tmp_path / "topics.json").read_bytes() == before
 
 
@@ -170,6 +171,7 @@ def test_a_rollback_tells_what_goes_back(promote, tmp_path):
         "orders: retention.ms 1 -> 5 (override), segment.ms 7 -> default",
         "removed: ALLOW READ on TOPIC orders for User:billing",
     ]
+    assert result["changes"] == 3
     assert topic_receipt.from_json((tmp_path / "receipt.json").read_text(), "") == PromotionReceipt("D")
 
 
