@@ -30,7 +30,7 @@ options:
       - Which positions the connector has afterwards.
       - V(present) stores Replicator's positions.
       - V(rolled_back) restores the positions that were stored before, according to O(receipt). Records that Replicator
-        has copied may then be copied again.
+        has copied may then be recopied.
     type: str
     choices: [present, rolled_back]
     default: present
@@ -171,7 +171,7 @@ options:
       - V(fail) writes nothing at all, and fails.
       - V(keep) keeps these positions. Records between both positions are left out unless they are at the destination
         already.
-      - V(rewind) replaces these positions with Replicator's. Records between both positions are copied again; choose it
+      - V(rewind) replaces these positions with Replicator's. Records between both positions are recopied; choose it
         if they are not at the destination.
     type: str
     choices: [fail, keep, rewind]

@@ -86,7 +86,7 @@ def test_the_main_job(source, destination, orders, controller):
     assert ranges(real.output) == ranges(dry.output)
     assert "2 verified, 0 without records, 15 records compared, each for every group" in real.output
     assert "2 committed offsets read back." in real.output
-    assert f"Settings are held back of {orders}." in real.output and DRY_RUN not in real.output
+    assert f"Settings are suspended of {orders}." in real.output and DRY_RUN not in real.output
     assert list(kept_files(controller)) == FILES
     assert {file.stat().st_mode & 0o777 for file in kept_files(controller).values()} == {0o600}
     assert committed(destination, orders) == {(orders, 0): (0, "kept"), (orders, 1): (0, "")}
@@ -109,7 +109,7 @@ def test_the_main_job(source, destination, orders, controller):
     dry = done(controller.migrate_backlog("--check", groups=[orders]))
     assert dry.changed > 0 and controller.files() == files
     third = done(controller.migrate_backlog(groups=[orders]))
-    assert "are what they were before the copy" in third.output and "Settings are held back" not in third.output
+    assert "are what they were before the copy" in third.output and "Settings are suspended" not in third.output
     assert topic_settings(destination, orders) == topic_settings(source, orders) == {"retention.ms": "-1"}
     assert committed(destination, orders) == moved
     assert done(controller.migrate_backlog(groups=[orders])).changed == 0

@@ -365,7 +365,7 @@ def test_what_cannot_be_compared_is_named(source, destination, both, verify, top
     ]
     commit(destination, topic, {(topic, 0): 7})
     said = verify(topic, topics=[topic])
-    assert f"offset 7 of {topic}-0 is beyond the destination's end 0" in said["problems"][0]
+    assert f"offset 7 of {topic}-0 is after the destination's end 0" in said["problems"][0]
 
 
 def test_names_may_differ(source, destination, topic, verify):

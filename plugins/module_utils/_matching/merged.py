@@ -209,7 +209,7 @@ def _counted(offset: int, answer: Answer) -> Decision:
     repeats = answer.repeats + answer.to_come
     if not repeats:
         again = Reason.RECOPIED if answer.recopied else None
-        detail = "records were copied again; the group starts after the last consumed copy" if again else ""
+        detail = "records were recopied; the group starts after the last consumed copy" if again else ""
         # Consumed records that are missing have been seen to before, see _lags(): of all partitions together.
         certificate = WholeLogs(offset, answer.first_wanted, repeats, arrived=True)
         return Decision.exact(certificate, offset, again, detail)

@@ -146,7 +146,7 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
     if not repeats:
         certificate = WholeLogs(placed.offset, answer.first_wanted, repeats, answer.arrived)
         again = Reason.RECOPIED if answer.recopied else None
-        detail = "records were copied again; the group starts after the last consumed copy" if again else ""
+        detail = "records were recopied; the group starts after the last consumed copy" if again else ""
         return Decision.exact(certificate, placed.offset, again, detail, **evidence)
     reason, detail = _why(answer)
     return Decision(Verdict.SAFE, placed.offset, reason, repeats, detail=detail, **evidence)

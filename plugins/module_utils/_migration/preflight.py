@@ -80,7 +80,7 @@ def look(
     removed: Removed | None = None,
     creates_topics: bool = False,
 ) -> Preflight:
-    """Connect to both clusters, and ask for every right that the migration needs.
+    """Connect to both clusters, and ask for every ACL that the migration needs.
 
     :param commits: whether the destination's groups will be written, and not only read.
     :param on_active_group: as for a snapshot; fail makes groups that have members a problem.

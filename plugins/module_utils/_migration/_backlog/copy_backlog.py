@@ -70,7 +70,7 @@ def copy_backlog(
 ) -> CopyOutcome:
     """Plan the copy, or go on with the plan of an earlier run; carry it out; restore topics that all groups are past.
 
-    Topics that were restored are held back again where a group has all that was copied ahead of it, as after a rollback.
+    Settings that were restored are suspended again where a group has all that was copied ahead of it, as after a rollback.
 
     save: writes the copy file; None predicts only.
     """

@@ -70,7 +70,7 @@ class Prepared(t.NamedTuple):
 
 
 def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[TopicPair]) -> list[BacklogTopic]:
-    """What has to be made, and what held back. Raises Refused for topics that cannot take these records as they are."""
+    """What has to be made, and what suspended. Raises Refused for topics that cannot take these records as they are."""
     here, there = [pair.source for pair in pairs], [pair.destination for pair in pairs]
     counts, known = topics.partition_counts(source, here), topics.partition_counts(destination, there)
     for pair in pairs:
@@ -169,7 +169,7 @@ def noted_again(destination: Connection, held: t.Sequence[BacklogTopic]) -> list
 
 
 def suspend_settings(destination: Connection, topics: t.Iterable[BacklogTopic]) -> None:
-    """Set what is held back."""
+    """Suspend what has to be suspended."""
     during = {topic.name: {name: each.during for name, each in topic.suspended.items()} for topic in topics}
     alter_topic_configs(destination, during)
 

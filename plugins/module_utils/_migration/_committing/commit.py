@@ -204,7 +204,7 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
 def roll_back(
     receipt: Receipt, selection: Selection | None, destination: Connection, options: CommitOptions, save: Save | None
 ) -> CommitOutcome:
-    """Put back what stood there before, removing commits and groups that were not there. As commit() otherwise.
+    """Restore what was committed before, removing commits and groups that were not there. As commit() otherwise.
 
     :param selection: which groups and topics, by their names at the source; None for everything in the receipt.
     Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.

@@ -101,7 +101,7 @@ def targets(entries: t.Iterable[ReceiptEntry], readings: t.Mapping[str, GroupRea
 
 
 def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str) -> list[str]:
-    """A line for each offset that is before the start of its log by now: the group stood there, so it is put back.
+    """A line for each offset that is before the start of its log by now: the group stood there, so it is restored.
 
     Raises Refused for an offset after the end of its log, where no group can have stood.
     """

@@ -155,7 +155,7 @@ def take_back(store: Store, receipt: ConnectReceipt, save: Save | None) -> Hando
     if moved:
         raise Refused(
             f"{moved[0]} has {before[moved[0]]}, and {concerned[moved[0]].written} was written: it was copied since",
-            why="what was copied since then would be copied again",
+            why="what was copied since then would be recopied",
             remedy="keep it; to begin anew, empty the destination's topics first",
             kind=FailureKind.POSITIONS_MOVED,
         )
@@ -213,7 +213,7 @@ def _after(on_rewind: str, offsets: Offsets, found: Offsets, receipt: ConnectRec
         raise Refused(
             f"{where}: {found[where]} is stored already, and Replicator has copied up to {offsets[where]}"
             + (f" ({len(doubtful)} partitions are ahead)" if doubtful[1:] else ""),
-            why="whatever MirrorMaker 2 has copied after Replicator's position would be copied again",
+            why="whatever MirrorMaker 2 has copied after Replicator's position would be recopied",
             remedy="set on_rewind to keep what is stored, or to rewind where it is wrong",
             kind=FailureKind.POSITIONS_MOVED,
         )

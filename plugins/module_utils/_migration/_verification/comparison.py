@@ -246,7 +246,7 @@ def _finding(case: ClaimCase, its: ClaimCounts, how: Matching, here: ClusterLogs
     wrong = [
         Flaw(
             ProblemKind.BEYOND_END,
-            f"offset {offset} of {partition} is beyond the {name}'s end {side.logs[partition].facts.high_watermark}",
+            f"offset {offset} of {partition} is after the {name}'s end {side.logs[partition].facts.high_watermark}",
         )
         for name, side, positions in (("source", here, found.source), ("destination", there, found.destination))
         for partition, offset in positions

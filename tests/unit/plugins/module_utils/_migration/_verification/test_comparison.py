@@ -241,7 +241,7 @@ def test_what_several_groups_share_is_read_once() -> None:
 
 def test_an_offset_after_the_end_is_wrong() -> None:
     (found,) = world("", "").findings((0, 3, 0))
-    assert found.problems == (("beyond_end", "offset 3 of orders-0 is beyond the destination's end 0"),)
+    assert found.problems == (("beyond_end", "offset 3 of orders-0 is after the destination's end 0"),)
     (found,) = world("", "").findings((0, 0, 0))
     assert (found.problems, found.complete) == ((), True)
 
