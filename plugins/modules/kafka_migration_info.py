@@ -307,8 +307,8 @@ def look(module: Module) -> dict[str, t.Any]:
         gone,
         params["creates_topics"],
     )
-    foreign = use_case.foreign_receipt(written, params["receipt"], found.cluster_ids) if written is not None else []
-    every = [*damaged, *damaged_too, *damaged_as_well, *damaged_at_last, *foreign, *lacking, *found.problems]
+    another = use_case.receipt_of_another(written, params["receipt"], found.cluster_ids) if written is not None else []
+    every = [*damaged, *damaged_too, *damaged_as_well, *damaged_at_last, *another, *lacking, *found.problems]
     problems = list({str(problem): problem for problem in every}.values())
     result = {
         "cluster_ids": found.cluster_ids,

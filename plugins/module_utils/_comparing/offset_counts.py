@@ -84,7 +84,7 @@ class Contents:
                 else:
                     self._plain.append((_offsets(originals), _offsets(their_copies)))
                     self._arrive(originals, their_copies)
-        self._lonely, self._foreign = _offsets(lonely), _offsets(lonely_copies)
+        self._lonely, self._destination_only = _offsets(lonely), _offsets(lonely_copies)
         self.pairs.sort(key=run_order)
         self.runs = pair_runs(self.pairs)
         for run in self.runs:
@@ -111,7 +111,7 @@ class Contents:
                 (_of_mixed(*records, windows, progress) for records in self._mixed),
                 [
                     _of_lonely(self._lonely, windows, progress),
-                    Counts(destination_only=_number(self._foreign, windows.destination, _AT, _NEAR)),
+                    Counts(destination_only=_number(self._destination_only, windows.destination, _AT, _NEAR)),
                 ],
             )
         )

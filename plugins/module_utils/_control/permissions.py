@@ -63,9 +63,11 @@ def missing_acls(
     transactions = _needs((transactional_ids, "WRITE"))
 
     def read(client: KafkaAdminClient) -> list[str]:
-        rights = {("GROUP", name): each for name, each in _group_rights(client, sorted(groups)).items()}
-        rights |= {("TOPIC", name): each for name, each in _topic_rights(client, sorted(topics)).items()}
-        rights |= {("TRANSACTIONAL_ID", name): each for name, each in _transaction_rights(client, transactions).items()}
+        allowed = {("GROUP", name): each for name, each in _allowed_on_groups(client, sorted(groups)).items()}
+        allowed |= {("TOPIC", name): each for name, each in _allowed_on_topics(client, sorted(topics)).items()}
+        allowed |= {
+            ("TRANSACTIONAL_ID", name): each for name, each in _allowed_in_transactions(client, transactions).items()
+        }
         needs = {("GROUP", name): each for name, each in groups.items()}
         needs |= {("TOPIC", name): each for name, each in topics.items()}
         needs |= {("TRANSACTIONAL_ID", name): each for name, each in transactions.items()}
@@ -73,7 +75,7 @@ def missing_acls(
             f"{kind} {operation} on {name}"
             for (kind, name), operations in needs.items()
             for operation in operations
-            if OPERATIONS[operation] not in rights[(kind, name)]
+            if OPERATIONS[operation] not in allowed[(kind, name)]
         )
 
     return attempt(connection, read) if groups or topics or transactions else []
@@ -87,13 +89,13 @@ def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:
     return needs
 
 
-def _group_rights(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, set[int]]:
-    """What the user may do with each group. Without DESCRIBE nothing, for every other right implies that.
+def _allowed_on_groups(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, set[int]]:
+    """What the user may do with each group. Without DESCRIBE nothing, for every other operation implies that.
 
-    Version 5 of the request tells the rights on groups of every type and on ones that do not exist; version 6 answers
-    with an error, and no rights, for what it does not call a classic group.
+    Version 5 of the request tells the operations on groups of every type and on ones that do not exist; version 6 answers
+    with an error, and no operations, for what it does not call a classic group.
     """
-    rights: dict[str, set[int]] = {group: set() for group in groups}
+    allowed: dict[str, set[int]] = {group: set() for group in groups}
     found = find_coordinators(client, groups)
     for _node, code in found.values():
         raise_if_retriable(errors.for_code(code))
@@ -105,29 +107,29 @@ def _group_rights(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str
     for answer in exchange(client, asked):
         for row in answer.groups:
             raise_if_retriable(errors.for_code(row.error_code))
-            rights[row.group_id] = set(row.authorized_operations or ())
-    return rights
+            allowed[row.group_id] = set(row.authorized_operations or ())
+    return allowed
 
 
-def _topic_rights(client: KafkaAdminClient, topics: t.Sequence[str]) -> dict[str, set[int]]:
+def _allowed_on_topics(client: KafkaAdminClient, topics: t.Sequence[str]) -> dict[str, set[int]]:
     """The same for topics. One that does not exist has no ACLs to miss: a broker hides that from the unauthorized."""
-    rights = {}
-    for row in request_metadata(client, topics, rights=True).topics if topics else ():
+    allowed = {}
+    for row in request_metadata(client, topics, with_operations=True).topics if topics else ():
         error = errors.for_code(row.error_code)
         if error is errors.UnknownTopicOrPartitionError:
-            rights[row.name] = set(OPERATIONS.values())
+            allowed[row.name] = set(OPERATIONS.values())
         else:
             raise_if_retriable(error)
-            rights[row.name] = set(row.authorized_operations or ())
-    return rights
+            allowed[row.name] = set(row.authorized_operations or ())
+    return allowed
 
 
-def _transaction_rights(client: KafkaAdminClient, names: t.Collection[str]) -> dict[str, set[int]]:
+def _allowed_in_transactions(client: KafkaAdminClient, names: t.Collection[str]) -> dict[str, set[int]]:
     """Nothing, or whatever may be needed, for each transactional id: see missing_acls()."""
     asked = [FindCoordinatorRequest(key=name, key_type=TRANSACTIONAL_ID_KEY, max_version=3) for name in names]
-    rights = {}
+    allowed = {}
     for name, answer in zip(names, exchange(client, [(each, None) for each in asked]), strict=True):
         error = errors.for_code(answer.error_code)
         raise_if_retriable(error)
-        rights[name] = set() if error is errors.TransactionalIdAuthorizationFailedError else set(OPERATIONS.values())
-    return rights
+        allowed[name] = set() if error is errors.TransactionalIdAuthorizationFailedError else set(OPERATIONS.values())
+    return allowed

@@ -158,9 +158,9 @@ def describe_configs(
 
 
 def request_metadata(
-    client: KafkaAdminClient, topics: t.Sequence[str] | None, rights: bool = False, node: int | None = None
+    client: KafkaAdminClient, topics: t.Sequence[str] | None, with_operations: bool = False, node: int | None = None
 ) -> t.Any:
-    """The answer to a metadata request for these topics, None for all; with the user's rights on each if wanted.
+    """The answer to a metadata request for these topics, None for all; with the user's operations on each if wanted.
 
     node: which broker is asked, None for any.
     """
@@ -168,7 +168,7 @@ def request_metadata(
     request = MetadataRequest(
         topics=None if topics is None else [topic_of(name=name) for name in topics],
         allow_auto_topic_creation=False,
-        include_topic_authorized_operations=rights,
+        include_topic_authorized_operations=with_operations,
     )
     return exchange(client, [(request, node)])[0]
 

@@ -101,7 +101,7 @@ class Side(enum.IntFlag):
     CONSUMED = 1
     UNCONSUMED = 2
     BOTH = CONSUMED | UNCONSUMED  # equal records stand on both sides of the committed offset
-    FOREIGN = 4
+    DESTINATION_ONLY = 4  # the source does not have it
 
 
 class Known:
@@ -118,7 +118,7 @@ class Known:
         self._unconsumed: dict[Key, int] = {}  # the highest one, for no more may have been lost before it
         self._bare: set[Key] | None = None
         self._records: list[list[Record]] = []
-        self.foreign: set[Key] = set()
+        self.destination_only: set[Key] = set()
         self._never_read: set[Key] = set()  # consumed, but aborted
         self._never_due: set[Key] = set()  # unconsumed, but aborted
         self.add([*context.before, *context.after], context.aborted)
@@ -156,7 +156,7 @@ class Known:
             return Side.BOTH if name in self._unconsumed and name not in self._never_due else Side.CONSUMED
         if name in self._unconsumed:
             return Side.UNCONSUMED
-        return Side.FOREIGN if name in self.foreign else Side.UNKNOWN
+        return Side.DESTINATION_ONLY if name in self.destination_only else Side.UNKNOWN
 
     def sides(self, records: list[Record]) -> list[Side]:
         """The same for many."""

@@ -118,13 +118,13 @@ def _by_times(reader: Reader, question: Question, matching: Matching) -> Decisio
 
 def _between(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision | None:
     """H or L is there: the offset between them, and whether it is certain."""
-    last, first, strangers = cut.last_consumed, cut.first_unconsumed, cut.between
+    last, first, between = cut.last_consumed, cut.first_unconsumed, cut.between
     placed = place(
         reader,
         known.matching,
         None if last is None else Located(last, known.consumed_at(last)),
         None if first is None else Located(first, known.unconsumed_at(first)),
-        Between(bool(strangers), first is not None and any(record.timestamp > first.timestamp for record in strangers)),
+        Between(bool(between), first is not None and any(record.timestamp > first.timestamp for record in between)),
     )
     if not placed.proved:
         raise Doubt

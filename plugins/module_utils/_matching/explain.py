@@ -47,7 +47,7 @@ def check_times(known: Known, records: list[Record]) -> None:
 
 
 def explain(source: LogReader, context: Context, known: Known, records: list[Record]) -> None:
-    """Find these destination records at the source, or prove them foreign: afterwards known has a side for each.
+    """Find these destination records at the source, or prove them destination-only: afterwards known has a side for each.
 
     A time look-up is a lower bound of where a record can be, so the source is read from there, to its end at most.
     Raises NotRead, BudgetSpent, OtherMatching.
@@ -60,12 +60,12 @@ def explain(source: LogReader, context: Context, known: Known, records: list[Rec
     if context.whole:
         check_headers(known, list(pending.values()))
         check_times(known, list(pending.values()))
-        known.foreign.update(pending)
+        known.destination_only.update(pending)
         return
     for begin, group in _by_start(source, list(pending.values())):
         left = _search(source, known, begin, group)
         check_times(known, left)
-        known.foreign.update(known.key(record) for record in left)
+        known.destination_only.update(known.key(record) for record in left)
 
 
 def glance(source: LogReader, known: Known, records: list[Record]) -> None:

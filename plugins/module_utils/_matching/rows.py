@@ -134,13 +134,17 @@ def _doubt_what_is_there(reader: Reader, context: Context) -> None:
         raise Doubt
 
 
-def lags(anchor: int, lossless: Lossless | None, reached: int, strangers: int = 0) -> Decision:
+def lags(anchor: int, lossless: Lossless | None, reached: int, destination_only: int = 0) -> Decision:
     """The last consumed record has not come to the destination, nor any after it. lossless: None where it is not known.
 
-    reached: the source offset of the last consumed record that has come. strangers: how many records the destination has, where
-    none of them is a copy of one of the source's.
+    reached: the source offset of the last consumed record that has come. destination_only: how many records the destination
+    has, where none of them is a copy of one of the source's.
     """
-    doubt = f". None of the {strangers} records there is at the source: is it the right topic?" if strangers else ""
+    doubt = (
+        f". None of the {destination_only} records there is at the source: is it the right topic?"
+        if destination_only
+        else ""
+    )
     return blocked(
         Reason.DESTINATION_LAGS,
         f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait "

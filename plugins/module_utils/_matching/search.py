@@ -298,9 +298,9 @@ def _begins_late(source: LogReader, destination: LogReader, known: Known) -> boo
     """
     known.add(source.records(source.start, source.start + SOURCE_HEAD))
     head = destination.records(destination.start, destination.start + HEAD)
-    strangers = list(itertools.takewhile(lambda record: not known.side(record) & Side.BOTH, head))
-    if strangers:
-        glance(source, known, strangers)
+    unmatched = list(itertools.takewhile(lambda record: not known.side(record) & Side.BOTH, head))
+    if unmatched:
+        glance(source, known, unmatched)
     first = next((side for side in known.sides(head) if side & Side.BOTH), Side.CONSUMED)
     return first is not Side.CONSUMED
 

@@ -163,7 +163,7 @@ class _Shifted:
         if self.matching.timestamp and len({record.timestamp for record in last}) > 1:
             return True
         there = [self.matching.key(record) for record in last]
-        # Where foreign records come first, the last copy stands further forward than that.
+        # Where destination-only records come first, the last copy stands further forward than that.
         earliest = min(self.source.start + self.high - self.low, self.high)
         if len(set(there)) < len(there) or self.source.end - earliest > _ROOM:
             return False

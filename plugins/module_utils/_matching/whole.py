@@ -133,8 +133,10 @@ def from_count(reader: Reader, question: Question, counted: Counted) -> Decision
     if answer.last_at_source is not None and not answer.arrived:
         reached = reader.source.start - 1 if before is None else before.source_offset
         destination = reader.destination
-        strangers = 0 if before or after else len(destination.records(destination.start, destination.end))
-        return rows.lags(answer.last_at_source, CountedBefore(answer.offset, answer.first_wanted), reached, strangers)
+        destination_only = 0 if before or after else len(destination.records(destination.start, destination.end))
+        return rows.lags(
+            answer.last_at_source, CountedBefore(answer.offset, answer.first_wanted), reached, destination_only
+        )
     last = None if before is None else Located(_record(reader, before), before.source_offset)
     first_wanted = None if after is None else Located(_record(reader, after), after.source_offset)
     repeats = answer.repeats + answer.to_come

@@ -178,7 +178,7 @@ def _lacking(options: SparkOptions, otherwise: str | None) -> list[MigrationErro
     return [] if why is None else [InvalidInput(why.removesuffix("."), remedy=otherwise, kind=kind)]
 
 
-def foreign_receipt(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str]) -> list[MigrationError]:
+def receipt_of_another(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str]) -> list[MigrationError]:
     """Why a receipt that is there cannot be added to; cluster_ids are those of look()."""
     here = cluster_ids.get("destination")
     if here in (None, receipt.cluster_id):

@@ -127,24 +127,28 @@ def take(
 
     def look(names: t.Sequence[str]) -> tuple[quiet.Seen, tuple[str, ...]]:
         readings = quiet.read_or_recall(connection, names, gone)
-        foreign = tuple(name for name in names if not readings[name].keeps_offsets)
-        nothing_else = len(foreign) == len(names)
+        without_offsets = tuple(name for name in names if not readings[name].keeps_offsets)
+        nothing_else = len(without_offsets) == len(names)
         for name in names:
-            if name in selection.groups and (name not in foreign or on_blocked == OnBlocked.FAIL or nothing_else):
+            if name in selection.groups and (
+                name not in without_offsets or on_blocked == OnBlocked.FAIL or nothing_else
+            ):
                 _check_named(readings[name], connection)
-        readings = {name: reading for name, reading in readings.items() if name not in foreign}
+        readings = {name: reading for name, reading in readings.items() if name not in without_offsets}
         only_all = on_active_group == OnActiveGroup.FAIL
-        return quiet.watch(connection, readings, selection, idle_wait, stop_timeout, say, only_all, gone), foreign
+        return quiet.watch(
+            connection, readings, selection, idle_wait, stop_timeout, say, only_all, gone
+        ), without_offsets
 
     selected = selection.select_groups({*listed, *gone})
-    seen, foreign = look(selected.names)
+    seen, without_offsets = look(selected.names)
     if surely and selection.group_patterns:
         # The list is read again after the groups were watched, which has taken most of the time that must pass.
         listed |= {each.group for each in groups.list_groups_again(connection, begun)}
         now = selection.select_groups({*listed, *gone})
         if now.names != selected.names:
             selected = now
-            seen, foreign = look(selected.names)
+            seen, without_offsets = look(selected.names)
     if not selected.names:
         raise InvalidInput(
             f"no group is matched by group_patterns {list(selection.group_patterns)}",
@@ -188,7 +192,7 @@ def take(
         ),
     )
     return TakenSnapshot(
-        snapshot, selected.left_out, selected_topics.left_out, foreign, active, moving, skipped, seen.members
+        snapshot, selected.left_out, selected_topics.left_out, without_offsets, active, moving, skipped, seen.members
     )
 
 

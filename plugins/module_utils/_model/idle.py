@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 
-_FOREIGN = {
+_WITHOUT_POSITIONS = {
     "share": "is a share group, which has no single position in a partition",
     "streams": "is a Kafka Streams group, whose offsets mean nothing without its other topics",
 }
@@ -41,8 +41,8 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
 
 
 def _of_kind(reading: GroupReading) -> str | None:
-    if reading.type in _FOREIGN:
-        return _FOREIGN[reading.type]
+    if reading.type in _WITHOUT_POSITIONS:
+        return _WITHOUT_POSITIONS[reading.type]
     if reading.type not in ("classic", "consumer", "unknown"):
         return f"is of the unknown type {reading.type}"
     if reading.protocol_type == "connect":

@@ -4,7 +4,7 @@
 # PRIVATE to this collection: no other code may import it.
 """Copy ranges of records from one cluster to another, each record once, and know where the boundaries of groups come to lie.
 
-What a record costs decides: messages come in stretches of one partition, and what is the same in a stretch is done once.
+What a record costs decides: many messages of one partition come together, and what is the same for all of them is done once.
 """
 
 from __future__ import annotations
@@ -166,10 +166,10 @@ class _Copy:
                 continue
             ended = []
             for partition, of_number in itertools.groupby(messages, Message.partition):
-                for topic, stretch in itertools.groupby(of_number, Message.topic):
+                for topic, of_topic in itertools.groupby(of_number, Message.topic):
                     where: t.Any = (topic, partition)  # equal to the key, and quicker to make
                     task = self.tasks.get(where)
-                    if task is not None and self._take(task, list(stretch)):
+                    if task is not None and self._take(task, list(of_topic)):
                         ended.append(self.tasks.pop(where))  # what else comes of it is no longer wanted
             if ended:
                 self.opened.consumer.incremental_unassign([Position(*task.range.source) for task in ended])
@@ -192,13 +192,13 @@ class _Copy:
             return 0.0
         return max(0.0, self.bytes / self.job.bytes_per_second - (time.monotonic() - begun))
 
-    def _take(self, task: _CopyTask, stretch: list[t.Any]) -> bool:
+    def _take(self, task: _CopyTask, messages: list[t.Any]) -> bool:
         """Send messages of one partition; -> has its range ended with them?"""
         end, progress = task.range.end, task.progress
-        records, ended = stretch, False
-        if any(map(Message.error, stretch)) or stretch[-1].offset() >= end:
+        records, ended = messages, False
+        if any(map(Message.error, messages)) or messages[-1].offset() >= end:
             records = []
-            for message in stretch:
+            for message in messages:
                 if message.error() is not None:
                     where = task.range.source
                     ended = ended or refusals.is_end(self.source, where, progress.position, end, message)
@@ -219,7 +219,7 @@ class _Copy:
         """Send records of one partition, in order.
 
         A callback costs time: only those have one whose place has to be known, the first at or after each boundary and the
-        last of the stretch, and those that fill a batch alone, which may be more than the topic takes.
+        last of these messages, and those that fill a batch alone, which may be more than the topic takes.
         """
         topic, partition = task.range.destination
         produce, progress, batch = self.transactions.producer.produce, task.progress, self.batch

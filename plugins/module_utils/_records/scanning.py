@@ -168,10 +168,10 @@ class _RangeScan:
             rows = Rows([], [], [], [], [])
             ended = []
             for partition, of_number in itertools.groupby(messages, Message.partition):
-                for topic, stretch in itertools.groupby(of_number, Message.topic):
+                for topic, of_topic in itertools.groupby(of_number, Message.topic):
                     where: t.Any = (topic, partition)  # equal to the key, and quicker to make
                     task = self.tasks.get(where)
-                    if task is not None and self._take(task, stretch, rows):
+                    if task is not None and self._take(task, of_topic, rows):
                         ended.append(task)
             if ended:
                 self._go_on(ended, waiting)
@@ -179,14 +179,14 @@ class _RangeScan:
                 yield rows
             fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
 
-    def _take(self, task: _ScanTask, stretch: t.Iterable[t.Any], rows: Rows) -> bool:
+    def _take(self, task: _ScanTask, messages: t.Iterable[t.Any], rows: Rows) -> bool:
         """Add messages of one partition to the rows; -> has its piece ended with them?"""
         _runs, offsets, timestamps, fingerprints, bares = rows
         end, parts = task.piece.end, self.parts
         kind, begin = None, len(offsets)
         if task.position >= end:
             return False  # it has ended before
-        for message in stretch:
+        for message in messages:
             if message.error() is not None:
                 _close(rows, task, kind, begin)  # so that the task's position is known
                 kind, begin = None, len(offsets)

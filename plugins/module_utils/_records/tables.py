@@ -96,7 +96,7 @@ def read_records(connection: Connection, ranges: t.Sequence[Range], committed: b
 def write_records(connection: Connection, records: t.Sequence[NewRecord]) -> None:
     """Write these records, each to its partition and outside of any transaction, and wait until all replicas have them."""
     failed: list[tuple[TopicPartition, KafkaError]] = []
-    # In order, and not idempotent, for which older brokers want a right on the cluster: of a key, twice is once.
+    # In order, and not idempotent, for which older brokers want an ACL on the cluster: of a key, twice is once.
     settings = {"acks": "all", "max.in.flight": 1, "client.id": "streamshift-records", "log_level": 0}
     try:
         producer = Producer({**client_configuration(connection), **settings})

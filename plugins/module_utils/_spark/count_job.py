@@ -194,10 +194,10 @@ class _Follow:
 
     def destination_only(self, pair: int) -> int:
         """How many records of a pair's destination partitions the source does not have."""
-        return sum(self.sum(worker.FOREIGN, number) for number in self._slots.destinations[pair])
+        return sum(self.sum(worker.DESTINATION_ONLY, number) for number in self._slots.destinations[pair])
 
     def first_in(self, kind: int, number: int) -> int | None:
-        """The place of the first copy of this kind (FOREIGN, SURPLUS) in the destination partition with this number."""
+        """The place of the first copy of this kind (such as SURPLUS) in the destination partition with this number."""
         its = self._sums.get((kind, number))
         return None if its is None else its.low[0]
 
@@ -326,7 +326,7 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> GroupCount:
         tuple(afters),
         tuple(Lag(at, at_source[0][at] or 0, its.lacking(standing, at)) for at in missing),
         firsts(worker.SURPLUS),
-        firsts(worker.FOREIGN),
+        firsts(worker.DESTINATION_ONLY),
     )
 
 

@@ -61,7 +61,7 @@ _ALWAYS = {
 # pyspark would write a larger function for the workers to a file, and such functions hold passwords.
 _NO_FUNCTION_IN_A_FILE = {"spark.broadcast.UDFCompressionThreshold": str((1 << 31) - 1)}
 # Variables by which the user's other work with Spark would change this one.
-_FOREIGN = ("MASTER", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_API_MODE", "SPARK_REMOTE")
+_USERS_OWN = ("MASTER", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_API_MODE", "SPARK_REMOTE")
 
 
 @contextlib.contextmanager
@@ -165,7 +165,7 @@ def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.It
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_LOCAL_DIRS": str(folder),  # by which the next session knows what this one has started, see work_folder()
         "TMPDIR": str(folder),
-        **dict.fromkeys(_FOREIGN),
+        **dict.fromkeys(_USERS_OWN),
     }
     if options.is_local:
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"  # nothing listens on the network
@@ -295,7 +295,7 @@ def _remote(options: SparkOptions) -> t.Iterator[SparkSession]:
     why = _silence(options.remote_address, _ANSWERS_WITHIN)
     if why:  # the client itself would try again for minutes, as below
         raise _unreachable(options, why)
-    with environment(**dict.fromkeys(_FOREIGN)):
+    with environment(**dict.fromkeys(_USERS_OWN)):
         spark = SparkSession.builder.remote(str(options.remote)).create()
         try:
             with deadline(_ANSWERS_WITHIN, spark.client.close) as passed:

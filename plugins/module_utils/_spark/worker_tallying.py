@@ -46,7 +46,7 @@ SCHEMA = "headers boolean, kind int, slot bigint, place bigint, source bigint, f
     FIRM,  # arrival: the same as Tally.firmly_unconsumed
     BY_TIME,  # cell: the lowest copy with the time of the one record that it can stand for, in the cell's interval
     LACKING,  # interval: how many source records have no copy; of equal ones, the last
-    FOREIGN,  # destination partition: the first record that the source does not have, and how many
+    DESTINATION_ONLY,  # destination partition: the first record that the source does not have, and how many
     SURPLUS,  # destination partition: see Units.surplus
     CHANGED,  # pair: copies that have not the time of a source record
     PAIRED,  # interval of the destination's axis, cut at all limits: the last copy and how many
@@ -218,8 +218,8 @@ def _find_limits(rows: _Rows) -> None:
     records, slots, groups, its = rows.records, rows.slots, rows.groups, rows.units
     for pair, number in enumerate(np.bincount(records.pairs[its.changed]).tolist()):
         rows.add_sum(CHANGED, pair, number)
-    foreign = groups.order[np.repeat(groups.sources == 0, groups.sources + groups.copies)]
-    for kind, copies in (FOREIGN, foreign), (SURPLUS, its.surplus):
+    destination_only = groups.order[np.repeat(groups.sources == 0, groups.sources + groups.copies)]
+    for kind, copies in (DESTINATION_ONLY, destination_only), (SURPLUS, its.surplus):
         _add_firsts(rows, kind, records.places[copies], records.places[copies] // slots.layout.destination.step)
     lacking = records.places[its.lacking]
     _add_firsts(rows, LACKING, lacking, np.searchsorted(np.array(slots.cuts, np.int64), lacking, "right") - 1)

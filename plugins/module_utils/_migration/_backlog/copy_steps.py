@@ -114,7 +114,7 @@ def remove_progress(backlog: Backlog, destination: Connection) -> list[str]:
 def restore_topics(
     backlog: Backlog, destination: Connection, names: t.Collection[str], predict: bool
 ) -> tuple[Backlog, list[str]]:
-    """Restore the settings of these topics that were suspended. predict: only tell what would be. -> also what is left as it is, and why."""
+    """Restore what was suspended of these topics. predict: only tell what would be. -> also what is left as it is, and why."""
     held = [topic for topic in backlog.topics if topic.name in names and topic.suspended and not topic.restored]
     shared = takeover.other_copies(backlog, destination) if held else {}
     warnings = [

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What stands in the way of a backlog's copy: missing rights, lost files, full disks, no Spark."""
+"""What stands in the way of a backlog's copy: missing ACLs, lost files, full disks, no Spark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 
 
-def check_rights(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
+def check_acls(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
     """Raise NotAuthorized that names every ACL which is missing on a cluster. members: the destination's groups."""
     progress, names = all_groups(backlog), [topic.name for topic in backlog.topics]
     here = permissions.missing_acls(source, reads_topics={topic.source for topic in backlog.topics})

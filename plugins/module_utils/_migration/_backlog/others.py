@@ -127,22 +127,24 @@ def check_records(backlog: Backlog, names: t.Collection[str], destination: Conne
         wrote = copied.get(where, RecordCount())
         if wrote is None:
             if its.log_start < its.high_watermark:
-                raise _foreign(destination, where, "the progress of the copy is gone, and the log holds records")
+                raise _written_by_others(
+                    destination, where, "the progress of the copy is gone, and the log holds records"
+                )
         elif its.log_start:
-            raise _foreign(destination, where, f"the log begins at {its.log_start}: records were deleted")
+            raise _written_by_others(destination, where, f"the log begins at {its.log_start}: records were deleted")
         elif fenced and its.end < its.high_watermark:
-            raise _foreign(destination, where, f"a transaction is open from offset {its.end} on")
+            raise _written_by_others(destination, where, f"a transaction is open from offset {its.end} on")
     found = count_records(destination, {where: (its.log_start, its.end) for where, its in bounds.items()})
     for where in bounds:
         wrote = copied.get(where, RecordCount()) or RecordCount()
         if found[where] != wrote:
-            raise _foreign(
+            raise _written_by_others(
                 destination, where, f"this copy has written {_told(wrote)}, and the log holds {_told(found[where])}"
             )
     after = _bounds(destination, names) if fenced else bounds  # transactions that time out move the bounds, too
     for where in sorted(bounds.keys() | after.keys()):
         if after.get(where) != bounds.get(where):
-            raise _foreign(destination, where, "the log has changed while it was read")
+            raise _written_by_others(destination, where, "the log has changed while it was read")
 
 
 def _bounds(destination: Connection, names: t.Collection[str]) -> dict[TopicPartition, Bounds]:
@@ -170,7 +172,7 @@ def _told(its: RecordCount) -> str:
     return f"{its.records} records" + (f", the last one at offset {its.last}" if its.last is not None else "")
 
 
-def _foreign(destination: Connection, where: TopicPartition, what: str) -> Refused:
+def _written_by_others(destination: Connection, where: TopicPartition, what: str) -> Refused:
     return Refused(
         f"it is not sure that only this copy has written to the topic: {what}",
         cluster=str(destination),

@@ -93,7 +93,7 @@ def plan(
         identity.with_ids(made, source, destination),
         tuple(found),
     )
-    obstacles.check_rights(planned, source, destination, {draft.group for draft in wanted})
+    obstacles.check_acls(planned, source, destination, {draft.group for draft in wanted})
     # Before anything that the copy itself may have written stands in its way.
     obstacles.check_unknown(planned, destination)
     takeover.check_others(planned, destination)

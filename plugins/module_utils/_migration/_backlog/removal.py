@@ -81,7 +81,7 @@ def remove_copy(
     made = _made(here, destination) if remove_topics else []
     staying = [topic for topic in here if topic not in made]
     names, deleted = all_groups(backlog), [topic.name for topic in made]
-    _check_rights(backlog, destination, names, staying, made)
+    _check_acls(backlog, destination, names, staying, made)
     running.check_idle(backlog, destination, wait)
     _check_consumers(backlog, plan, destination, staying)
     others.check_groups(backlog, deleted, destination)
@@ -193,7 +193,7 @@ def _made(here: t.Iterable[BacklogTopic], destination: Connection) -> list[Backl
     return made
 
 
-def _check_rights(
+def _check_acls(
     backlog: Backlog,
     destination: Connection,
     names: t.Sequence[str],

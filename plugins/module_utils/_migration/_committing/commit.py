@@ -126,7 +126,7 @@ def commit(
     again = {key: target for key, target in commits_of(readings).items() if key[0] in renewed}
     limits.check_metadata(destination, {**again, **writes.set})
     if renewed:
-        writing.check_write_rights(destination, {**again, **writes.set}, "the renewal", renewed)
+        writing.check_write_acls(destination, {**again, **writes.set}, "the renewal", renewed)
     names = {group for group, _partition in {**lacking, **again, **writes.set}}
     moving = writing.busy_groups(destination, sorted(names), found, options.on_active_group, options.idle_wait)
     writes = _without(writes, moving)
@@ -221,7 +221,7 @@ def roll_back(
     put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, put_back) if put_back else {}
     notes = [*chosen.notes, *rollback.check_bounds(wanted, bounds, cluster)]
-    writing.check_write_rights(destination, wanted, "the rollback")
+    writing.check_write_acls(destination, wanted, "the rollback")
     limits.check_metadata(destination, wanted)
     names = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)

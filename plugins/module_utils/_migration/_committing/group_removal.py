@@ -84,7 +84,7 @@ def remove_old_groups(
     wanted = {group: each for group, each in readings.items() if group not in busy}
     for reading in wanted.values():
         removable.check_covered(plan, reading, name)
-    writing.check_write_rights(cluster, commits_of(wanted), "the removal", wanted)
+    writing.check_write_acls(cluster, commits_of(wanted), "the removal", wanted)
     gone = known.gone()
     left_out = [
         *writing.left_out_lines(busy),
@@ -135,7 +135,7 @@ def restore_old_groups(
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
     bounds = positions.partition_bounds(cluster, sorted({partition for _group, partition in wanted})) if wanted else {}
     notes = rollback.check_bounds(wanted, bounds, name)
-    writing.check_write_rights(cluster, wanted, "making the groups again")
+    writing.check_write_acls(cluster, wanted, "making the groups again")
     groups = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(cluster, groups, readings, options.on_active_group, options.idle_wait)
     wanted = {key: target for key, target in wanted.items() if key[0] not in busy}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What every write to groups has in common: nobody is in them, the rights are there, and what was written is read back."""
+"""What every write to groups has in common: nobody is in them, the ACLs are there, and what was written is read back."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
         )
 
 
-def check_write_rights(
+def check_write_acls(
     destination: Connection, targets: t.Mapping[Key, Target], what: str, deletes: t.Collection[str] = ()
 ) -> None:
     """Raise NotAuthorized before anything is written, because what stops half-way leaves groups split.
