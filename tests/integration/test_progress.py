@@ -73,4 +73,4 @@ def test_who_waits_for_the_replication_tool_says_so(source, destination, topic, 
     lines = migration.directory.parent / "progress"
     migration.translate(progress_file=str(lines), wait_for_replication=2)
     waiting = [line for line in lines.read_text().splitlines() if "waiting" in line]
-    assert waiting == ["waiting for the replication tool: 1 partition lags (2 s left)"]
+    assert waiting == [f"waiting for the replication tool: {topic}-0 lags by 5 records (2 s left)"]

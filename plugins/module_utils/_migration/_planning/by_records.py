@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
@@ -86,9 +87,7 @@ def _one_to_one(
         left = deadline - time.monotonic()
         if not lagging or left <= 0:
             break
-        partitions = len({case.destination for case in lagging.values()})
-        lag = "lags" if partitions == 1 else "lag"
-        say_waiting(f"waiting for the replication tool: {counted(partitions, 'partition')} {lag} ({left:.0f} s left)")
+        say_waiting(f"waiting for the replication tool: {_lag(lagging, decisions)} ({left:.0f} s left)")
         time.sleep(PAUSE)
         destination.learn({case.destination for case in lagging.values()})
         source.learn({case.source for case in lagging.values()})
@@ -105,6 +104,17 @@ def _one_to_one(
         given.say,
     )
     return {key: drafts.decided(draft, decisions[key], options.match_on) for key, draft in searched.items()}
+
+
+def _lag(lagging: t.Mapping[DraftKey, Case], decisions: t.Mapping[DraftKey, Decision]) -> str:
+    """How many partitions lag, and which one most, as a clause."""
+    partitions = {case.destination for case in lagging.values()}
+    last = max(lagging, key=lambda key: decisions[key].to_come or 0)
+    lag = decisions[last].to_come
+    most = str(lagging[last].destination), f"by {counted(lag, 'record')}" if lag else ""
+    if len(partitions) == 1:
+        return " ".join([most[0], "lags", most[1]]).rstrip()
+    return " ".join([f"{len(partitions):,} partitions lag, most of all", *most]).rstrip()
 
 
 def _case(draft: Draft, hints: OffsetHints | None) -> Case:

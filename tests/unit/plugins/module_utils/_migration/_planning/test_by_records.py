@@ -1,0 +1,32 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whoever waits for the replication tool reads which partition it has still to reach, and by how much."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import blocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_records
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+
+
+@pytest.mark.parametrize(
+    ("lags", "line"),
+    [
+        ({("billing", 0): 5}, "orders-0 lags by 5 records"),
+        ({("billing", 0): 1}, "orders-0 lags by 1 record"),
+        ({("billing", 0): None}, "orders-0 lags"),
+        ({("billing", 0): 5, ("fraud", 0): 7}, "orders-0 lags by 7 records"),
+        ({("billing", 0): 5, ("billing", 1): 1200}, "2 partitions lag, most of all orders-1 by 1,200 records"),
+    ],
+)
+def test_the_partition_that_lags_most_is_named(lags, line):
+    partitions = {key: TopicPartition("orders", key[1]) for key in lags}
+    cases = {key: Case(10, partition, partition) for key, partition in partitions.items()}
+    decisions = {key: blocked(Reason.DESTINATION_LAGS, "", to_come=lag) for key, lag in lags.items()}
+    assert by_records._lag(cases, decisions) == line
