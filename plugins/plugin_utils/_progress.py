@@ -34,11 +34,10 @@ class ProgressActionModule(ActionBase):
         # On another machine nobody here could read the file; and no_log means what it says.
         if self._connection.transport != "local" or self._task.no_log:
             return self._run_module(task_vars)
-        host = (task_vars or {}).get("inventory_hostname", "localhost")
         # Ansible removes this folder when it ends, even if that comes before the end of this block.
         with tempfile.TemporaryDirectory(dir=C.DEFAULT_LOCAL_TMP) as folder:  # type: ignore[attr-defined]
             file = os.path.join(folder, "progress")
-            with _shown(file, f"[{host}] "):
+            with _shown(file, f"[{_who(task_vars or {})}] "):
                 return self._run_module(task_vars, progress_file=file)
 
     def _run_module(
@@ -47,6 +46,13 @@ class ProgressActionModule(ActionBase):
         args = {**self._task.args, **more}
         result: dict[str, t.Any] = self._execute_module(module_args=args, task_vars=task_vars, wrap_async=wrap_async)
         return result
+
+
+def _who(task_vars: dict[str, t.Any]) -> str:
+    """The host, and in a loop the item, as Ansible shows it after the task; an item that is no name would be too long."""
+    host = str(task_vars.get("inventory_hostname", "localhost"))
+    item = task_vars.get(task_vars.get("ansible_loop_var", ""))
+    return f"{host}: {item}" if isinstance(item, str | int) else host
 
 
 @contextlib.contextmanager

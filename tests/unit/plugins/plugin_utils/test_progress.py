@@ -139,6 +139,13 @@ def test_the_result_is_what_it_is_without_the_lines(play):
     assert "progress" not in told[0]
 
 
+def test_lines_of_a_loop_say_which_item_they_are_about(play):
+    playing = play(loop=["wave1", {"groups": ["billing"]}], loop_control={"loop_var": "wave"})
+    said = playing.end()
+    lines = [line for line in said.splitlines() if "is done" in line]
+    assert lines == ["[cloud: wave1] half of it is done", "[cloud] half of it is done"]
+
+
 def test_nothing_is_shown_of_a_task_that_shall_not_be_shown(play):
     playing = play(no_log=True)
     said = playing.end()
