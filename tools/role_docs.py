@@ -4,8 +4,8 @@
 
 """Describe the roles' variables with the words of the modules whose options they pass on.
 
-Rewrites the descriptions in roles/*/meta/argument_specs.yml; with --check it only says which files would change.
-A variable that no module knows keeps its description, which is written by hand.
+Rewrites the descriptions in roles/*/meta/argument_specs.yml, and the keys of a cluster that roles/common knows; with --check it
+only says which files would change. A variable that no module knows keeps its description, which is written by hand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 import yaml
 from ruamel.yaml import YAML
 
-from ansible_collections.streamshift.kafka.plugins.doc_fragments import _mapping, _selection
+from ansible_collections.streamshift.kafka.plugins.doc_fragments import _cluster, _mapping, _selection
 from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_backlog_copy,
     kafka_connect_offsets,
@@ -202,6 +202,18 @@ def specification(role: str) -> Path:
     return ROOT / "roles" / role / "meta/argument_specs.yml"
 
 
+CLUSTER_KEYS = ROOT / "roles/common/vars/main.yml"
+
+
+def with_cluster_keys() -> str:
+    """The text of CLUSTER_KEYS with all keys that a cluster may have in the inventory, aliases included."""
+    options = documented(_cluster.ModuleDocFragment.DOCUMENTATION)["cluster"]["suboptions"]
+    keys = [key for name, option in options.items() for key in (name, *option.get("aliases", []))]
+    listed = "".join(f"  - {key}\n" for key in keys)
+    text = CLUSTER_KEYS.read_text(encoding="utf-8")
+    return re.sub(r"^(__common_cluster_keys:\n)(?:  - \w+\n)*", rf"\1{listed}", text, flags=re.MULTILINE)
+
+
 def described(role: str) -> str:
     """The text of the role's specification with the descriptions that it should have."""
     parser = YAML()
@@ -246,17 +258,16 @@ def _in_role(item: str, role: str, variables: t.Container[str]) -> str | None:
 
 
 def main() -> int:
-    """Rewrite the specifications, or tell which ones would change. -> 1 when one would."""
+    """Rewrite the files, or tell which ones would change. -> 1 when one would."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="change nothing, and fail when a description is outdated")
+    parser.add_argument("--check", action="store_true", help="change nothing, and fail when a file is outdated")
     check = parser.parse_args().check
-    outdated = {
-        role: text for role in ROLES if (text := described(role)) != specification(role).read_text(encoding="utf-8")
-    }
-    for role, text in outdated.items():
-        print(f"{specification(role).relative_to(ROOT)}{' is outdated: run make docs-roles' if check else ''}")
+    wanted = {specification(role): described(role) for role in ROLES} | {CLUSTER_KEYS: with_cluster_keys()}
+    outdated = {file: text for file, text in wanted.items() if text != file.read_text(encoding="utf-8")}
+    for file, text in outdated.items():
+        print(f"{file.relative_to(ROOT)}{' is outdated: run make docs-roles' if check else ''}")
         if not check:
-            specification(role).write_text(text, encoding="utf-8")
+            file.write_text(text, encoding="utf-8")
     return 1 if check and outdated else 0
 
 
