@@ -31,6 +31,10 @@ options:
   files:
     description:
       - The files to read.
+      - V(snapshot.json) says what the groups had committed at the source.
+      - V(plan.json) says which offsets they get, and why.
+      - V(report.json) says what the verification has found.
+      - V(receipt.json) says what was written, and what was committed before.
     type: list
     elements: str
     choices: [snapshot.json, plan.json, report.json, receipt.json]
