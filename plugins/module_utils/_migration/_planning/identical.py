@@ -99,18 +99,25 @@ def _in_one_log(draft: Draft, facts: LogFacts, on_expired: OnExpired) -> PlanEnt
 
 def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | None:
     """The decision for an offset that lies outside of the destination's log; None for one inside."""
-    if offset < facts.log_start and on_expired == OnExpired.FAIL:
-        detail = f"offset {offset} has expired at the destination, whose log starts at {facts.log_start}; on_expired says fail"
-        return blocked(Reason.POLICY_FAIL, detail, lossless=NoRecordBefore(facts.log_start, records=0))
     if offset < facts.log_start:
-        detail = (
-            f"offset {offset} has expired at the destination; the plan takes the first remaining record, "
-            "and no other is skipped"
-        )
-        return Decision(Verdict.SAFE, facts.log_start, Reason.EXPIRED, 0, detail)
+        return _expired(offset, facts, on_expired)
     if offset > facts.high_watermark:
         return blocked(Reason.BEYOND_END, f"offset {offset} is after the destination's end {facts.high_watermark}")
     return None
+
+
+def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:
+    """The decision for an offset before the start of the destination's log."""
+    start, what = facts.log_start, f"offset {offset} has expired at the destination"
+    match on_expired:
+        case OnExpired.FAIL:
+            detail = f"{what}, whose log starts at {start}; on_expired says fail"
+            return blocked(Reason.POLICY_FAIL, detail, lossless=NoRecordBefore(start, records=0))
+        case OnExpired.COUNT_BACK | OnExpired.START | OnExpired.FIRST_VISIBLE:
+            detail = f"{what}; the plan takes the first remaining record, and no other is skipped"
+            return Decision(Verdict.SAFE, start, Reason.EXPIRED, 0, detail)
+        case _:
+            t.assert_never(on_expired)
 
 
 def _compared(question: Question, timestamp: bool) -> Decision | Need:
