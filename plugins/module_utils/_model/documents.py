@@ -21,6 +21,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 
 Json = dict[str, t.Any]
 VERSION = 1
@@ -233,6 +234,22 @@ def epoch_of(value: t.Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | None) or (value is not None and not 0 <= value < 1 << 31):
         raise ValueError(f"{_shown(value)} is not a leader epoch")
     return value
+
+
+def committed_row(committed: CommittedOffset | None) -> Json | None:
+    """A commit as plans and receipts hold it: offset, metadata, leader_epoch, or null for none."""
+    return None if committed is None else committed._asdict()
+
+
+def committed_from(row: t.Any) -> CommittedOffset | None:
+    """The reverse of committed_row; raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
+    if row is None:
+        return None
+    return CommittedOffset(
+        offset_of(row["offset"]),
+        metadata_of(row["metadata"]),
+        epoch_of(row.get("leader_epoch")),
+    )
 
 
 def offset_of(value: t.Any) -> int:

@@ -160,22 +160,6 @@ def from_json(text: str, path: str) -> Plan:
     return Plan(source, destination, snapshot, entries)
 
 
-def committed_row(committed: CommittedOffset | None) -> documents.Json | None:
-    """A commit as plans and receipts hold it: offset, metadata, leader_epoch, or null for none."""
-    return None if committed is None else committed._asdict()
-
-
-def committed_from(row: t.Any) -> CommittedOffset | None:
-    """The reverse of committed_row; raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
-    if row is None:
-        return None
-    return CommittedOffset(
-        documents.offset_of(row["offset"]),
-        documents.metadata_of(row["metadata"]),
-        documents.epoch_of(row.get("leader_epoch")),
-    )
-
-
 def _row(entry: PlanEntry) -> documents.Json:
     return {
         "group": entry.group,
@@ -200,7 +184,7 @@ def _row(entry: PlanEntry) -> documents.Json:
             "matched_by": list(entry.evidence.matched_by),
             "certificate": entry.evidence.certificate,
         },
-        "expected": committed_row(entry.expected),
+        "expected": documents.committed_row(entry.expected),
         "verified": entry.verified and entry.verified._asdict(),
         **({"predicted": True} if entry.predicted else {}),
     }
@@ -243,7 +227,7 @@ def _entry(row: t.Any) -> PlanEntry:
             tuple(documents.text_of(part) for part in row["evidence"]["matched_by"]),
             _certificate(row["evidence"].get("certificate")),
         ),
-        expected=committed_from(row["expected"]),
+        expected=documents.committed_from(row["expected"]),
         verified=_verification(row.get("verified")),
         predicted="predicted" in row,
     )

@@ -12,7 +12,6 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import committed_from, committed_row
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     SnapshotEntry,
@@ -125,9 +124,9 @@ def _row(entry: ReceiptEntry) -> documents.Json:
     return {
         **_origin_row(entry.group, entry.partition),
         **({"source": [_origin_row(*origin) for origin in entry.source]} if entry.source else {}),
-        "before": committed_row(entry.before),
-        "written": committed_row(entry.written),
-        "after": committed_row(entry.after),
+        "before": documents.committed_row(entry.before),
+        "written": documents.committed_row(entry.written),
+        "after": documents.committed_row(entry.after),
     }
 
 
@@ -138,9 +137,9 @@ def _origin_row(group: str, partition: TopicPartition) -> documents.Json:
 def _entry(row: t.Any) -> ReceiptEntry:
     entry = ReceiptEntry(
         *_origin(row),
-        committed_from(row["before"]),
-        committed_from(row["written"]),
-        committed_from(row["after"]),
+        documents.committed_from(row["before"]),
+        documents.committed_from(row["written"]),
+        documents.committed_from(row["after"]),
     )
     if "source" not in row:
         return entry

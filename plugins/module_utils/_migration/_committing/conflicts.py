@@ -25,7 +25,8 @@ Target: t.TypeAlias = "CommittedOffset | None"
 Commits = t.Mapping[Key, CommittedOffset]
 
 
-class Writes(t.NamedTuple):
+@dataclasses.dataclass(slots=True)
+class Writes:
     """set: what is written, None where a commit is removed. kept: one line for each entry left alone on purpose."""
 
     set: dict[Key, Target]
