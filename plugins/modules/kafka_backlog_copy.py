@@ -427,7 +427,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, ReturnEntries
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnLostProgress,
+    OnUncommitted,
+    ReturnEntries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -516,7 +520,7 @@ def _options(params: dict[str, t.Any]) -> CopyOptions:
         params["idle_wait"],
         params["max_bytes_per_second"],
         params["restore_retention"],
-        params["on_lost_progress"],
+        OnLostProgress(params["on_lost_progress"]),
         options.spark_options(params),
     )
 
@@ -542,7 +546,7 @@ def main() -> None:
             "idle_wait": {"type": "float", "default": 5},
             "max_bytes_per_second": {"type": "int"},
             "restore_retention": {"type": "bool", "default": False},
-            "on_lost_progress": {"type": "str", "choices": ["fail", "rebuild"], "default": "fail"},
+            "on_lost_progress": {**options.choices(OnLostProgress), "default": "fail"},
         },
         required_if=[("state", "present", ("source", "snapshot", "plan"))],
         supports_check_mode=True,

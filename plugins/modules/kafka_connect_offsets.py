@@ -283,7 +283,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_receipt as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnMisplaced,
+    OnRewind,
+    ReturnEntries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -317,8 +321,8 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
                 _replicator(params, source, destination),
                 policy,
                 options.selection(params),
-                params["on_misplaced"],
-                params["on_rewind"],
+                OnMisplaced(params["on_misplaced"]),
+                OnRewind(params["on_rewind"]),
             )
             outcome = use_case.hand_over(task, store, receipt, writer)
     for line in outcome.notes:
@@ -422,8 +426,8 @@ def main() -> None:
             "offsets_topic": {"type": "str"},
             "worker_group": {"type": "str"},
             "rest": {"type": "dict", "options": rest},
-            "on_misplaced": {"type": "str", "choices": ["fail", "remove"], "default": "fail"},
-            "on_rewind": {"type": "str", "choices": ["fail", "keep", "rewind"], "default": "fail"},
+            "on_misplaced": {**options.choices(OnMisplaced), "default": "fail"},
+            "on_rewind": {**options.choices(OnRewind), "default": "fail"},
             "receipt": {"type": "path", "required": True},
         },
         required_if=[("method", "rest", ("rest",))],

@@ -275,6 +275,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnActiveGroup,
     OnBlocked,
     OnConflict,
+    OnProblem,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -316,7 +317,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "notes": found.notes,
         "settings": [each._asdict() for each in found.settings],
     }
-    if problems and params["on_problem"] == "fail":
+    if problems and params["on_problem"] == OnProblem.FAIL:
         module.fail_json(msg="\n".join(map(str, problems)), failure=problems[0].place(), **result)
     return {"changed": False, **result}
 
@@ -350,7 +351,7 @@ def main() -> None:
             "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
             "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
             "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
-            "on_problem": {"type": "str", "choices": ["report", "fail"], "default": "report"},
+            "on_problem": {**options.choices(OnProblem), "default": "report"},
         },
         supports_check_mode=True,
     )

@@ -345,6 +345,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnAdvance,
     OnBlocked,
     OnExpiring,
+    OnMissingEntry,
     OnRewind,
     ReturnEntries,
 )
@@ -376,7 +377,7 @@ def commit(module: Module) -> dict[str, t.Any]:
         OnAdvance(params["on_advance"]),
         OnActiveGroup(params["on_active_group"]),
         OnActiveGroup(params["on_active_source"]),
-        params["on_missing_entry"],
+        OnMissingEntry(params["on_missing_entry"]),
         params["idle_wait"],
         OnExpiring(params["on_expiring"]),
     )
@@ -449,7 +450,7 @@ def main() -> None:
             "plan": {"type": "path"},
             "plan_digest": {"type": "str"},
             "snapshot": {"type": "path"},
-            "on_missing_entry": {"type": "str", "choices": ["fail", "skip"], "default": "fail"},
+            "on_missing_entry": {**options.choices(OnMissingEntry), "default": "fail"},
             "receipt": {"type": "path", "required": True},
             "everything": {"type": "bool", "default": False},
             "report": {"type": "path"},

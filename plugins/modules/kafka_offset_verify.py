@@ -390,9 +390,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnAbsent,
     OnActiveGroup,
     OnAdvance,
     OnBlocked,
+    OnProblem,
     OnRewind,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import of_copy
@@ -447,7 +449,7 @@ def verify(module: Module) -> dict[str, t.Any]:
                 with files.locked(path):
                     files.write(path, report.to_json(each))
     result = verify_results.verify_result(found, [each.plan for each in reports if each.plan is not None])
-    if found.problems and params["on_problem"] == "fail":
+    if found.problems and params["on_problem"] == OnProblem.FAIL:
         message = verify_results.failure(found.problems, _scope(params))
         module.fail_json(msg=message, failure=verify_results.failure_place(found.problems[0], destination), **result)
     return {"changed": False, **result}
@@ -568,7 +570,7 @@ def _records(
             module.warn(line)
     say = reporter(params["progress_file"])
     found, reports = use_case.records(
-        claimed, source, destination, params["limit"] or None, spark, say, params["on_absent"]
+        claimed, source, destination, params["limit"] or None, spark, say, OnAbsent(params["on_absent"])
     )
     if params["copy"]:
         copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
@@ -613,8 +615,8 @@ def main() -> None:
             "limit": {"type": "int", "default": 10_000},
             "incremental": {"type": "bool", "default": False},
             "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
-            "on_problem": {"type": "str", "choices": ["fail", "report"], "default": "fail"},
-            "on_absent": {"type": "str", "choices": ["fail", "warn"], "default": "fail"},
+            "on_problem": {**options.choices(OnProblem), "default": "fail"},
+            "on_absent": {**options.choices(OnAbsent), "default": "fail"},
             **{
                 name: {**choices, "default": "advance" if name == "on_advance" else "fail"}
                 for name, choices in _POLICIES.items()

@@ -64,6 +64,41 @@ class OnBlocked(enum.StrEnum):
     SKIP_PARTITION = "skip_partition"
 
 
+class OnMissingEntry(enum.StrEnum):
+    """A plan has no entry for a committed offset of the snapshot that it was made from."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+class OnProblem(enum.StrEnum):
+    """A module that only looks has found something wrong."""
+
+    FAIL = "fail"
+    REPORT = "report"
+
+
+class OnAbsent(enum.StrEnum):
+    """Unconsumed records are not at the destination, although later ones are."""
+
+    FAIL = "fail"
+    WARN = "warn"
+
+
+class OnLostProgress(enum.StrEnum):
+    """The progress of a copy is gone, and records of it are at the destination."""
+
+    FAIL = "fail"
+    REBUILD = "rebuild"
+
+
+class OnMisplaced(enum.StrEnum):
+    """A connector's topic has keys that would mislead the new connector."""
+
+    FAIL = "fail"
+    REMOVE = "remove"
+
+
 class OnLocked(enum.StrEnum):
     """Another run holds the directory."""
 

@@ -25,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
@@ -93,7 +94,7 @@ def copy_backlog(
         warnings += told
     elif before is not None and not backlog.is_done:
         lost = takeover.check_takeover(backlog, destination)
-        if lost and options.on_lost_progress == "fail":
+        if lost and options.on_lost_progress == OnLostProgress.FAIL:
             raise takeover.lost_progress(backlog, destination, lost)
     planned = entries.copy_entries(backlog, wanted, options.on_uncommitted)
     plan = None

@@ -35,6 +35,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
@@ -75,7 +76,7 @@ def carry_out(
     if left:
         run = takeover.new_run()
         taken = takeover.take_over(backlog, destination, run, fresh, prepared.made)
-        if taken.lost and options.on_lost_progress == "fail":
+        if taken.lost and options.on_lost_progress == OnLostProgress.FAIL:
             raise takeover.lost_progress(backlog, destination, taken.lost)
         if taken.backlog != backlog:
             backlog = taken.backlog

@@ -29,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress, OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
@@ -45,7 +45,7 @@ class CopyOptions:
     idle_wait: float = 5.0
     bytes_per_second: float | None = None
     restore_retention: bool = False
-    on_lost_progress: str = "fail"
+    on_lost_progress: OnLostProgress = OnLostProgress.FAIL
     spark: SparkOptions = dataclasses.field(default_factory=SparkOptions)
 
 

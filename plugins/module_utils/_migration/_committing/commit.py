@@ -37,6 +37,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnAdvance,
     OnBlocked,
     OnExpiring,
+    OnMissingEntry,
     OnRewind,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
@@ -55,7 +56,7 @@ class CommitOptions:
     on_advance: OnAdvance = OnAdvance.ADVANCE
     on_active_group: OnActiveGroup = OnActiveGroup.FAIL
     on_active_source: OnActiveGroup = OnActiveGroup.FAIL
-    on_missing_entry: str = "fail"
+    on_missing_entry: OnMissingEntry = OnMissingEntry.FAIL
     idle_wait: float = 5.0
     on_expiring: OnExpiring = OnExpiring.WARN
 

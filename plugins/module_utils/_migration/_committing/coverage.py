@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMissingEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
@@ -20,7 +21,7 @@ _NAMED = 3  # groups, or group-partitions, that a message names
 _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
 
 
-def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: str) -> list[str]:
+def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntry) -> list[str]:
     """Raise Refused unless the plan was made from exactly this snapshot and has an entry for everything in it.
 
     :param on_missing_entry: fail, or skip, which leaves out what the plan has no entry for.
@@ -42,7 +43,7 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: str) -> list[
             kind=FailureKind.PLAN_OUTDATED,
         )
     missing = [f"{group} {partition}" for group, partition in sorted(taken.keys() - planned.keys())]
-    if missing and on_missing_entry == "fail":
+    if missing and on_missing_entry == OnMissingEntry.FAIL:
         raise Refused(
             f"the plan has no entry for {counted(len(missing), 'commit')} of the snapshot that it was made from: "
             f"{first_of(missing, _NAMED)}",

@@ -30,6 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -51,8 +52,8 @@ class Handover:
     replicator: Replicator
     policy: ReplicationPolicy
     selection: Selection
-    on_misplaced: str = "fail"
-    on_rewind: str = "fail"
+    on_misplaced: OnMisplaced = OnMisplaced.FAIL
+    on_rewind: OnRewind = OnRewind.FAIL
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     offsets = _chosen(task, stopped_at(task.source, its, notes), notes)
     found = store.read()
     notes += found.notes
-    if found.misplaced and task.on_misplaced == "fail":
+    if found.misplaced and task.on_misplaced == OnMisplaced.FAIL:
         where, key = found.misplaced[0]
         raise Refused(
             f"Connect cannot use {counted(len(found.misplaced), 'key')} of the connector (in a partition where "
@@ -198,7 +199,7 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[str]) -> Offsets:
     return {where: offset for where, offset in sorted(offsets.items()) if where.topic in chosen.names}
 
 
-def _after(on_rewind: str, offsets: Offsets, found: Offsets, receipt: ConnectReceipt) -> Offsets:
+def _after(on_rewind: OnRewind, offsets: Offsets, found: Offsets, receipt: ConnectReceipt) -> Offsets:
     """What is to be stored. Whoever has gone on after what was handed over, by the receipt, keeps its position."""
     earlier = receipt.by_partition()
     ahead = {where: found[where] for where, offset in offsets.items() if found.get(where, -1) > offset}
@@ -208,7 +209,7 @@ def _after(on_rewind: str, offsets: Offsets, found: Offsets, receipt: ConnectRec
         if where in earlier and earlier[where].written == offsets[where]
     }
     doubtful = sorted(ahead.keys() - gone_on.keys())
-    if doubtful and on_rewind == "fail":
+    if doubtful and on_rewind == OnRewind.FAIL:
         where = doubtful[0]
         raise Refused(
             f"{where}: {found[where]} is stored already, and Replicator has copied up to {offsets[where]}"
@@ -217,7 +218,7 @@ def _after(on_rewind: str, offsets: Offsets, found: Offsets, receipt: ConnectRec
             remedy="set on_rewind to keep what is stored, or to rewind where it is wrong",
             kind=FailureKind.POSITIONS_MOVED,
         )
-    return offsets | (gone_on if on_rewind == "rewind" else ahead)
+    return offsets | (gone_on if on_rewind == OnRewind.REWIND else ahead)
 
 
 def _check(task: Handover, changes: Offsets) -> None:

@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.clust
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAbsent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
     Problem,
     by_gravity,
@@ -57,7 +58,7 @@ def records(
     limit: int | None,
     spark: SparkOptions,
     say: Say = silent,
-    on_absent: str = "fail",
+    on_absent: OnAbsent = OnAbsent.FAIL,
 ) -> tuple[Verified, list[Report]]:
     """Count the records around every claimed offset on both clusters, many of them on Spark.
 
@@ -67,7 +68,7 @@ def records(
     """
     cases = [case for each in claimed for case in each.cases]
     found = findings(cases, source, destination, limit, spark, say)
-    if on_absent == "warn":
+    if on_absent == OnAbsent.WARN:
         found = [tolerating(each, ProblemKind.ABSENT, "on_absent: warn") for each in found]
     right = [each for each in found if not each.problems]
     # Where both logs were read to their ends, and nothing is there, that is what had to be proved.

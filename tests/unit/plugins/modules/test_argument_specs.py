@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import policies, promotion
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 
@@ -85,6 +86,15 @@ def leaves(spec: Spec) -> t.Iterator[tuple[str, Spec]]:
 @pytest.mark.parametrize("name", MODULES)
 def test_options_are_those_of_the_documentation(name, accepted):
     assert said(accepted(name), "options") == said(documented(name), "suboptions")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_options_that_say_what_to_do_have_the_values_of_their_enumeration(name, accepted):
+    for option, spec in accepted(name).items():
+        if option.startswith("on_"):
+            its = {"on_active_source": "on_active_group"}.get(option, option).title().replace("_", "")
+            values = getattr(policies, its, None) or getattr(promotion, its)
+            assert set(spec["choices"]) <= set(values), option
 
 
 @pytest.mark.parametrize("name", MODULES)
