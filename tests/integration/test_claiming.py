@@ -73,7 +73,7 @@ class Contest:
     def claim(self, number: int, before_claiming: t.Callable[[int], None] = lambda _number: None) -> t.Any:
         """What one run claims, or why it does not."""
 
-        def decide(kept: claiming.Kept) -> claiming.Claims:
+        def decide(kept: claiming.KnownProgress) -> claiming.ClaimedProgress:
             before_claiming(number)
             return {where: progress or Progress(0) for where, progress in kept.items()}
 

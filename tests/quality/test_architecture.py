@@ -152,6 +152,20 @@ def test_no_name_stands_twice() -> None:
     }
 
 
+def test_no_alias_of_a_type_has_the_name_of_a_class() -> None:
+    """`Place = tuple[int, int]` in one file and `class Place` in another would be read as one."""
+    bodies = [(file, node) for file in sorted(UTILS.rglob("*.py")) for node in tree(file).body]
+    classes = {node.name for _file, node in bodies if isinstance(node, ast.ClassDef)}
+    assert classes
+    assert not [
+        f"{file.relative_to(UTILS)}: {name}"
+        for file, node in bodies
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for name in members(ast.Module([node], [])).keys() & classes
+        if not name.startswith("_")
+    ]
+
+
 def test_every_module_has_a_unit_test_of_its_own() -> None:
     modules = {file.stem for file in (PLUGINS / "modules").glob("*.py")}
     tested = {file.stem.removeprefix("test_") for file in (ROOT / "tests/unit/plugins/modules").glob("test_kafka_*.py")}

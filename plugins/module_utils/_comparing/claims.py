@@ -16,7 +16,7 @@ import collections
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Position
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import PartitionOffset
 
 # Of so many such contents, the outermost one does not count: so far a replication tool may have changed the order.
 _OUTERMOST = 16
@@ -26,8 +26,8 @@ class Claim(t.NamedTuple):
     """What is said of a group's offsets. repeats: how many consumed records may come again, None for any number."""
 
     group: str
-    source: tuple[Position, ...]
-    destination: tuple[Position, ...]
+    source: tuple[PartitionOffset, ...]
+    destination: tuple[PartitionOffset, ...]
     repeats: int | None
 
 

@@ -28,7 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claim
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import (
     Counts,
-    Place,
+    PlaceInClaim,
     Spot,
     ToolProgress,
     total,
@@ -169,7 +169,7 @@ def _number(offsets: _Offsets, windows: t.Sequence[Window], start: _Edge | None,
     )
 
 
-def _between(offsets: _Offsets, windows: t.Sequence[Window], start: _Edge, end: _Edge) -> list[Place]:
+def _between(offsets: _Offsets, windows: t.Sequence[Window], start: _Edge, end: _Edge) -> list[PlaceInClaim]:
     return [
         (place, offset)
         for place, its in sorted(offsets.items())
@@ -273,12 +273,12 @@ def _of_mixed(
     )
 
 
-def _last(places: list[Place], number: int) -> list[Place]:
+def _last(places: list[PlaceInClaim], number: int) -> list[PlaceInClaim]:
     """Of equal records the last ones are those that are missing: a replication tool may still have to come to them."""
     return sorted(places, key=operator.itemgetter(1))[len(places) - number :]
 
 
-def _fate(missing: list[Place], progress: ToolProgress) -> dict[str, t.Any]:
+def _fate(missing: list[PlaceInClaim], progress: ToolProgress) -> dict[str, t.Any]:
     absent = [(place, offset) for place, offset in missing if offset < progress.arrived.get(place, 0)]
     return {
         "absent": len(absent),

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import typing as t
 
-Place = tuple[int, int]  # the number of a partition among those of a claim, and an offset
+PlaceInClaim = tuple[int, int]  # the number of a partition among those of a claim, and an offset
 
 
 class Spot(t.NamedTuple):
     """Where a record is: at the source, at the destination, or on both sides."""
 
-    source: Place | None
-    destination: Place | None
+    source: PlaceInClaim | None
+    destination: PlaceInClaim | None
 
 
 class Counts(t.NamedTuple):
@@ -78,5 +78,5 @@ def total(counts: t.Iterable[Counts]) -> Counts:
     return Counts(*numbers, *firsts)
 
 
-def _order(spot: Spot) -> tuple[Place, Place]:
+def _order(spot: Spot) -> tuple[PlaceInClaim, PlaceInClaim]:
     return spot.source or (0, 0), spot.destination or (0, 0)

@@ -11,7 +11,7 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim, Windows
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, Place, Spot
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, PlaceInClaim, Spot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind
 
 
@@ -47,7 +47,7 @@ def _first_difference(counts: Counts) -> tuple[int | None, int | None] | None:
     return spot and (_offset(spot.source), _offset(spot.destination))
 
 
-def _offset(place: Place | None) -> int | None:
+def _offset(place: PlaceInClaim | None) -> int | None:
     return None if place is None else place[1]
 
 

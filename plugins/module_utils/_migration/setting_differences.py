@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
-Settings = t.Mapping[str, str]
+SettingValues = t.Mapping[str, str]
 Clock = t.Callable[[], float]
 
 _UNLIMITED = 2**63 - 1  # what brokers show where a timestamp may differ from their clock by any time
@@ -76,7 +76,7 @@ def setting_differences(
     return sorted(found, key=lambda each: each[:3])
 
 
-def plain_differences(topic: str, copy: str, own: Settings, other: Settings) -> list[SettingDifference]:
+def plain_differences(topic: str, copy: str, own: SettingValues, other: SettingValues) -> list[SettingDifference]:
     """What settings alone say. own and other: whatever the source and the destination show of the topic and its copy."""
     found = []
 
@@ -101,7 +101,7 @@ def plain_differences(topic: str, copy: str, own: Settings, other: Settings) -> 
     return found
 
 
-def concerned_times(own: Settings, other: Settings, now: int) -> dict[SettingKind, int]:
+def concerned_times(own: SettingValues, other: SettingValues, now: int) -> dict[SettingKind, int]:
     """The time from which, or until which, the destination does not keep or take the source's records; ms since the epoch.
 
     RETENTION: it deletes what is older. TIMESTAMP_BEFORE: it refuses what is older. TIMESTAMP_AFTER: it refuses what is not
@@ -182,7 +182,7 @@ _WHY = {
 
 
 def _difference(
-    kind: SettingKind, topic: str, copy: str, setting: str, own: Settings, other: Settings, why: str
+    kind: SettingKind, topic: str, copy: str, setting: str, own: SettingValues, other: SettingValues, why: str
 ) -> SettingDifference:
     mine, theirs = own.get(setting), other.get(setting)
     name = topic if topic == copy else f"{topic} ({copy} at the destination)"
@@ -190,26 +190,26 @@ def _difference(
     return SettingDifference(kind, topic, copy, setting, mine, theirs, f"topic {name}: {setting} is {values}: {why}.")
 
 
-def _is_compacted(settings: Settings) -> bool:
+def _is_compacted(settings: SettingValues) -> bool:
     return "compact" in settings.get("cleanup.policy", "")
 
 
-def _is_stamped(settings: Settings) -> bool:
+def _is_stamped(settings: SettingValues) -> bool:
     return settings.get("message.timestamp.type") == "LogAppendTime"
 
 
-def _name_of(kind: SettingKind, other: Settings) -> str:
+def _name_of(kind: SettingKind, other: SettingValues) -> str:
     if kind is SettingKind.RETENTION:
         return "retention.ms"
     side = "before" if kind is SettingKind.TIMESTAMP_BEFORE else "after"
     return _limits(other, side)[0]
 
 
-def _limit(settings: Settings, side: str) -> int:
+def _limit(settings: SettingValues, side: str) -> int:
     return _limits(settings, side)[1]
 
 
-def _limits(settings: Settings, side: str) -> tuple[str, int]:
+def _limits(settings: SettingValues, side: str) -> tuple[str, int]:
     """The setting that limits timestamps on this side of the broker's clock, and its value in ms.
 
     Brokers of version 3.6 and later have one for each side, and those before 4.0 one for both, which counts where the other is

@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
     Finding,
-    Position,
+    PartitionOffset,
     ProblemKind,
     finding_name,
 )
@@ -29,8 +29,8 @@ class Problem(t.NamedTuple):
 
     kind: ProblemKind
     group: str
-    source: tuple[Position, ...]
-    destination: tuple[Position, ...]
+    source: tuple[PartitionOffset, ...]
+    destination: tuple[PartitionOffset, ...]
     records: int | None
     detail: str
 

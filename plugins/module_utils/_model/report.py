@@ -15,7 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 KIND = "report"
 
-Position = tuple[TopicPartition, int]
+PartitionOffset = tuple[TopicPartition, int]
 
 
 class ProblemKind(enum.StrEnum):
@@ -51,8 +51,8 @@ class Finding:
     """
 
     group: str
-    source: tuple[Position, ...]
-    destination: tuple[Position, ...]
+    source: tuple[PartitionOffset, ...]
+    destination: tuple[PartitionOffset, ...]
     compared: int = 0
     complete: bool = True
     skipped: int = 0
@@ -94,7 +94,7 @@ class Objections(t.NamedTuple):
     lines: dict[tuple[str, TopicPartition], str]
 
 
-def finding_name(group: str, destination: t.Sequence[Position]) -> str:
+def finding_name(group: str, destination: t.Sequence[PartitionOffset]) -> str:
     """A group with the partition that a finding is about, or with the topics of several."""
     partitions = [partition for partition, _offset in destination]
     if len(partitions) == 1:
@@ -181,7 +181,7 @@ def _finding(row: t.Any) -> Finding:
     )
 
 
-def _positions(rows: t.Any) -> tuple[Position, ...]:
+def _positions(rows: t.Any) -> tuple[PartitionOffset, ...]:
     return tuple(
         (
             TopicPartition(documents.name_of(at["topic"]), documents.partition_of(at["partition"])),

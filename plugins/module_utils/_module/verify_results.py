@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems 
     counts_by_kind,
     summary,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Position, ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import PartitionOffset, ProblemKind
 
 
 def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
@@ -83,6 +83,6 @@ def _row(problem: Problem) -> dict[str, t.Any]:
     }
 
 
-def _position(position: Position) -> dict[str, t.Any]:
+def _position(position: PartitionOffset) -> dict[str, t.Any]:
     partition, offset = position
     return {"topic": partition.topic, "partition": partition.partition, "offset": offset}

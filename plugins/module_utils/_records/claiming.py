@@ -27,8 +27,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.copy_ow
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
 
-Kept: t.TypeAlias = "dict[TopicPartition, Progress | None]"
-Claims = dict[TopicPartition, Progress]
+KnownProgress: t.TypeAlias = "dict[TopicPartition, Progress | None]"
+ClaimedProgress = dict[TopicPartition, Progress]
 
 _TRIES = 5  # a run that is slow to take the ids over may fence another one more than once
 _SETTLED_SECONDS = 3.0  # between taking a transactional id over and claiming its partitions lie a few round trips
@@ -41,8 +41,8 @@ def claim(
     groups: t.Sequence[str],
     ranges: t.Sequence[BacklogRange],
     run: Run,
-    decide: t.Callable[[Kept], Claims],
-) -> Claims:
+    decide: t.Callable[[KnownProgress], ClaimedProgress],
+) -> ClaimedProgress:
     """Fence whoever copies the same, and commit what is to be known of each partition from now on, as this run's. -> that.
 
     ranges: all of the copy, also those without anything to copy, of which another run may see it otherwise. decide: what is
@@ -77,9 +77,9 @@ def _claimed(
     groups: t.Sequence[str],
     ranges: t.Sequence[BacklogRange],
     run: Run,
-    decide: t.Callable[[Kept], Claims],
+    decide: t.Callable[[KnownProgress], ClaimedProgress],
     keepers: Keepers,
-) -> Claims:
+) -> ClaimedProgress:
     numbered: dict[int, list[BacklogRange]] = {}
     for each in ranges:
         numbered.setdefault(transactional_number(each.destination), []).append(each)
@@ -135,7 +135,7 @@ def fence(destination: Connection, ids: t.Sequence[str]) -> None:
         list(pool.map(lambda each: Transactions(destination, each, keepers, {}), ids))
 
 
-def _commit(transactions: Transactions, groups: int, ranges: t.Sequence[BacklogRange], claims: Claims) -> None:
+def _commit(transactions: Transactions, groups: int, ranges: t.Sequence[BacklogRange], claims: ClaimedProgress) -> None:
     its = [each for each in ranges if each.copies]
     if its:
         try:

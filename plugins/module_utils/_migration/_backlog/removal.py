@@ -44,7 +44,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claims, Kept, claim, fence
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import (
+    ClaimedProgress,
+    KnownProgress,
+    claim,
+    fence,
+)
 
 
 class Removal(t.NamedTuple):
@@ -131,7 +136,7 @@ def _claimed(backlog: Backlog, deleted: t.Collection[str], destination: Connecti
     return _named(backlog, destination)
 
 
-def _as_they_are(destination: Connection, group: str, kept: Kept) -> Claims:
+def _as_they_are(destination: Connection, group: str, kept: KnownProgress) -> ClaimedProgress:
     claims = {where: progress for where, progress in kept.items() if progress is not None}
     if len(claims) < len(kept):
         raise Locked(

@@ -33,7 +33,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claims, Kept, claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import (
+    ClaimedProgress,
+    KnownProgress,
+    claim,
+)
 
 _EMPTY = Bounds(0, 0, 0)
 _OTHER_COPY = "let that copy end and its groups consume, or give it up and delete that group; then run again"
@@ -72,7 +76,7 @@ def take_over(
     """
     found: dict[str, t.Any] = {"backlog": backlog, "lost": {}, "first": False}
 
-    def decide(kept: Kept) -> Claims:
+    def decide(kept: KnownProgress) -> ClaimedProgress:
         empty = [where for where, progress in kept.items() if progress is None and where.topic in made]
         bounds = dict.fromkeys(empty, _EMPTY) | positions.partition_bounds(destination, kept.keys() - set(empty))
         found["first"] = not any(kept.values())
@@ -110,7 +114,7 @@ def take_over(
 def check_takeover(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int]:
     """What take_over() would refuse, as far as it can be known without taking anything over. -> what it would call lost."""
     check_others(backlog, destination)
-    kept: Kept = {each.destination: progress for each, progress in _progress(backlog, destination).items()}
+    kept: KnownProgress = {each.destination: progress for each, progress in _progress(backlog, destination).items()}
     bounds = positions.partition_bounds(destination, list(kept))
     return _judged(backlog, destination, kept, bounds, False)[1]
 
@@ -192,7 +196,11 @@ class _Lost(Exception):
 
 
 def _judged(
-    backlog: Backlog, destination: Connection, kept: Kept, bounds: t.Mapping[TopicPartition, Bounds], fresh: bool
+    backlog: Backlog,
+    destination: Connection,
+    kept: KnownProgress,
+    bounds: t.Mapping[TopicPartition, Bounds],
+    fresh: bool,
 ) -> tuple[Backlog, dict[TopicPartition, int]]:
     """The backlog with the begins that hold, and the ranges whose logs have grown without progress, with their ends."""
     lost, ranges = {}, []

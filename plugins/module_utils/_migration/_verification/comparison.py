@@ -34,7 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
     Finding,
     Flaw,
-    Position,
+    PartitionOffset,
     ProblemKind,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
@@ -200,7 +200,7 @@ def _until(its: Window, offset: int | None) -> Window:
     return its if offset is None else its._replace(near=max(its.at, min(its.near, offset)))
 
 
-def _window(side: ClusterLogs, position: Position, reach: int | None, *, hidden: bool) -> Window:
+def _window(side: ClusterLogs, position: PartitionOffset, reach: int | None, *, hidden: bool) -> Window:
     partition, offset = position
     facts = side.logs[partition].facts
     return window(offset, facts.log_start, facts.high_watermark if hidden else facts.end, reach)
