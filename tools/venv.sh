@@ -33,6 +33,10 @@ if ! [[ -x .venv/bin/python ]]; then
     echo "Making .venv with $("$python" --version)"
     "$python" -m venv .venv
 fi
-echo "Installing the locked packages"
+echo "Installing the locked packages: this takes minutes if they have to be downloaded"
+# pip says nothing meanwhile, or a line for each of many packages. What sleeps here must not hold the terminal when it is over.
+while sleep 10 >/dev/null 2>&1; do echo "... $SECONDS s"; done &
+ticking=$!
+trap 'kill "$ticking"' EXIT
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 .venv/bin/python conftest.py
