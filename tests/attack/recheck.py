@@ -86,7 +86,10 @@ class _Facts:
     def _key(self, record: Record) -> t.Hashable:
         """What the decision says that it has compared."""
         parts = self.decision.matched_by
-        return record.digest if "headers" in parts else record.bare, record.timestamp if "timestamp" in parts else 0
+        return (
+            record.fingerprint if "headers" in parts else record.bare,
+            record.timestamp if "timestamp" in parts else 0,
+        )
 
     def _counted(self, key: _Key) -> bool:
         """Of each content: does as much follow as is unconsumed, as far as it is there, and no more of a consumed one?"""

@@ -203,10 +203,10 @@ def _both_counted(case: Case) -> counting.Logs:
             end=edges.end,
         )
 
-    contents = {record.digest for record in source}
+    contents = {record.fingerprint for record in source}
     bare = {record.bare for record in source}
-    full = sum(record.digest in contents for record in logs.destination.visible)
-    return made("bare" if sum(record.bare in bare for record in logs.destination.visible) > full else "digest")
+    full = sum(record.fingerprint in contents for record in logs.destination.visible)
+    return made("bare" if sum(record.bare in bare for record in logs.destination.visible) > full else "fingerprint")
 
 
 def count(case: Case) -> Answer:
@@ -333,7 +333,7 @@ class _Sides(t.NamedTuple):
 
 
 def _digested(record: Record) -> Record:
-    return record._replace(digest=_digest(record.digest), bare=_digest(record.bare))
+    return record._replace(fingerprint=_digest(record.fingerprint), bare=_digest(record.bare))
 
 
 @functools.lru_cache(4096)

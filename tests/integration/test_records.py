@@ -53,7 +53,7 @@ def test_everything_that_matching_needs_is_kept(cluster, connection, topic):
         digest, bare = fingerprint(message.key, message.value, message.headers)
         assert record == (offset, message.timestamp, digest, bare, False)
     (keys,) = read_ranges(connection, {where: [(0, 1)]}, parts=("key",))[where]
-    assert keys.records[0].digest == fingerprint(b"key", None, None)[0]
+    assert keys.records[0].fingerprint == fingerprint(b"key", None, None)[0]
 
 
 def test_the_brokers_own_time_is_known_as_such(cluster, connection, topic):
@@ -134,7 +134,7 @@ def test_large_records_of_many_partitions_come_too(source, newest, topic):
     answers = read_ranges(newest, wanted)
     for where in wanted:
         (answer,) = answers[where]
-        assert [record.digest for record in answer.records] == [
+        assert [record.fingerprint for record in answer.records] == [
             fingerprint(None, value, None)[0] for value in values[where.partition]
         ]
 
@@ -147,7 +147,7 @@ def test_a_thousand_partitions_are_read_together(source, newest, topic):
     answers = read_ranges(newest, wanted)
     assert sum(len(answer.records) for answers in answers.values() for answer in answers) == 2_000
     where = TopicPartition(topic, 987)
-    assert answers[where][0].records[0].digest == fingerprint(None, b"987-1", None)[0]
+    assert answers[where][0].records[0].fingerprint == fingerprint(None, b"987-1", None)[0]
 
 
 def test_what_has_left_the_log_is_an_error_that_names_the_partition(cluster, connection, topic):

@@ -59,7 +59,7 @@ def test_every_record_of_every_range_comes_once(spark, source, topic):
     for number, each in enumerate(ranges):
         (answer,) = read_ranges(connection, {each.partition: [(each.start, each.end)]})[each.partition]
         expected += [
-            (number, *each.partition, its.offset, its.timestamp, its.log_append_time, its.digest, its.bare)
+            (number, *each.partition, its.offset, its.timestamp, its.log_append_time, its.fingerprint, its.bare)
             for its in answer.records
         ]
     assert found == expected

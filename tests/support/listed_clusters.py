@@ -73,7 +73,7 @@ class Clusters:
                 runs,
                 [each.offset for each in its],
                 [each.timestamp for each in its],
-                [each.digest for each in its],
+                [each.fingerprint for each in its],
                 [each.bare for each in its],
             )
 

@@ -95,18 +95,18 @@ def _logs(
 ) -> tuple[Logs, Matching]:
     """Ready to be counted. Headers and times are believed record by record: a replication tool may have changed some."""
     edges = {"stable": stable, "start": destination.start, "end": destination.end}
-    logs = Logs(originals, copies, _digest, timestamps=timestamps, otherwise=_bare, aborted=aborted, **edges)
-    digests, times = {record.digest for record in originals}, collections.defaultdict(set)
+    logs = Logs(originals, copies, _fingerprint, timestamps=timestamps, otherwise=_bare, aborted=aborted, **edges)
+    fingerprints, times = {record.fingerprint for record in originals}, collections.defaultdict(set)
     for record in originals:
         times[record.bare].add(record.timestamp)
     known = [copy for copy in copies if copy.bare in times]
-    headers = all(copy.digest in digests for copy in known)
+    headers = all(copy.fingerprint in fingerprints for copy in known)
     kept = all(copy.timestamp in times[copy.bare] and not copy.log_append_time for copy in known)
     return logs, Matching(timestamps and kept, headers)
 
 
-def _digest(record: Record) -> bytes:
-    return record.digest
+def _fingerprint(record: Record) -> bytes:
+    return record.fingerprint
 
 
 def _bare(record: Record) -> bytes:

@@ -103,7 +103,7 @@ class ClusterLogs:
             for start, end, seen in found:
                 self.records_read += len(seen)
                 may_differ = self.match_on.headers_may_differ
-                records = seen if may_differ else [record._replace(bare=record.digest) for record in seen]
+                records = seen if may_differ else [record._replace(bare=record.fingerprint) for record in seen]
                 (log.add if committed or as_visible else log.add_uncommitted)((start, end), records)
 
 

@@ -35,7 +35,7 @@ class Matching(t.NamedTuple):
 
     def fingerprint(self, record: Record) -> str:
         """What of a record's content is compared, as a plan shows it."""
-        return (record.digest if self.headers else record.bare).hex()
+        return (record.fingerprint if self.headers else record.bare).hex()
 
     @property
     def key(self) -> c.Callable[[Record], Key]:
@@ -44,9 +44,9 @@ class Matching(t.NamedTuple):
 
 
 _KEYS: dict[Matching, c.Callable[[Record], Key]] = {
-    Matching(True, True): lambda record: (record.timestamp, record.digest),
+    Matching(True, True): lambda record: (record.timestamp, record.fingerprint),
     Matching(True, False): lambda record: (record.timestamp, record.bare),
-    Matching(False, True): lambda record: record.digest,
+    Matching(False, True): lambda record: record.fingerprint,
     Matching(False, False): lambda record: record.bare,
 }
 

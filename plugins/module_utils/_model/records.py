@@ -26,12 +26,12 @@ class Record(t.NamedTuple):
     """What matching needs of a record; the bytes themselves are dropped as soon as they are hashed.
 
     timestamp is in milliseconds since the epoch, NO_TIMESTAMP when the record has none.
-    digest is the fingerprint of everything that is matched on, bare the same without the headers
-    (equal to digest where there are none): 16 bytes each.
+    fingerprint is that of everything that is matched on, bare the same without the headers (equal where there are none): of 16
+    bytes each.
     """
 
     offset: int
     timestamp: int
-    digest: bytes
+    fingerprint: bytes
     bare: bytes
     log_append_time: bool = False

@@ -247,11 +247,11 @@ class _Reader:
 
 def _record(message: t.Any, parts: t.Collection[str]) -> Record:
     kind, timestamp = message.timestamp()
-    digest, bare = fingerprint(message.key(), message.value(), message.headers(), parts)
+    full, bare = fingerprint(message.key(), message.value(), message.headers(), parts)
     return Record(
         message.offset(),
         NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,
-        digest,
+        full,
         bare,
         kind == TIMESTAMP_LOG_APPEND_TIME,
     )

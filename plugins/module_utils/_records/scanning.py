@@ -203,12 +203,12 @@ class _RangeScan:
                 kind, begin = this_kind, len(offsets)
             headers = message.headers()
             if headers or parts is not FINGERPRINTED:
-                digest, bare = fingerprint(message.key(), message.value(), headers, parts)
+                full, bare = fingerprint(message.key(), message.value(), headers, parts)
             else:
-                digest = bare = plain_fingerprint(message.key(), message.value())
+                full = bare = plain_fingerprint(message.key(), message.value())
             offsets.append(offset)
             timestamps.append(timestamp)
-            fingerprints.append(digest)
+            fingerprints.append(full)
             bares.append(bare)
         _close(rows, task, kind, begin)
         return task.position >= end

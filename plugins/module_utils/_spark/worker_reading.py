@@ -99,12 +99,12 @@ def _long(values: array.array[int]) -> pyarrow.Array:
     return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
 
 
-def _digests(digests: t.Sequence[bytes]) -> pyarrow.Array:
+def _fingerprints(fingerprints: t.Sequence[bytes]) -> pyarrow.Array:
     """A binary column of values of 16 bytes."""
     import pyarrow as pa
 
-    content = [None, pa.py_buffer(b"".join(digests))]
-    return pa.Array.from_buffers(pa.binary(16), len(digests), content).cast(pa.binary())
+    content = [None, pa.py_buffer(b"".join(fingerprints))]
+    return pa.Array.from_buffers(pa.binary(16), len(fingerprints), content).cast(pa.binary())
 
 
 _COLUMNS: dict[str, t.Callable[[Rows], pyarrow.Array]] = {
@@ -114,6 +114,6 @@ _COLUMNS: dict[str, t.Callable[[Rows], pyarrow.Array]] = {
     "offset": lambda rows: _long(array.array("q", rows.offsets)),
     "timestamp": lambda rows: _long(array.array("q", rows.timestamps)),
     "log_append_time": _stamped,
-    "fingerprint": lambda rows: _digests(rows.fingerprints),
-    "bare": lambda rows: _digests(rows.bare),
+    "fingerprint": lambda rows: _fingerprints(rows.fingerprints),
+    "bare": lambda rows: _fingerprints(rows.bare),
 }

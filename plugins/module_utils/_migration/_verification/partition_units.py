@@ -127,7 +127,7 @@ class InProcess:
         for side, (partitions, logs, stamped) in enumerate(sides):
             for place, partition in enumerate(partitions):
                 for record in logs.get(partition, ()):
-                    name = record.digest if how.headers else record.bare
+                    name = record.fingerprint if how.headers else record.bare
                     named[name][side].append(CountedRecord(place, record.offset, _time(record, how, stamped)))
         return Contents(named.values())
 

@@ -196,7 +196,7 @@ def _record_problems(entry: PlanEntry, here: ClusterLogs, there: ClusterLogs) ->
         # What has expired since the plan was made cannot be read again; its fingerprint stands in the plan.
         for side, record in (("source", original), ("destination", copy)):
             offset = at.source if side == "source" else at.destination
-            if record is not None and record.digest.hex() != at.fingerprint:
+            if record is not None and record.fingerprint.hex() != at.fingerprint:
                 why = f"the {side}'s record at {offset} is not the one that was matched"
                 yield entry_problem(entry, ProblemKind.RECORD_DIFFERS, why)
 

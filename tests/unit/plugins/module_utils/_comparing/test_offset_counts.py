@@ -114,7 +114,7 @@ def with_gaps(records: t.Sequence[tuple[str, int | None]]) -> Log:
 @given(sources, destinations, st.integers(0, 20), st.integers(0, 24))
 def test_it_is_what_the_definition_says(source: t.Any, copies: t.Any, committed: int, offset: int) -> None:
     here, there = with_gaps(source), with_gaps(copies)
-    promise = Logs(seen(here), seen(there), lambda record: record.digest, timestamps=True, start=0, end=end(there))
+    promise = Logs(seen(here), seen(there), lambda record: record.fingerprint, timestamps=True, start=0, end=end(there))
     found = judged(here, there, committed, offset)
     skipped, repeated, absent = promise.judge(committed, offset)
     assert (found.skipped, found.absent + found.to_come) == (skipped, absent)

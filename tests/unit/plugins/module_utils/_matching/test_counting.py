@@ -34,7 +34,7 @@ def count(source: str, copies: str, committed: int) -> Answer:
 
 def logs(source: str, copies: str) -> Logs:
     return Logs(
-        read(source), read(copies), lambda record: record.digest, timestamps=True, start=0, end=len(copies.split())
+        read(source), read(copies), lambda record: record.fingerprint, timestamps=True, start=0, end=len(copies.split())
     )
 
 
@@ -104,18 +104,18 @@ def test_whatever_is_there_it_is_the_last_offset_that_skips_nothing(source: str,
     both = Logs(
         read(source),
         read(copies),
-        lambda record: record.digest,
+        lambda record: record.fingerprint,
         timestamps=False,
         start=0,
         end=len(copies.split()),
     )
     answer = both.answer(committed)
-    unconsumed = collections.Counter(record.digest for record in read(source) if record.offset >= committed)
-    consumed = collections.Counter(record.digest for record in read(source) if record.offset < committed)
+    unconsumed = collections.Counter(record.fingerprint for record in read(source) if record.offset >= committed)
+    consumed = collections.Counter(record.fingerprint for record in read(source) if record.offset < committed)
     copied_records = read(copies)
 
     def following(offset: int) -> collections.Counter[bytes]:
-        return collections.Counter(record.digest for record in copied_records if record.offset >= offset)
+        return collections.Counter(record.fingerprint for record in copied_records if record.offset >= offset)
 
     def skips(offset: int) -> int:
         there, after = following(0), following(offset)
@@ -147,7 +147,7 @@ def test_copies_of_aborted_records_that_stand_before_the_offset_at_the_source_ar
 
 
 def _digest(record: Record) -> bytes:
-    return record.digest
+    return record.fingerprint
 
 
 def test_copies_that_rounding_has_given_the_time_of_equal_records_are_wanted_all():

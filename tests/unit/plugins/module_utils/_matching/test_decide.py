@@ -200,8 +200,8 @@ class TestGaps:
     def test_aborted_data_before_the_offset(self, copied: str) -> None:
         decision = decided(5, log("a b (x@1) (y@1) - c d"), log(copied.replace("x", "x@1").replace("y", "y@1")))
         there = log(copied.replace("x", "x@1").replace("y", "y@1"))
-        b = next(record.offset for record in there.records if record.digest == b"b")
-        c = next(record.offset for record in there.records if record.digest == b"c")
+        b = next(record.offset for record in there.records if record.fingerprint == b"b")
+        c = next(record.offset for record in there.records if record.fingerprint == b"c")
         assert decision.verdict is EXACT and decision.offset is not None
         assert b < decision.offset <= c
 

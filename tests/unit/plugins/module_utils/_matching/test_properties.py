@@ -148,8 +148,8 @@ def test_the_judge_sees_through_a_careless_rule() -> None:
     kinds: set[str] = set()
     for seed in range(300):
         case = scenario(random.Random(seed), 12)
-        unconsumed = [r.digest for r in case.source().records if r.offset >= case.committed]
-        match = next((r.offset for r in case.destination().records if [r.digest] == unconsumed[:1]), None)
+        unconsumed = [r.fingerprint for r in case.source().records if r.offset >= case.committed]
+        match = next((r.offset for r in case.destination().records if [r.fingerprint] == unconsumed[:1]), None)
         if match is not None and Oracle(case).within:
             kinds.update(
                 found[0] for found in violations(case, Decision.exact(WholeLogs(match, None, 0, arrived=True), match))

@@ -49,7 +49,7 @@ def standings(worlds: t.Sequence[World]) -> list[GroupPosition]:
 
 def rows(logs: t.Iterable[t.Sequence[Record]]) -> list[tuple[t.Any, ...]]:
     return [
-        (number, its.offset, its.timestamp, its.log_append_time, its.digest, its.bare)
+        (number, its.offset, its.timestamp, its.log_append_time, its.fingerprint, its.bare)
         for number, log in enumerate(logs)
         for its in log
     ]

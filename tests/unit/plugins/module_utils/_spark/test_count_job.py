@@ -76,7 +76,7 @@ def check(world: World, found: t.Sequence[GroupCount], timestamps: bool) -> None
     its = found[0]
 
     def name(one: Record) -> bytes:
-        return one.digest if its.matching.headers else one.bare
+        return one.fingerprint if its.matching.headers else one.bare
 
     both = Logs(world.sources[0], world.copies[0], name, timestamps=timestamps, start=0, end=world.ends[0])
     originals, arrived = ({one.offset: name(one).hex() for one in log[0]} for log in (world.sources, world.copies))
@@ -134,7 +134,7 @@ def test_several_source_partitions_count_as_one_log(worlds: list[World], timesta
             both = Logs(
                 [its._replace(offset=number) for number, its in enumerate(one_log)],
                 world.copies[0],
-                lambda its: its.digest,
+                lambda its: its.fingerprint,
                 timestamps=timestamps,
                 start=0,
                 end=world.ends[0],
@@ -143,7 +143,7 @@ def test_several_source_partitions_count_as_one_log(worlds: list[World], timesta
             same = {"arrived": True, "to_come": 0, "last_at_source": None, "next_at_source": None}
             assert told.answers[0]._replace(**same) == expected._replace(**same)
             assert told.answers[0].arrived == (not told.not_arrived)
-            missing = {its.digest for its in consumed} - {its.digest for its in world.copies[0]}
+            missing = {its.fingerprint for its in consumed} - {its.fingerprint for its in world.copies[0]}
             unconsumed_there = any(
                 its.offset >= at for log, at in zip(world.sources, committed, strict=True) for its in log
             )
@@ -152,8 +152,8 @@ def test_several_source_partitions_count_as_one_log(worlds: list[World], timesta
                 last = max((its for its in source if its.offset < at), default=None)
                 if last is None:
                     assert position not in lags
-                elif last.digest in missing and not unconsumed_there:
-                    without = [its for its in source if its.offset < at and its.digest in missing]
+                elif last.fingerprint in missing and not unconsumed_there:
+                    without = [its for its in source if its.offset < at and its.fingerprint in missing]
                     assert lags[position].source_offset == last.offset
                     assert lags[position].records >= len(without)
 
@@ -178,10 +178,10 @@ def test_several_destination_partitions_are_read_by_one_group(world: World) -> N
         unconsumed, consumed = collections.Counter[bytes](), collections.Counter[bytes]()
         for one, at in zip(world.sources, committed, strict=True):
             for its in one:
-                (unconsumed if its.offset >= at else consumed)[its.digest] += 1
-        there = collections.Counter(its.digest for one in world.copies for its in one)
+                (unconsumed if its.offset >= at else consumed)[its.fingerprint] += 1
+        there = collections.Counter(its.fingerprint for one in world.copies for its in one)
         following = collections.Counter(
-            its.digest
+            its.fingerprint
             for one, answer in zip(world.copies, told.answers, strict=True)
             for its in one
             if its.offset >= answer.offset
@@ -195,10 +195,13 @@ def test_several_destination_partitions_are_read_by_one_group(world: World) -> N
         )
         for number, (one, answer) in enumerate(zip(world.copies, told.answers, strict=True)):
             if answer.first_wanted is not None:
-                content = next(its.digest for its in one if its.offset == answer.first_wanted)
-                here = sum(its.digest == content for its in one if its.offset > answer.first_wanted)
+                content = next(its.fingerprint for its in one if its.offset == answer.first_wanted)
+                here = sum(its.fingerprint == content for its in one if its.offset > answer.first_wanted)
                 elsewhere = sum(
-                    its.digest == content for other, log in enumerate(world.copies) if other != number for its in log
+                    its.fingerprint == content
+                    for other, log in enumerate(world.copies)
+                    if other != number
+                    for its in log
                 )
                 assert here + elsewhere < there[content]
 
@@ -270,7 +273,7 @@ def random_world(draws: random.Random, sources: int, destinations: int) -> World
 
 def test_nothing_at_all() -> None:
     found = count_directly([World(((),), ((),), (12,), ((3,),))], True, 1, without_headers=True)
-    assert found[0].answers == (Logs([], [], lambda its: its.digest, timestamps=True, start=0, end=12).answer(3),)
+    assert found[0].answers == (Logs([], [], lambda its: its.fingerprint, timestamps=True, start=0, end=12).answer(3),)
 
 
 @pytest.mark.parametrize("size", [0, 1, 800_001])

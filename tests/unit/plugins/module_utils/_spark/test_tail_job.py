@@ -91,9 +91,9 @@ def test_nothing_is_certain_that_is_not_so_by_hand(pairs: list, timestamps: bool
     for (pair, committed, offset), its_tail in zip(asked, found, strict=True):
         source, copies, _its = pairs[pair]
         unconsumed = [its for its in source if its.offset >= committed]
-        wanted = collections.Counter(its.digest for its in unconsumed)
-        there = collections.Counter(its.digest for its in copies if its.offset >= offset)
-        absent = [its for its in unconsumed if not there[its.digest]]
+        wanted = collections.Counter(its.fingerprint for its in unconsumed)
+        there = collections.Counter(its.fingerprint for its in copies if its.offset >= offset)
+        absent = [its for its in unconsumed if not there[its.fingerprint]]
         others = sum(abs(number - wanted[its]) for its, number in there.items())
         assert its_tail.unconsumed == len(unconsumed)
         assert its_tail.others >= (others > 0)

@@ -146,7 +146,7 @@ def logs_of(case: Scenario) -> tuple[Clusters, Logs]:
     promise = Logs(
         source.records,  # those that transactions hold are among them
         destination.records,
-        lambda record: record.digest,
+        lambda record: record.fingerprint,
         timestamps=True,
         start=facts.log_start,
         end=facts.end,
@@ -185,11 +185,13 @@ def repeats(clusters: Clusters, committed: int, offset: int) -> int | None:
     source = [*clusters.source.records, *clusters.source.hidden]
     copies = clusters.destination.records
     stamped = any(each.log_append_time for each in copies)
-    known = {(each.digest, each.timestamp) for each in source}
+    known = {(each.fingerprint, each.timestamp) for each in source}
     contents = {digest for digest, _time in known}
-    if not stamped and any(each.digest in contents and (each.digest, each.timestamp) not in known for each in copies):
+    if not stamped and any(
+        each.fingerprint in contents and (each.fingerprint, each.timestamp) not in known for each in copies
+    ):
         return None
-    keys = [[(each.digest, 0 if stamped else each.timestamp) for each in its] for its in (
+    keys = [[(each.fingerprint, 0 if stamped else each.timestamp) for each in its] for its in (
         [each for each in source if each.offset < committed],
         [each for each in source if each.offset >= committed],
         [each for each in copies if each.offset >= offset],
