@@ -291,7 +291,7 @@ def look(module: Module) -> dict[str, t.Any]:
     copied, damaged_as_well = _read(params["copy"], backlog.from_json)
     gone, damaged_at_last = _read(params["removed"], removed.from_json)
     spark = options.spark_options(params)
-    lacking = use_case.lacking_for_proof(spark) if params["verify"] == "records" else []
+    lacking = use_case.lacking_for_verification(spark) if params["verify"] == "records" else []
     if params["copy"] and not (copied and copied.is_done):
         lacking = use_case.lacking_for_copy(spark)
     found = use_case.look(

@@ -162,7 +162,7 @@ def _will_be_made(
     return is_missing and not mapping.is_repartitioned(topic)
 
 
-def lacking_for_proof(options: SparkOptions) -> list[MigrationError]:
+def lacking_for_verification(options: SparkOptions) -> list[MigrationError]:
     """Why records could not be compared on Spark where this runs; nothing is started."""
     return _lacking(options, _OTHERWISE)
 

@@ -38,7 +38,7 @@ def look(run_module, monkeypatch):
             return Preflight(IDS, list(problems), ["a note"], [SHORTER])
 
         monkeypatch.setattr(kafka_migration_info.use_case, "look", use_case)
-        monkeypatch.setattr(kafka_migration_info.use_case, "lacking_for_proof", lambda _spark: [NO_JAVA])
+        monkeypatch.setattr(kafka_migration_info.use_case, "lacking_for_verification", lambda _spark: [NO_JAVA])
         given = {"source": SOURCE, "destination": DESTINATION, "groups": ["billing"], **options}
         return run_module(kafka_migration_info, check=check, **given)
 
