@@ -31,6 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_offset_verify,
     kafka_topic_promotion,
 )
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import OTHER_NAMES
 
 ROOT = Path(__file__).parents[1]
 Options = dict[str, t.Any]
@@ -40,10 +41,6 @@ OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format
 OWN |= {"report", "removed", "promotion"}
 # Files for other tools, and snapshots of theirs: who has them calls the module.
 OWN |= {"csv", "export", "export_format", "snapshot_format"}
-OTHER_NAMES = {
-    "kafka_group_offsets.on_active_group": "on_active_source",
-    "kafka_offset_commit.everything": "rollback_all",
-}
 FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
     "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest", "stop_timeout"},
@@ -192,7 +189,7 @@ def passed_on(role: str) -> t.Iterator[tuple[str, str, Options]]:
     """Each option of a module that is a variable of the role -> (module, the variable without the role's name, option)."""
     for module, options in ROLES[role].items():
         for name, option in options.items():
-            variable = OTHER_NAMES.get(f"{module}.{name}", name)
+            variable = OTHER_NAMES.get(module, {}).get(name, name)
             if name not in OWN and variable not in FIXED.get(role, set()):
                 yield module, variable, option
 

@@ -9,23 +9,22 @@ import socket
 import typing as t
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import (
     process_namespace,
     start_ticks,
     started,
 )
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import OptionNamesActionModule
 
 
-class ActionModule(ActionBase):
+class ActionModule(OptionNamesActionModule):
     """Run kafka_migration_lease for the process of ansible-playbook, which forks one like this for each task."""
 
-    _supports_check_mode = True
+    _supports_async = False
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
         """Name that process to the module, which may run on another machine."""
-        super().run(tmp, task_vars)
         of_collection = getattr(self._task._role, "_role_collection", None) == "streamshift.kafka"
         if of_collection and self._task.check_mode and not (task_vars or {}).get("ansible_check_mode"):
             raise AnsibleActionFail(
@@ -40,6 +39,4 @@ class ActionModule(ActionBase):
             "ticks": start_ticks(process),
             "started": started(process),
         }
-        arguments = {**self._task.args, "holder": holder}
-        result: dict[str, t.Any] = self._execute_module(module_args=arguments, task_vars=task_vars)
-        return result
+        return super().run(tmp, task_vars, holder=holder, **more)

@@ -7,8 +7,19 @@ from __future__ import annotations
 
 class ModuleDocFragment:
     DOCUMENTATION = r"""
-options: {}
+options:
+  option_names:
+    description:
+      - What messages call options, because the user of a role sets its variables, such as C(group_migration_on_rewind).
+      - The collection's action plugin sets this option in the tasks of the collection's roles. Do not set it yourself.
+    type: dict
 attributes:
+  action:
+    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the
+      controller.
+    support: full
+    details:
+      - In the tasks of the collection's roles, the action plugin lets messages name the variables of the role.
   check_mode:
     description: Can run in C(check_mode) and return changed status prediction without modifying target.
   diff_mode:

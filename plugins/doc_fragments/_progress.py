@@ -13,13 +13,6 @@ options:
       - Path of the file to which the module appends its progress, one line at a time.
       - The collection's action plugin sets this option. Do not set it yourself.
     type: path
-attributes:
-  action:
-    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the
-      controller.
-    support: full
-    details:
-      - The action plugin shows the module's progress while the module works.
 notes:
   - While the module works, it prints its progress to standard error, but only with C(ansible_connection=local), without
     C(no_log) and without C(async).

@@ -283,6 +283,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_receipt as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnMisplaced,
     OnRewind,
@@ -363,8 +364,9 @@ def _policy(params: dict[str, t.Any]) -> ReplicationPolicy:
     made = policy.topic("${topic}")
     if form not in (None, made):
         raise InvalidInput(
-            f"Replicator calls topics {form}, and MirrorMaker 2 with this replication_policy {made}",
-            remedy="correct replication_policy; what is neither ${topic} nor <alias><separator>${topic} cannot be continued",
+            f"Replicator calls topics {form}, and MirrorMaker 2 with this {option_name('replication_policy')} {made}",
+            remedy=f"correct {option_name('replication_policy')}; "
+            "what is neither ${topic} nor <alias><separator>${topic} cannot be continued",
         )
     return policy
 
@@ -375,7 +377,10 @@ def _store(params: dict[str, t.Any], destination: Connection, policy: Replicatio
             destination, params["offsets_topic"], params["worker_group"], params["connector"], policy
         )
     if params["offsets_topic"] or params["worker_group"]:
-        raise InvalidInput("offsets_topic and worker_group are for method topic", remedy="remove them")
+        raise InvalidInput(
+            f"{option_name('offsets_topic')} and {option_name('worker_group')} are for {option_name('method')} topic",
+            remedy="remove them",
+        )
     return use_case.rest_store(params["rest"], params["connector"], policy)
 
 

@@ -77,11 +77,9 @@ options:
         type: float
 attributes:
   action:
-    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the
-      controller.
-    support: full
     details:
       - The action plugin says which process holds the directory.
+      - In the tasks of the collection's roles, it lets messages name the variables of the role.
   check_mode:
     support: full
     details:

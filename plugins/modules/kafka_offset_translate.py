@@ -570,6 +570,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import pl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnConflict,
     OnExpired,
@@ -668,19 +669,23 @@ def _check_combination(params: dict[str, t.Any]) -> None:
         return
     if params["resets"]:
         raise InvalidInput(
-            f"resets is for strategy reset, and strategy is {params['strategy']}", remedy="set strategy to reset"
+            f"{option_name('resets')} is for {option_name('strategy')} reset, "
+            f"and {option_name('strategy')} is {params['strategy']}",
+            remedy=f"set {option_name('strategy')} to reset",
         )
     if params["strategy"] != "mirror_maker":
         options.check_named_once(params)
     if params["strategy"] == "mirror_maker" and not params["replication_policy"]:
         raise InvalidInput(
-            "strategy mirror_maker needs to know how MirrorMaker 2 calls its topics", remedy="set replication_policy"
+            f"{option_name('strategy')} mirror_maker needs to know how MirrorMaker 2 calls its topics",
+            remedy=f"set {option_name('replication_policy')}",
         )
     selected = [name for name in options.selection_spec() if params[name]]
     if params["source"] is None and params["strategy"] != "mirror_maker":
         raise InvalidInput(
             f"strategy {params['strategy']} reads the source, and there is none",
-            remedy="set source and snapshot, or, where the source is lost and MirrorMaker 2 was at work, strategy mirror_maker",
+            remedy="set source and snapshot, or, where the source is lost and MirrorMaker 2 was at work, "
+            f"{option_name('strategy')} mirror_maker",
         )
     if params["source"] is None and params["promotion"]:
         raise InvalidInput(
@@ -697,7 +702,8 @@ def _check_combination(params: dict[str, t.Any]) -> None:
     if params["source"] is None and params["snapshot"] is not None:
         raise InvalidInput(
             "a snapshot tells where groups stood at the source, and there is no source to find that in",
-            remedy="set source, or groups or group_patterns in place of snapshot to take MirrorMaker 2's checkpoints",
+            remedy=f"set source, or {option_name('groups')} or {option_name('group_patterns')} in place of snapshot "
+            "to take MirrorMaker 2's checkpoints",
         )
 
 
@@ -705,8 +711,9 @@ def _check_reset(params: dict[str, t.Any]) -> None:
     for option in ("source", "snapshot", "topic_map", "group_map", "replication_policy", "repartitioned", "promotion"):
         if params[option]:
             raise InvalidInput(
-                f"{option} has no meaning for strategy reset, which moves groups inside one cluster",
-                remedy=f"leave {option} out; destination, groups and topics say what is reset",
+                f"{option_name(option)} has no meaning for {option_name('strategy')} reset, "
+                "which moves groups inside one cluster",
+                remedy=f"leave {option_name(option)} out; destination, groups and topics say what is reset",
             )
 
 

@@ -389,6 +389,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnAbsent,
     OnActiveGroup,
@@ -432,7 +433,7 @@ def verify(module: Module) -> dict[str, t.Any]:
     if not (params["plan"] or params["groups"] or params["group_patterns"]):
         raise InvalidInput(
             "nothing is to be verified",
-            remedy="set plan, or groups or group_patterns",
+            remedy=f"set plan, or {option_name('groups')} or {option_name('group_patterns')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
     _check_paths(params)

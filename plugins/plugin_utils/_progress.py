@@ -13,39 +13,28 @@ import threading
 import typing as t
 
 from ansible import constants as C  # noqa: N812
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import OptionNamesActionModule
 
 _LOOK_EVERY = 0.2  # seconds
 
 display = Display()
 
 
-class ProgressActionModule(ActionBase):
-    """The action of a module that has the option progress_file. Everything but its lines is as without an action plugin."""
+class ProgressActionModule(OptionNamesActionModule):
+    """The action of a module that has the option progress_file. Everything but its lines is as without this class."""
 
-    _supports_check_mode = True
-    _supports_async = True
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        super().run(tmp, task_vars)
-        if self._task.async_val:
-            return self._run_module(task_vars, wrap_async=not self._connection.has_native_async)
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
+        """Show the lines of progress while the module runs."""
         # On another machine nobody here could read the file; and no_log means what it says.
-        if self._connection.transport != "local" or self._task.no_log:
-            return self._run_module(task_vars)
+        if self._task.async_val or self._connection.transport != "local" or self._task.no_log:
+            return super().run(tmp, task_vars, **more)
         # Ansible removes this folder when it ends, even if that comes before the end of this block.
         with tempfile.TemporaryDirectory(dir=C.DEFAULT_LOCAL_TMP) as folder:  # type: ignore[attr-defined]
             file = os.path.join(folder, "progress")
             with _shown(file, f"[{_who(task_vars or {})}] "):
-                return self._run_module(task_vars, progress_file=file)
-
-    def _run_module(
-        self, task_vars: dict[str, t.Any] | None, wrap_async: bool = False, **more: str
-    ) -> dict[str, t.Any]:
-        args = {**self._task.args, **more}
-        result: dict[str, t.Any] = self._execute_module(module_args=args, task_vars=task_vars, wrap_async=wrap_async)
-        return result
+                return super().run(tmp, task_vars, progress_file=file, **more)
 
 
 def _who(task_vars: dict[str, t.Any]) -> str:

@@ -56,7 +56,7 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     assert (controller.files(), committed(source, new)) == (files, moved)
 
     rollback = {**rename, "phase": "rollback"}
-    assert "on_rewind" in failed(controller.clone_groups(**rollback))
+    assert "Set group_clone_on_rewind to rewind" in failed(controller.clone_groups(**rollback))
     assert groups(source, orders) == [new] and committed(source, new) == moved
     said = failed(controller.clone_groups(**rollback | {"on_rewind": "keep"}))
     assert "both would consume the same records" in said and f"{new} {orders}-" in said

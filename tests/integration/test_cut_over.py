@@ -84,7 +84,7 @@ def test_rounds_and_then_a_cut_over(source, destination, orders, controller):
             before = committed(destination, orders)
             refused = failed(controller.migrate_groups(groups=[orders], phase="cut_over", stop_timeout=3))
             assert f"{orders} (Stable): client " in refused
-            assert "stop_timeout of 3 s is over" in refused
+            assert "; group_migration_stop_timeout of 3 s is over" in refused
             assert re.search(r'"kind":\s*"group_in_use"', refused)
             assert committed(destination, orders) == before
             assert "still have members" in status(controller)["failure"]

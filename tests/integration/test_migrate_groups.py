@@ -206,7 +206,7 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(sourc
     assert orders not in list_groups(destination)
     options = {"plan_digest": hashlib.sha256(file.read_bytes()).hexdigest(), "on_missing_entry": "skip"}
     output = done(controller.migrate_groups(**its, **options)).output
-    assert f"{orders} {orders}-1: no entry in the plan: left out (on_missing_entry: skip)" in output
+    assert f"{orders} {orders}-1: no entry in the plan: left out (group_migration_on_missing_entry: skip)" in output
     assert committed(destination, orders) == {(orders, 0): (7, "kept")}
 
     file.write_bytes(reviewed)
@@ -275,7 +275,7 @@ def test_everything_that_is_missing_is_said_before_anything_is_written(source, d
 def test_a_directory_that_cannot_be_made_is_told(destination, orders, controller):
     output = failed(controller.migrate_groups(groups=[orders], directory="/proc/migration"))
     assert "the directory /proc/migration cannot be " in output
-    assert "Name another one (<role>_directory of the roles), or let this user write there." in output
+    assert "Name another group_migration_directory, or let this user write there." in output
     assert orders not in list_groups(destination)
 
 
@@ -328,7 +328,7 @@ def test_records_that_the_replication_tool_left_out(source, destination, topic, 
     commit(source, topic, {(topic, 0): 10})
     its = {"groups": [topic], "verify": "records"}
     said = failed(controller.migrate_groups("--check", **its))
-    assert "1 problem of 1 kind: absent 1" in said and "set on_absent to warn" in said
+    assert "1 problem of 1 kind: absent 1" in said and "set group_migration_on_absent to warn" in said
     assert controller.files() == {} and topic not in list_groups(destination)
     said = done(controller.migrate_groups(**its, on_absent="warn")).output
     assert "1 unconsumed record is not at the destination" in said and "(on_absent: warn)" in said

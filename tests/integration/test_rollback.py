@@ -66,7 +66,7 @@ def test_a_group_that_has_consumed_since_goes_back_only_when_allowed(destination
     assert consume(destination, orders, [orders], 10) == 10
     state = migration.state(orders)
     message = migration.roll_back(via=refuses)
-    assert f"group {orders}" in message and "on_rewind" in message
+    assert f"group {orders}" in message and "Set on_rewind to rewind" in message
     assert migration.state(orders) == state
     kept = migration.roll_back(on_rewind="keep")
     assert "(on_rewind: keep)" in " ".join(kept["left_out"])

@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 
 # Codes of org.apache.kafka.common: resource.ResourceType, resource.PatternType, acl.AclOperation, acl.AclPermissionType.
 ANY = 1
@@ -182,13 +183,13 @@ def _raise_for_cluster(connection: Connection, error: type[errors.KafkaError], o
         raise NotAuthorized(
             f"needs ACL CLUSTER {operation} on kafka-cluster",
             cluster=str(connection),
-            remedy="grant it to the user of this cluster, or set acls to none",
+            remedy=f"grant it to the user of this cluster, or set {option_name('acls')} to none",
         )
     if error is errors.SecurityDisabledError:
         raise Refused(
             "the cluster has no authorizer, so it has no ACLs",
             cluster=str(connection),
-            remedy="set acls to none",
+            remedy=f"set {option_name('acls')} to none",
             kind=FailureKind.INVALID_OPTION,
         )
 

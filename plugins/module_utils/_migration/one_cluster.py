@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 
 _NAMED = 3  # groups and topics that the message names
@@ -36,8 +37,9 @@ def check_nothing_stays(
         raise Refused(
             f"{source} and {destination} are one cluster, with the id {source_id}, and nothing would change for "
             f"{first_of(sorted(same), _NAMED)}",
-            remedy="give every group another name by group_map, or its topics by topic_map; if two clusters are meant, correct "
-            "bootstrap_servers of one of them",
+            remedy=f"give every group another name by {option_name('group_map')}, "
+            f"or its topics by {option_name('topic_map')}; if two clusters are meant, "
+            "correct bootstrap_servers of one of them",
             kind=FailureKind.ONE_CLUSTER,
         )
 
@@ -56,6 +58,6 @@ def check_rules_fit(
         raise Refused(
             first_of(idle, _NAMED, "more rules"),
             cluster=str(cluster),
-            remedy="correct group_map, or select the groups and topics that the rule is about",
+            remedy=f"correct {option_name('group_map')}, or select the groups and topics that the rule is about",
             kind=FailureKind.INVALID_OPTION,
         )

@@ -33,6 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnBlocked,
@@ -47,10 +48,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 
 _GRANT = "grant it to the user"
-_OTHERWISE = (
-    "or choose verify: anchors (group_migration_verify: anchors), which compares only the two records "
-    "next to each offset"
-)
 
 
 class Preflight(t.NamedTuple):
@@ -150,7 +147,7 @@ def _topics_that_block(
         if (entry := drafts.without_records(draft, source_counts, destination_counts)) is not None
         if entry.reason is Reason.TOPIC_MISSING or not mapping.is_repartitioned(draft.source_partition.topic)
     ]
-    return list(dict.fromkeys(f"{entry.detail}." for entry in entries))
+    return list(dict.fromkeys(f"{entry.shown_detail}." for entry in entries))
 
 
 def _will_be_made(
@@ -164,7 +161,8 @@ def _will_be_made(
 
 def lacking_for_verification(options: SparkOptions) -> list[MigrationError]:
     """Why records could not be compared on Spark where this runs; nothing is started."""
-    return _lacking(options, _OTHERWISE)
+    anchors = f"{option_name('verify')}: anchors"
+    return _lacking(options, f"or choose {anchors}, which compares only the two records next to each offset")
 
 
 def lacking_for_copy(options: SparkOptions) -> list[MigrationError]:

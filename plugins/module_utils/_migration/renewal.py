@@ -15,6 +15,7 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import SnapshotEntry
 
@@ -31,8 +32,8 @@ def notes(names: t.Iterable[str], retention: int | None) -> list[str]:
     minutes = "offsets.retention.minutes" + (f" ({retention})" if retention is not None else "")
     return [
         f"{name}: this group had members and is empty now. Its committed offsets expire {minutes} after its last member has "
-        "left, and a commit does not change that. No request tells when that was. Start its consumers soon, or set "
-        "on_expiring to renew."
+        "left, and a commit does not change that. No request tells when that was. Start its consumers soon, or "
+        f"set {option_name('on_expiring')} to renew."
         for name in names
     ]
 

@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -151,10 +152,10 @@ def take(
             seen, without_offsets = look(selected.names)
     if not selected.names:
         raise InvalidInput(
-            f"no group is matched by group_patterns {list(selection.group_patterns)}",
+            f"no group is matched by {option_name('group_patterns')} {list(selection.group_patterns)}",
             cluster=str(connection),
             why=_excluded(selected.left_out),
-            remedy="correct the patterns, or name the groups in groups",
+            remedy=f"correct the patterns, or name the groups in {option_name('groups')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
     readings, active, moving = seen.readings, seen.active, seen.moving
@@ -171,14 +172,14 @@ def take(
             f"none of the selected groups has committed anything for topic {', '.join(missing)}, "
             "or TOPIC DESCRIBE on it is not allowed",
             cluster=str(connection),
-            remedy="correct topics, select a group that consumes it, or grant the ACL",
+            remedy=f"correct {option_name('topics')}, select a group that consumes it, or grant the ACL",
         )
     if topics and not selected_topics.names:
         raise InvalidInput(
-            f"no topic of the selected groups is matched by topic_patterns {list(selection.topic_patterns)}",
+            f"no topic of the selected groups is matched by {option_name('topic_patterns')} {list(selection.topic_patterns)}",
             cluster=str(connection),
             why=_excluded(selected_topics.left_out),
-            remedy="correct the patterns, or name the topics in topics",
+            remedy=f"correct the patterns, or name the topics in {option_name('topics')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
     snapshot = Snapshot(
@@ -248,7 +249,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             "the group does not exist, or GROUP DESCRIBE on it is not allowed",
             cluster=str(connection),
             group=reading.group,
-            remedy="correct groups, or grant the ACL",
+            remedy=f"correct {option_name('groups')}, or grant the ACL",
         )
     check_keeps_offsets(reading, connection)
     if not reading.offsets:
@@ -268,11 +269,10 @@ def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> Gr
             "that use assign() do that"
         )
     return GroupBusy(
-        "; ".join(clauses) + (f"; stop_timeout of {stop_timeout:g} s is over" if stop_timeout else ""),
+        "; ".join(clauses) + (f"; {option_name('stop_timeout')} of {stop_timeout:g} s is over" if stop_timeout else ""),
         cluster=str(connection),
         why="what they consume from now on would be consumed again at the destination",
-        remedy="stop their consumers and wait for the session timeout, or allow it by on_active_group "
-        "(on_active_source of the roles)",
+        remedy=f"stop their consumers and wait for the session timeout, or allow it by {option_name('on_active_group')}",
     )
 
 

@@ -27,20 +27,21 @@ import zlib
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
-# What to do where a copy cannot go on.
-ANEW = (
-    "begin anew: give the copy up (state absent; phase remove of the role), delete or empty the topics that "
-    "were copied to, and run "
-    "again"
-)
 PREFIX = "streamshift-copy-"
 # Boundaries of one group's commit: two numbers of up to 19 digits each, beside at most 220 characters in front.
 BOUNDARIES = 95
 # Fixed, whatever machine copies: another number of them would let two releases write one partition under two ids.
 TRANSACTIONAL_IDS = 16
 _HOST = 63  # characters
+
+
+def begin_anew() -> str:
+    """What to do where a copy cannot go on."""
+    copy = f"give the copy up ({option_name('state: absent')})"
+    return f"begin anew: {copy}, delete or empty the topics that were copied to, and run again"
 
 
 class Run(t.NamedTuple):

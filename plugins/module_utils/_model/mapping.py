@@ -11,6 +11,7 @@ import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import compiled, matches
 
 
@@ -76,17 +77,17 @@ class Mapping:
         pattern = next((rule for rule in self.topic_rules if rule.name is None), None)
         if pattern is not None and not selected:
             raise InvalidInput(
-                f"topic_map has the {pattern}, and no source tells which topics it renames",
-                remedy="name these topics in topics, or rename each of them by its name",
+                f"{option_name('topic_map')} has the {pattern}, and no source tells which topics it renames",
+                remedy=f"name these topics in {option_name('topics')}, or rename each of them by its name",
             )
         names: dict[str, str] = {}
         for topic in sorted(selected | {rule.name for rule in self.topic_rules if rule.name is not None}):
             other = names.setdefault(self.topic(topic), topic)
             if other != topic:
                 raise InvalidInput(
-                    f"topic_map gives {other} and {topic} the name {self.topic(topic)}",
+                    f"{option_name('topic_map')} gives {other} and {topic} the name {self.topic(topic)}",
                     why="without the source, nobody knows which of them a checkpoint is about",
-                    remedy="correct topic_map",
+                    remedy=f"correct {option_name('topic_map')}",
                 )
         return {topic: name for topic in there if (name := names.get(topic, topic)) and self.topic(name) == topic}
 
@@ -119,7 +120,7 @@ class Mapping:
             if number in shadowed:
                 first, group, topic = shadowed[number]
                 why = f"entry {first} comes first for group {group} on topic {topic}"
-            lines.append(f"group_map, entry {number} ({rule}) is used for nothing: {why}")
+            lines.append(f"{option_name('group_map')}, entry {number} ({rule}) is used for nothing: {why}")
         return lines
 
 
@@ -127,7 +128,7 @@ def rules_from(option: str, rows: t.Iterable[dict[str, t.Any]]) -> tuple[Rule, .
     """Build the rules of topic_map or group_map, or raise InvalidInput that names the row."""
     rules = []
     for number, row in enumerate(rows, 1):
-        where = f"{option}, entry {number}"
+        where = f"{option_name(option)}, entry {number}"
         name, pattern = row.get("name"), row.get("pattern")
         if (name is None) == (pattern is None):
             raise InvalidInput(f"{where} has {'both' if name else 'neither'} of name and pattern", remedy="give one")
@@ -144,7 +145,7 @@ def rules_from(option: str, rows: t.Iterable[dict[str, t.Any]]) -> tuple[Rule, .
 
 def repartitioned_from(patterns: t.Iterable[str]) -> tuple[str, ...]:
     """The patterns of repartitioned, or InvalidInput for one that is no regular expression."""
-    return tuple(pattern for pattern in patterns if compiled(pattern, "repartitioned"))
+    return tuple(pattern for pattern in patterns if compiled(pattern, option_name("repartitioned")))
 
 
 def topic_prefix_from(policy: dict[str, t.Any] | None) -> str:
@@ -153,7 +154,8 @@ def topic_prefix_from(policy: dict[str, t.Any] | None) -> str:
         return ""
     if not policy.get("source_alias"):
         raise InvalidInput(
-            "replication_policy has no source_alias, and topics are called <source_alias><separator><topic> there",
+            f"{option_name('replication_policy')} has no source_alias, "
+            "and topics are called <source_alias><separator><topic> there",
             remedy="set source_alias to the alias that MirrorMaker 2 has for the source cluster",
         )
     return f"{policy['source_alias']}{policy.get('separator') or '.'}"
@@ -185,10 +187,13 @@ def _first(rules: tuple[Rule, ...], name: str, topic: str | None = None) -> tupl
         new = rule.apply(name, topic)
         if "" in new:
             raise InvalidInput(
-                f"{name} would get an empty name by {rule.to!r}", remedy="correct topic_map or group_map"
+                f"{name} would get an empty name by {rule.to!r}",
+                remedy=f"correct {option_name('topic_map')} or {option_name('group_map')}",
             )
         if len(set(new)) < len(new):  # two templates may give one name
-            raise InvalidInput(f"{name} would get the name {new[0]} twice", remedy="correct group_map")
+            raise InvalidInput(
+                f"{name} would get the name {new[0]} twice", remedy=f"correct {option_name('group_map')}"
+            )
         if new:
             return new
     return (name,)

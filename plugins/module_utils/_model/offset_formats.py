@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
@@ -116,7 +117,7 @@ def from_text(form: OffsetFormat, text: str, path: str, group: str | None) -> Sn
         if not group:
             raise InvalidFile(
                 f"{path} does not say whose offsets it holds",
-                remedy="set snapshot_group to the name that they get in the plan; the group need not exist",
+                remedy=f"set {option_name('snapshot_group')} to the name that they get in the plan; the group need not exist",
             )
         read = (
             streaming_offsets.read_streaming_offsets

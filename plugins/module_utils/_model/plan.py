@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 
@@ -103,6 +104,13 @@ class PlanEntry:
     def lacks_certificate(self) -> bool:
         """Is the offset called exact without saying how that is known? Such an entry has to be decided anew."""
         return self.verdict is Verdict.EXACT and self.evidence.certificate is None
+
+    @property
+    def shown_detail(self) -> str:
+        """The detail as messages show it; the file names options of the module in any case."""
+        names = {self.group, self.partition.topic}
+        names.update(name for at in self.source for name in (at.group, at.partition.topic))
+        return with_option_names(self.detail, names)
 
     @property
     def target(self) -> CommittedOffset | None:

@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import (
     DEFAULT_EXCLUDED_TOPICS,
     Selection,
@@ -135,16 +136,18 @@ class PromotionOptions:
                 compiled(pattern, option)
         for number, override in enumerate(self.overrides, 1):
             for pattern in override.topics:
-                compiled(pattern, f"overrides, entry {number}")
+                compiled(pattern, f"{option_name('overrides')}, entry {number}")
         if self.settings is Settings.NONE and self.overrides:
             raise InvalidInput(
-                "overrides give settings, and settings is none", remedy="set settings to merge, or remove overrides"
+                f"{option_name('overrides')} give settings, and {option_name('settings')} is none",
+                remedy=f"set {option_name('settings')} to merge, or remove {option_name('overrides')}",
             )
         if self.settings is not Settings.EXACT and self.keep_settings:
             raise InvalidInput(
-                f"keep_settings only works with settings: exact, and settings is {self.settings}",
+                f"{option_name('keep_settings')} only works with {option_name('settings')}: exact, "
+                f"and {option_name('settings')} is {self.settings}",
                 why="without exact, nothing that only the destination sets is changed",
-                remedy="remove keep_settings",
+                remedy=f"remove {option_name('keep_settings')}",
             )
         acl_options = {
             "acl_groups": self.acl_groups,
@@ -156,15 +159,15 @@ class PromotionOptions:
         given = [name for name, value in acl_options.items() if value]
         if self.acls is Acls.NONE and given:
             raise InvalidInput(
-                f"{given[0]} is about ACLs, and acls is none",
-                remedy=f"set acls to mirror or cutover, or remove {given[0]}",
+                f"{option_name(given[0])} is about ACLs, and {option_name('acls')} is none",
+                remedy=f"set {option_name('acls')} to mirror or cutover, or remove {option_name(given[0])}",
             )
         for number, rule in enumerate(self.principal_rules, 1):
             # What a pattern makes of a principal with references to its groups is only known with the principal.
             for text in (rule.name, None if rule.pattern is not None and "\\" in rule.to else rule.to):
                 if text is not None and not is_principal(text):
                     raise InvalidInput(
-                        f"principal_map, entry {number}: {text!r} is no principal",
+                        f"{option_name('principal_map')}, entry {number}: {text!r} is no principal",
                         remedy="give it with its type, such as User:billing",
                     )
 
@@ -182,7 +185,7 @@ def check_selection(selection: Selection | CommittedTopics) -> None:
     if not selection.topics and not selection.topic_patterns:
         raise InvalidInput(
             "no topic is selected",
-            remedy="set topics or topic_patterns; the pattern .* selects all",
+            remedy=f"set {option_name('topics')} or {option_name('topic_patterns')}; the pattern .* selects all",
             kind=FailureKind.NOTHING_SELECTED,
         )
 
@@ -205,7 +208,8 @@ def replication_factor_from(text: str) -> int | None:
         return -1
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) < 1 << 15:
         raise InvalidInput(
-            f"replication_factor is {text!r}", remedy="set it to source, to broker, or to a number from 1 on"
+            f"{option_name('replication_factor')} is {text!r}",
+            remedy="set it to source, to broker, or to a number from 1 on",
         )
     return int(text)
 
@@ -214,7 +218,7 @@ def overrides_from(rows: t.Iterable[dict[str, t.Any]]) -> tuple[Override, ...]:
     """The values of the option overrides, or InvalidInput that names the entry."""
     made = []
     for number, row in enumerate(rows, 1):
-        where = f"overrides, entry {number}"
+        where = f"{option_name('overrides')}, entry {number}"
         topics, settings = tuple(row.get("topics") or ()), row.get("settings")
         if not topics:
             raise InvalidInput(f"{where} names no topics", remedy="set topics; the pattern .* means all")

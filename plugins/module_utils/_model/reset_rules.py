@@ -13,6 +13,7 @@ import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import compiled, matches
 
@@ -80,7 +81,9 @@ class ResetRule:
 def reset_rules_from(rows: t.Sequence[t.Mapping[str, t.Any]], now: int) -> tuple[ResetRule, ...]:
     """Build the rules of `resets`, or raise InvalidInput that names the entry. now: milliseconds since the epoch."""
     if not rows:
-        raise InvalidInput("there are no resets", remedy="set resets, for example to [{to: earliest}]")
+        raise InvalidInput(
+            "there are no resets", remedy=f"set {option_name('resets')}, for example to [{{to: earliest}}]"
+        )
     return tuple(_rule(f"resets, entry {number}", row, now) for number, row in enumerate(rows, 1))
 
 

@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 
 # Internal ones, the stock tools' own, Kafka Connect's, this collection's and MirrorMaker 2's.
 DEFAULT_EXCLUDED_GROUPS = ("__.*", "console-consumer-.*", "connect-.*", "streamshift-.*", ".*-mm2")
@@ -40,14 +41,19 @@ class Selection:
         """Raise InvalidInput for a selection of nothing, an empty name or a pattern that is no regular expression."""
         if not self.groups and not self.group_patterns:
             raise InvalidInput(
-                "no group is selected", remedy="set groups or group_patterns", kind=FailureKind.NOTHING_SELECTED
+                "no group is selected",
+                remedy=f"set {option_name('groups')} or {option_name('group_patterns')}",
+                kind=FailureKind.NOTHING_SELECTED,
             )
         self.check_words()
 
     def check_words(self) -> None:
         """Raise InvalidInput for an empty name or a pattern that is no regular expression, whatever is selected."""
         if "" in self.groups or "" in self.topics:
-            raise InvalidInput("a group or topic name is empty", remedy="remove it from groups or topics")
+            raise InvalidInput(
+                "a group or topic name is empty",
+                remedy=f"remove it from {option_name('groups')} or {option_name('topics')}",
+            )
         for option in ("group_patterns", "exclude_group_patterns", "topic_patterns", "exclude_topic_patterns"):
             for pattern in getattr(self, option) or ():
                 compiled(pattern, option)
@@ -77,7 +83,9 @@ def compiled(pattern: str, option: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except re.error as exc:
         raise InvalidInput(
-            f"{option} holds {pattern!r}, which is no regular expression", why=str(exc), remedy="correct the pattern"
+            f"{option_name(option)} holds {pattern!r}, which is no regular expression",
+            why=str(exc),
+            remedy="correct the pattern",
         ) from exc
 
 

@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -79,7 +80,8 @@ def _numbered(text: str, path: str, group: str | None) -> list[tuple[int, CsvRow
         except LookupError as exc:
             raise InvalidFile(
                 f"{path} has three columns (topic, partition, offset), which do not say whose offsets they are",
-                remedy="set snapshot_group, or use a file with four columns (group, topic, partition, offset)",
+                remedy=f"set {option_name('snapshot_group')}, "
+                "or use a file with four columns (group, topic, partition, offset)",
                 kind=FailureKind.FILE_DAMAGED,
             ) from exc
         first = rows.setdefault(row[:2], (number, row))[0]

@@ -10,6 +10,7 @@ import hashlib
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 
 
 def digest(text: str) -> str:
@@ -23,7 +24,7 @@ def check_digest(text: str, wanted: str, path: str) -> None:
     if found != wanted.strip().lower():
         raise Refused(
             f"the plan file {path} is not the one that was reviewed",
-            why=f"its SHA-256 digest is {found}, and plan_digest is {wanted!r}",
-            remedy="review the plan again, and set plan_digest to its digest",
+            why=f"its SHA-256 digest is {found}, and {option_name('plan_digest')} is {wanted!r}",
+            remedy=f"review the plan again, and set {option_name('plan_digest')} to its digest",
             kind=FailureKind.PLAN_NOT_REVIEWED,
         )

@@ -66,7 +66,7 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
             group=first.group,
             topic=first.partition.topic,
             partition=first.partition.partition,
-            why=f"{first.reason and first.reason.value}: {first.detail}",
+            why=f"{first.reason and first.reason.value}: {first.shown_detail}",
             remedy="remove the cause and plan again; without export, the plan alone is written",
             kind=FailureKind.PLAN_BLOCKED,
         )

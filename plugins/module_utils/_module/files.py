@@ -19,11 +19,11 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import holder
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import check_lease
 
-_ANOTHER_DIRECTORY = "name another one (<role>_directory of the roles), or let this user write there"
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
 _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
 
@@ -149,6 +149,10 @@ def check_writable(path: str) -> None:
         )
 
 
+def _another_directory() -> str:
+    return f"name another {option_name('directory')}, or let this user write there"
+
+
 def check_makeable(path: str) -> None:
     """Raise InvalidInput when the directory of this file cannot be used or made, as far as a look can tell."""
     missing = folder = os.path.dirname(os.path.abspath(path))
@@ -163,7 +167,7 @@ def check_makeable(path: str) -> None:
     raise InvalidInput(
         f"the directory {missing} cannot be used",
         why=why,
-        remedy=_ANOTHER_DIRECTORY,
+        remedy=_another_directory(),
         kind=FailureKind.FILE_UNUSABLE,
     )
 
@@ -190,7 +194,7 @@ def make_directory(folder: str, *, check: bool = False) -> bool:
         raise InvalidInput(
             f"the directory {folder} cannot be made",
             why=str(exc),
-            remedy=_ANOTHER_DIRECTORY,
+            remedy=_another_directory(),
             kind=FailureKind.FILE_UNUSABLE,
         ) from exc
     return True

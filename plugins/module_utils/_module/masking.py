@@ -16,6 +16,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import HIDDEN, masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_harmless
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 
 _ADDRESSES = frozenset({"archives", "bootstrap_servers", "master", "oauth_token_url", "url"})
 _PROPERTIES = frozenset({"client_config", "conf"})
@@ -24,10 +25,15 @@ _Json = t.Any
 
 
 class Module(AnsibleModule):
-    """An AnsibleModule whose results, refusals and log show `shown()` of its options; no message holds a secret."""
+    """An AnsibleModule whose results, refusals and log show `shown()` of its options; no message holds a secret.
+
+    Its messages name what the user sets: see _model/option_names.py.
+    """
 
     def __init__(self, argument_spec: dict[str, t.Any], **settings: t.Any) -> None:
-        super().__init__(argument_spec=argument_spec, **settings)  # type: ignore[no-untyped-call]
+        spec = {**argument_spec, "option_names": {"type": "dict"}}
+        super().__init__(argument_spec=spec, **settings)  # type: ignore[no-untyped-call]
+        set_variables(self.params.pop("option_names", None))
 
     def exit_json(self, **result: t.Any) -> t.NoReturn:
         """As Ansible's."""

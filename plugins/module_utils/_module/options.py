@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping i
     topic_prefix_from,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -157,13 +158,15 @@ def check_not_negative(params: Spec, *names: str) -> None:
     """Raise InvalidInput that names the first of these options with a negative value."""
     for name in names:
         if params[name] < 0:
-            raise InvalidInput(f"{name} is {params[name]}", remedy="give 0 or more")
+            raise InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give 0 or more")
 
 
 def match_on(params: Spec) -> MatchOn:
     """The parts that two records must have in common. Raises InvalidInput for an empty list, which is not all parts."""
     if params["match_on"] == []:
-        raise InvalidInput("match_on is empty", remedy="name the parts, or leave it out to compare all of them")
+        raise InvalidInput(
+            f"{option_name('match_on')} is empty", remedy="name the parts, or leave it out to compare all of them"
+        )
     return MatchOn.of(params["match_on"])
 
 
@@ -171,7 +174,7 @@ def check_positive(params: Spec, *names: str) -> None:
     """Raise InvalidInput that names the first of these options that is given, and is not above 0."""
     for name in names:
         if params[name] is not None and params[name] <= 0:
-            raise InvalidInput(f"{name} is {params[name]}", remedy="give more than 0, or leave it out")
+            raise InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give more than 0, or leave it out")
 
 
 def selection(params: Spec) -> Selection:
@@ -196,7 +199,7 @@ def rollback_selection(params: Spec) -> Selection | None:
     if params["state"] in ("committed", "removed"):
         if given or params["everything"]:
             raise InvalidInput(
-                f"{(given or ['everything'])[0]} selects what is rolled back, and state is {params['state']}",
+                f"{option_name((given or ['everything'])[0])} selects what is rolled back, and state is {params['state']}",
                 why="every group of the plan is meant",
                 remedy="leave it out, or select groups when the snapshot is taken",
             )
@@ -204,7 +207,7 @@ def rollback_selection(params: Spec) -> Selection | None:
     if params["everything"]:
         if given:
             raise InvalidInput(
-                f"everything is true, and {given[0]} selects a part",
+                f"{option_name('everything')} is true, and {option_name(given[0])} selects a part",
                 remedy="give one of them, to say what is rolled back",
             )
         return None
@@ -212,7 +215,8 @@ def rollback_selection(params: Spec) -> Selection | None:
         raise InvalidInput(
             "no group is selected for the rollback",
             why="the receipt may contain groups of other runs, which have consumed since",
-            remedy="set groups or group_patterns as for the migration, or everything (rollback_all of the roles) to true",
+            remedy=f"set {option_name('groups')} or {option_name('group_patterns')} as for the migration, "
+            f"or {option_name('everything')} to true",
             kind=FailureKind.NOTHING_SELECTED,
         )
     its = selection(params)
@@ -224,9 +228,10 @@ def check_named_once(params: Spec) -> None:
     """Raise InvalidInput for a topic_map and a replication_policy where both can only name the copied topics."""
     if params["topic_map"] and params["replication_policy"]:
         raise InvalidInput(
-            "topic_map and replication_policy both name the destination's topics",
-            why="only strategy mirror_maker reads MirrorMaker 2's own topics, which a policy names beside a topic_map",
-            remedy="give one: a topic_map can say the same as a policy, with a pattern",
+            f"{option_name('topic_map')} and {option_name('replication_policy')} both name the destination's topics",
+            why=f"only {option_name('strategy')} mirror_maker reads MirrorMaker 2's own topics, which a policy names "
+            f"beside a {option_name('topic_map')}",
+            remedy=f"give one: a {option_name('topic_map')} can say the same as a policy, with a pattern",
         )
 
 
@@ -249,7 +254,7 @@ def replication_policy(params: Spec, *aliases: str) -> ReplicationPolicy:
     for alias in aliases:
         if not given[alias]:
             raise InvalidInput(
-                f"replication_policy has no {alias}, and topics of MirrorMaker 2's own are named after it",
+                f"{option_name('replication_policy')} has no {alias}, and topics of MirrorMaker 2's own are named after it",
                 remedy="set it to what MirrorMaker 2's configuration calls the cluster",
             )
     return ReplicationPolicy(

@@ -141,5 +141,5 @@ def _verdict(entry: PlanEntry) -> str:
         words.append(f"({entry.reason.value})")
     if entry.verdict is Verdict.SAFE:
         words.append("repeats not counted" if entry.repeats is None else f"repeats at most {entry.repeats}")
-    line = " ".join(words) + (f": {entry.detail}" if entry.detail and entry.verdict is not Verdict.EXACT else "")
+    line = " ".join(words) + (f": {entry.shown_detail}" if entry.detail and entry.verdict is not Verdict.EXACT else "")
     return line + (f" (offset {entry.lossless} would lose nothing)" if entry.lossless is not None else "")

@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
     Problem,
     counts_by_kind,
@@ -54,7 +55,7 @@ def failure(problems: list[Problem], scope: str | None) -> str:
 
 
 def _remedy(problems: list[Problem], scope: str | None) -> str:
-    absent = "or set on_absent to warn where the replication tool leaves records out on purpose"
+    absent = f"or set {option_name('on_absent')} to warn where the replication tool leaves records out on purpose"
     remedies = {
         None: "Keep consumers stopped, and correct what is committed",
         "committed": "Keep consumers stopped, and roll back with the receipt",

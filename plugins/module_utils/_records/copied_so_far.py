@@ -15,9 +15,10 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import ANEW, Progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, begin_anew
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
@@ -60,7 +61,7 @@ def rebuilt(
                     "progress cannot be rebuilt",
                     cluster=str(destination),
                     why=f"what comes next at the source is {each.source} from offset {standing.progress.position} on",
-                    remedy=f"{ANEW}; or copy to other topics (topic_map) from another directory",
+                    remedy=f"{begin_anew()}; or copy to other topics ({option_name('topic_map')}) from another directory",
                     **each.destination._asdict(),
                     kind=FailureKind.PROGRESS_LOST,
                 )

@@ -10,7 +10,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import ANEW, Progress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, begin_anew
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     Fenced,
@@ -143,7 +143,7 @@ def another_log(connection: Connection, each: BacklogRange, progress: Progress, 
         f"a copied record came to lie at offset {offset}, and the log ended at {copied} before",
         cluster=str(connection),
         why="the topic was recreated or truncated while it was copied to",
-        remedy=ANEW,
+        remedy=begin_anew(),
         **each.destination._asdict(),
         kind=FailureKind.TOPIC_NOT_EMPTY,
     )

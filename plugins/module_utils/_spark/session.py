@@ -19,6 +19,7 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, SparkFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library, workers
@@ -101,7 +102,7 @@ def obstacle(options: SparkOptions) -> str | None:
         return str(exc)
     if _is_silent(options.master_addresses if options.remote is None else [options.remote_address]):
         what = "master" if options.remote is None else "remote"
-        return f"{options} does not answer. Correct {what} (spark.{what} of the roles), or start it."
+        return f"{options} does not answer. Correct {option_name('spark')}.{what}, or start it."
     return None
 
 

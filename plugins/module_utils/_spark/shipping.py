@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, refuse_store
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 _T = t.TypeVar("_T")
@@ -56,7 +57,7 @@ def check_archives(archives: t.Iterable[str]) -> None:
         if "://" not in path and not Path(path).is_file():
             raise InvalidInput(
                 f"there is no archive {masked(path)} on this machine",
-                remedy="correct archives (spark.archives of the roles)",
+                remedy=f"correct {option_name('spark')}.archives",
                 kind=FailureKind.REQUIREMENT_MISSING,
             )
 

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 
 _PREFIX = "streamshift-spark-"
@@ -64,7 +65,7 @@ def _unfit(directory: str, why: str | None) -> InvalidInput:
     return InvalidInput(
         f"no folder can be made in {directory}",
         why=why,
-        remedy="set work_directory (spark.work_directory of the roles) to one that exists and can be written",
+        remedy=f"set {option_name('spark')}.work_directory to one that exists and can be written",
         kind=FailureKind.REQUIREMENT_MISSING,
     )
 

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expec
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of
@@ -149,7 +150,7 @@ def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry
         return []
     return [
         (
-            "Not planned, because they have no committed offset at the source (on_uncommitted: ignore): "
+            f"Not planned, because they have no committed offset at the source ({option_name('on_uncommitted')}: ignore): "
             f"{first_of(alone, _NAMED)}. "
             "Partitions without any committed offset are not copied. On the others, these groups start according to "
             "their auto.offset.reset."

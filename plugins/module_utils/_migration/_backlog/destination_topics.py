@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     BROKERS_OWN_SETTINGS,
@@ -87,7 +88,7 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
                 "source: records keep their partition",
                 cluster=str(destination),
                 topic=pair.destination,
-                remedy="map it to another topic by topic_map, or make one with as many partitions",
+                remedy=f"map it to another topic by {option_name('topic_map')}, or make one with as many partitions",
                 kind=FailureKind.TOPIC_UNSUITABLE,
             )
     configs = topic_configs(source, here)
@@ -228,7 +229,7 @@ def _existing(
             f"the topic is compacted, and {pair.source} at the source is not: what was copied would be removed",
             cluster=str(destination),
             topic=pair.destination,
-            remedy="set its cleanup.policy to delete, or name another topic in topic_map",
+            remedy=f"set its cleanup.policy to delete, or name another topic in {option_name('topic_map')}",
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
     during = {name: _SUSPENDED[name] for name in _EVERYWHERE}

@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     BacklogTopic,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import ANEW
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import begin_anew
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
@@ -73,7 +73,7 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
                 else "the topic that the copy has created does not exist any more",
                 cluster=str(destination),
                 topic=topic.name,
-                remedy=ANEW,
+                remedy=begin_anew(),
                 kind=FailureKind.TOPIC_RECREATED,
             )
         _check_id(destination, topic.name, topic.topic_id, found[topic.name])
@@ -130,7 +130,7 @@ def check_log(
             f"the log ends at {bounds.high_watermark}, and records were copied up to {next_}",
             cluster=str(connection),
             why="the topic was recreated or truncated",
-            remedy=ANEW,
+            remedy=begin_anew(),
             **each.destination._asdict(),
             kind=FailureKind.TOPIC_RECREATED,
         )
@@ -139,7 +139,7 @@ def check_log(
             f"the log begins at {bounds.log_start}, and records were copied from {each.begin} on",
             cluster=str(connection),
             why="copied records were deleted before every group has consumed them",
-            remedy=ANEW,
+            remedy=begin_anew(),
             **each.destination._asdict(),
             kind=FailureKind.TOPIC_RECREATED,
         )
@@ -152,7 +152,7 @@ def check_source_log(connection: Connection, each: BacklogRange, bounds: Bounds)
             f"the log ends at {bounds.high_watermark}, and the copy was planned up to {each.end}",
             cluster=str(connection),
             why="the topic was truncated, as by an unclean leader election: other records may have the same offsets now",
-            remedy=ANEW,
+            remedy=begin_anew(),
             **each.source._asdict(),
             kind=FailureKind.TOPIC_RECREATED,
         )
@@ -199,6 +199,6 @@ def _check_id(connection: Connection, topic: str, expected: str | None, found: s
             f"the topic was deleted and created again since the copy was planned: its id is {found}, and was {expected}",
             cluster=str(connection),
             topic=topic,
-            remedy=ANEW,
+            remedy=begin_anew(),
             kind=FailureKind.TOPIC_RECREATED,
         )

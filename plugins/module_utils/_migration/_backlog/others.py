@@ -17,12 +17,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount, count_records
 
 _NAMED = 5  # groups in a warning
-_KEEP = "run without remove_topics, which keeps the topics; or delete them yourself"
+
+
+def _keep() -> str:
+    return f"run without {option_name('remove_topics')}, which keeps the topics; or delete them yourself"
 
 
 def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connection) -> list[str]:
@@ -33,7 +37,7 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
     """
     if not names:
         return []
-    found = _other_groups(backlog, names, destination, f"or {_KEEP}")
+    found = _other_groups(backlog, names, destination, f"or {_keep()}")
     for name, reading in found:
         where = min((each for each in reading.offsets if each.topic in names), default=None)
         if where is not None:
@@ -41,7 +45,7 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
                 f"the topic was made by this copy, and a group has committed offset {reading.offsets[where].offset} of it",
                 cluster=str(destination),
                 group=name,
-                remedy=f"roll back what was committed, or delete the group's offsets; or {_KEEP}",
+                remedy=f"roll back what was committed, or delete the group's offsets; or {_keep()}",
                 **where._asdict(),
                 kind=FailureKind.COPY_IN_USE,
             )
@@ -56,7 +60,7 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
                 cluster=str(destination),
                 group=name,
                 topic=topic,
-                remedy=f"stop the members of the group; or {_KEEP}",
+                remedy=f"stop the members of the group; or {_keep()}",
                 kind=FailureKind.COPY_IN_USE,
             )
     if not unknown:
@@ -176,7 +180,7 @@ def _written_by_others(destination: Connection, where: TopicPartition, what: str
     return Refused(
         f"it is not sure that only this copy has written to the topic: {what}",
         cluster=str(destination),
-        remedy=_KEEP,
+        remedy=_keep(),
         **where._asdict(),
         kind=FailureKind.PROGRESS_LOST,
     )

@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress, OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
@@ -74,7 +75,7 @@ def plan(
         raise InvalidInput(
             "source and destination are one cluster, and topics would be copied into themselves",
             cluster=str(destination),
-            remedy="give them other names by topic_map, or name another destination",
+            remedy=f"give them other names by {option_name('topic_map')}, or name another destination",
             kind=FailureKind.ONE_CLUSTER,
         )
     wait = None if options.live else options.idle_wait
@@ -145,16 +146,16 @@ def check_known(
         if its is None or its.destination != draft.partition:
             raise Refused(
                 f"the copy was planned without {draft.source_partition} as {draft.partition}",
-                remedy="give the topic_map that it was planned with, or copy into another directory",
+                remedy=f"give the {option_name('topic_map')} that it was planned with, or copy into another directory",
                 kind=FailureKind.COPY_OUTDATED,
             )
         begun_at = unconsumed.standing(draft, bounds[its.source].log_start, its.end, options.on_uncommitted)
         if draft.committed is None and begun_at is not None and begun_at < its.start:
             raise Refused(
-                f"on_uncommitted would start {draft.source_group} at {begun_at} on {its.source}, but the copy "
+                f"{option_name('on_uncommitted')} would start {draft.source_group} at {begun_at} on {its.source}, but the copy "
                 f"starts at {its.start}",
                 cluster=str(source),
-                remedy="give the on_uncommitted that it was planned with, or copy into another directory",
+                remedy=f"give the {option_name('on_uncommitted')} that it was planned with, or copy into another directory",
                 kind=FailureKind.COPY_OUTDATED,
             )
     if not known.is_done:
@@ -171,7 +172,8 @@ def check_known(
         raise Refused(
             said,
             cluster=str(source),
-            remedy="stop the producers, and copy into another directory, or set live to copy to the end that was fixed",
+            remedy="stop the producers, and copy into another directory, "
+            f"or set {option_name('live')} to copy to the end that was fixed",
             kind=FailureKind.RECORDS_UNREACHABLE,
         )
     return bounds, [f"{said}: what came later is not copied."]
@@ -201,7 +203,7 @@ def _check_names(wanted: t.Iterable[Draft]) -> None:
         if sources.setdefault(there, here) != here:
             raise InvalidInput(
                 f"two topics would be copied into one: {sources[there]} and {here} both become {there}",
-                remedy="correct topic_map",
+                remedy=f"correct {option_name('topic_map')}",
             )
 
 

@@ -41,6 +41,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -192,7 +193,7 @@ def _made(here: t.Iterable[BacklogTopic], destination: Connection) -> list[Backl
                 "the copy was killed while it made the topic, and nobody knows whether it is that one",
                 cluster=str(destination),
                 topic=topic.name,
-                remedy="run without remove_topics, and delete the topic yourself",
+                remedy=f"run without {option_name('remove_topics')}, and delete the topic yourself",
                 kind=FailureKind.TOPIC_RECREATED,
             )
     return made
@@ -250,7 +251,7 @@ def _check_consumers(
                 cluster=str(destination),
                 group=entry.group,
                 why="with its settings the topic gets the retention back by which brokers may delete them",
-                remedy="let the group consume them, or roll it back; or set restore_retention first, which "
+                remedy=f"let the group consume them, or roll it back; or set {option_name('restore_retention')} first, which "
                 "gives the settings back",
                 **entry.partition._asdict(),
                 kind=FailureKind.COPY_IN_USE,

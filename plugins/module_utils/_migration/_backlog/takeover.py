@@ -20,10 +20,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
-    ANEW,
     Progress,
     Run,
     all_groups,
+    begin_anew,
     host_name,
     is_first_group,
     progress_from_commits,
@@ -32,6 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import (
     ClaimedProgress,
@@ -178,8 +179,9 @@ def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[Top
         group=all_groups(backlog)[0],
         why="a progress group was deleted, or its commits have expired (offsets.retention.minutes): going on would copy "
         "records a second time, or place groups after records that they have not consumed",
-        remedy="set on_lost_progress to rebuild, which compares the copied records with the source and goes on "
-        f"after the last one; or {ANEW}; or copy to other topics (topic_map) from another directory",
+        remedy=f"set {option_name('on_lost_progress')} to rebuild, which compares the copied records with the source "
+        f"and goes on after the last one; or {begin_anew()}; "
+        f"or copy to other topics ({option_name('topic_map')}) from another directory",
         **where._asdict(),
         kind=FailureKind.PROGRESS_LOST,
     )

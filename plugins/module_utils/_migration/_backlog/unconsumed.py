@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -44,8 +45,8 @@ def quiet_bounds(
             what,
             cluster=str(source),
             why="what is written from now on would not be copied",
-            remedy="stop the producers (kafka-transactions.sh ends the transaction of one that has died), or set live to copy "
-            "what is there now and leave the rest",
+            remedy="stop the producers (kafka-transactions.sh ends the transaction of one that has died), "
+            f"or set {option_name('live')} to copy what is there now and leave the rest",
             **where._asdict(),
             kind=FailureKind.RECORDS_UNREACHABLE,
         )
@@ -109,7 +110,8 @@ def ends(
                 f"the topic is not empty: it has offsets {its.log_start} to {its.high_watermark}",
                 cluster=str(destination),
                 why="groups cannot distinguish copied records from existing ones",
-                remedy="name another topic in topic_map, empty this one, or set append to write after what is there",
+                remedy=f"name another topic in {option_name('topic_map')}, empty this one, "
+                f"or set {option_name('append')} to write after what is there",
                 **where._asdict(),
                 kind=FailureKind.TOPIC_NOT_EMPTY,
             )

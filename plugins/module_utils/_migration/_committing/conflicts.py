@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     commit_text,
     same_commit,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnBlocked, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
@@ -63,9 +64,10 @@ def without_blocked(
         first = blocked[0]
         raise Refused(
             f"{len(blocked)} of {len(entries)} entries of the plan are blocked, first {_name(first)} "
-            f"({first.reason and first.reason.value}: {first.detail})",
+            f"({first.reason and first.reason.value}: {first.shown_detail})",
             cluster=cluster,
-            remedy="remove the cause and plan again, or leave them out by on_blocked: skip_group or skip_partition",
+            remedy="remove the cause and plan again, "
+            f"or leave them out by {option_name('on_blocked')}: skip_group or skip_partition",
             kind=FailureKind.PLAN_BLOCKED,
         )
     groups = {entry.group for entry in blocked} if on_blocked == OnBlocked.SKIP_GROUP else set()
@@ -73,7 +75,7 @@ def without_blocked(
     for entry in blocked:
         by_plan = entry.reason is not Reason.VERIFICATION_FAILED
         lines[by_plan].append(f"{_name(entry)}: blocked, {_reason(entry)}: left out")
-    whole = [f"{group}: left out as a whole (on_blocked: skip_group)" for group in sorted(groups)]
+    whole = [f"{group}: left out as a whole ({option_name('on_blocked')}: skip_group)" for group in sorted(groups)]
     remaining = [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED]
     return remaining, lines[True], lines[False] + whole
 
@@ -122,7 +124,8 @@ def commit_writes(
                 f"the group was migrated to {commit_text(target)} earlier, and somebody has moved it back to "
                 f"{commit_text(found)} since",
                 cluster,
-                remedy="set on_advance to keep to leave such entries alone, or roll back and migrate again to set it anew",
+                remedy=f"set {option_name('on_advance')} to keep to leave such entries alone, "
+                "or roll back and migrate again to set it anew",
                 kind=FailureKind.DESTINATION_CHANGED,
             )
         if found != entry.expected and not (earlier is not None and same_commit(found, earlier.written)):
@@ -203,14 +206,15 @@ def allowed(
     if policy in (OnRewind.KEEP, OnAdvance.KEEP):
         kept.append(
             f"{group} {partition}: kept at {commit_text(found)} instead of moved {direction} to "
-            f"{commit_text(target)} ({option}: keep)"
+            f"{commit_text(target)} ({option_name(option)}: keep)"
         )
         return False
     raise entry_refusal(
         key,
         f"the group has the committed offset {commit_text(found)}; this would move it {direction} to {commit_text(target)}",
         cluster,
-        remedy=f"set {option} to {'rewind' if rewind else 'advance'} to allow it, or to keep to leave such {unit} alone",
+        remedy=f"set {option_name(option)} to {'rewind' if rewind else 'advance'} to allow it, "
+        f"or to keep to leave such {unit} alone",
         kind=FailureKind.WOULD_MOVE_BACK if rewind else FailureKind.WOULD_MOVE_FORWARD,
     )
 
@@ -240,7 +244,7 @@ def _moved_back(earlier: ReceiptEntry, found: Target, target: CommittedOffset) -
 def _reason(entry: PlanEntry) -> str:
     """Why an entry is blocked; in words, too, where the plan, which is shown before, does not say it."""
     if entry.reason is Reason.VERIFICATION_FAILED:
-        return f"{entry.reason.value} ({entry.detail})"
+        return f"{entry.reason.value} ({entry.shown_detail})"
     return str(entry.reason and entry.reason.value)
 
 

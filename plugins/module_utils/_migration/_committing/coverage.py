@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import moves, moves_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMissingEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
@@ -48,10 +49,10 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
             f"the plan has no entry for {counted(len(missing), 'commit')} of the snapshot that it was made from: "
             f"{first_of(missing, _NAMED)}",
             why="somebody has removed lines of the plan; without an offset, a consumer would start by its auto.offset.reset",
-            remedy="plan again, or set on_missing_entry to skip to leave out what was removed",
+            remedy=f"plan again, or set {option_name('on_missing_entry')} to skip to leave out what was removed",
             kind=FailureKind.ENTRY_MISSING,
         )
-    return [f"{name}: no entry in the plan: left out (on_missing_entry: skip)" for name in missing]
+    return [f"{name}: no entry in the plan: left out ({option_name('on_missing_entry')}: skip)" for name in missing]
 
 
 def _difference(planned: _Positions, taken: _Positions) -> str:

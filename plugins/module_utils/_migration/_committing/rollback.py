@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     commits_of,
     same_commit,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
@@ -119,7 +120,7 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
                 topic=partition.topic,
                 partition=partition.partition,
                 why="the topic was recreated or has lost records since, or the receipt was changed",
-                remedy="restore the receipt from a backup, or leave the topic out by exclude_topic_patterns",
+                remedy=f"restore the receipt from a backup, or leave the topic out by {option_name('exclude_topic_patterns')}",
                 kind=FailureKind.TOPIC_RECREATED,
             )
         if target.offset < log.log_start:
@@ -149,13 +150,13 @@ def _kept(entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: O
             f"{'nothing' if found is None else commit_text(found)} now"
         )
         if on_rewind == OnRewind.KEEP:
-            return f"{entry.group} {entry.partition}: {what} (on_rewind: keep)"
+            return f"{entry.group} {entry.partition}: {what} ({option_name('on_rewind')}: keep)"
         raise conflicts.entry_refusal(
             entry.key,
             what,
             cluster,
             why="its commit has expired, somebody else has set the group, or the receipt was changed",
-            remedy=f"set on_rewind to rewind to set it to {commit_text(entry.before)} all the same, "
+            remedy=f"set {option_name('on_rewind')} to rewind to set it to {commit_text(entry.before)} all the same, "
             "or to keep to leave such groups alone",
             kind=FailureKind.DESTINATION_CHANGED,
         )

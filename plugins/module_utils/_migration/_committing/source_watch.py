@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import members_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
@@ -101,7 +102,7 @@ class SourceWatch:
             return writes, [], [f"Still in use at the source: {use}." for use in uses.values()]
         if self._policy == OnActiveGroup.SKIP_GROUP:
             lines = {
-                group: f"{group}: its source group {use}: left out (on_active_source: skip_group)"
+                group: f"{group}: its source group {use}: left out ({option_name('on_active_source')}: skip_group)"
                 for name, use in sorted(uses.items(), reverse=True)
                 for group in self._destinations(name)
                 if any(group == written for written, _partition in writes.set)
@@ -111,8 +112,9 @@ class SourceWatch:
         raise self._busy(
             uses,
             "is still in use at the source",
-            "nothing was written. Stop its consumers at the source, then take the snapshot and plan again; or set "
-            "on_active_source to skip_group to leave such groups out, or to warn to commit what the plan says",
+            "nothing was written. Stop its consumers at the source, then take the snapshot and plan again; "
+            f"or set {option_name('on_active_source')} to skip_group to leave such groups out, "
+            "or to warn to commit what the plan says",
         )
 
     def after(self, written: t.Iterable[Key]) -> list[str]:

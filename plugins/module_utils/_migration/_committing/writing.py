@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     same_commit,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
@@ -64,14 +65,18 @@ def busy_groups(
             + (f" ({len(problems)} groups are in use: {', '.join(sorted(problems))})" if len(problems) > 1 else ""),
             cluster=str(destination),
             group=name,
-            remedy="stop what uses it and wait for the session timeout, or leave it out by on_active_group: skip_group",
+            remedy="stop what uses it and wait for the session timeout, "
+            f"or leave it out by {option_name('on_active_group')}: skip_group",
         )
     return problems
 
 
 def left_out_lines(problems: t.Mapping[str, str]) -> list[str]:
     """A line for each group that is left out, because it is in use."""
-    return [f"{name}: {problem}: left out (on_active_group: skip_group)" for name, problem in sorted(problems.items())]
+    return [
+        f"{name}: {problem}: left out ({option_name('on_active_group')}: skip_group)"
+        for name, problem in sorted(problems.items())
+    ]
 
 
 def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> None:

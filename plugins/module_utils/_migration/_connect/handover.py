@@ -30,6 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -123,7 +124,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
             f"the first is {key!r}",
             **where._asdict(),
             why="Connect may take either of two values of one key, and its task fails on a value that is not an offset",
-            remedy="set on_misplaced to remove",
+            remedy=f"set {option_name('on_misplaced')} to remove",
             kind=FailureKind.POSITIONS_UNCLEAR,
         )
     before = {where: found.offsets.get(where) for where in offsets}
@@ -192,7 +193,7 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[str]) -> Offsets:
         raise NotFound(
             f"no position is known of topic {', '.join(missing)}",
             cluster=str(task.replicator.connection),
-            remedy="correct topics",
+            remedy=f"correct {option_name('topics')}",
         )
     if chosen.left_out:
         notes.append(f"Left out by an exclude pattern: {', '.join(chosen.left_out)}.")
@@ -215,7 +216,7 @@ def _after(on_rewind: OnRewind, offsets: Offsets, found: Offsets, receipt: Conne
             f"{where}: {found[where]} is stored already, and Replicator has copied up to {offsets[where]}"
             + (f" ({len(doubtful)} partitions are ahead)" if doubtful[1:] else ""),
             why="whatever MirrorMaker 2 has copied after Replicator's position would be recopied",
-            remedy="set on_rewind to keep what is stored, or to rewind where it is wrong",
+            remedy=f"set {option_name('on_rewind')} to keep what is stored, or to rewind where it is wrong",
             kind=FailureKind.POSITIONS_MOVED,
         )
     return offsets | (gone_on if on_rewind == OnRewind.REWIND else ahead)
@@ -228,7 +229,7 @@ def _check(task: Handover, changes: Offsets) -> None:
         raise Refused(
             f"{len(problems)} positions cannot be continued: {'; '.join(problems[:10])}"
             + (" and more" if problems[10:] else ""),
-            remedy="mend what is named, or leave topics out with exclude_topic_patterns",
+            remedy=f"mend what is named, or leave topics out with {option_name('exclude_topic_patterns')}",
             kind=FailureKind.POSITIONS_UNCLEAR,
         )
 

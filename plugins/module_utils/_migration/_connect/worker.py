@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 
@@ -97,8 +98,8 @@ class RestStore:
         for name, value in wanted.items():
             if its[name] != value and "${" not in its[name]:  # nor of what a provider of configurations fills in
                 raise InvalidInput(
-                    f"connector {self.connector} has {name} {its[name]}, and replication_policy says {value}",
+                    f"connector {self.connector} has {name} {its[name]}, and {option_name('replication_policy')} says {value}",
                     cluster=str(self.rest),
-                    remedy="correct replication_policy, or the connector",
+                    remedy=f"correct {option_name('replication_policy')}, or the connector",
                     kind=FailureKind.CONNECTOR_UNFIT,
                 )

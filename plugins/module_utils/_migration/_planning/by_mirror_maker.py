@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 
 
 def by_mirror_maker(given: StrategyInput) -> StrategyOutput:
@@ -39,8 +40,8 @@ def no_copies(wanted: t.Sequence[Draft], destination: Connection, mapping: Mappi
     sources = tuple({draft.source_partition.topic for draft in wanted})
     like = [name for name in topics.list_topics(destination) if name.endswith(sources)]
     return NotFound(
-        f"none of the topics that {option} expects exists: {', '.join(names[:5])}",
+        f"none of the topics that {option_name(option)} expects exists: {', '.join(names[:5])}",
         cluster=str(destination),
         why=f"there is {', '.join(like[:5])}" if like else "no topic name ends with these names either",
-        remedy=f"correct {option}: {remedy}",
+        remedy=f"correct {option_name(option)}: {remedy}",
     )

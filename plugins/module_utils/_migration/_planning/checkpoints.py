@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, CheckpointKey
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
@@ -84,7 +85,7 @@ def _notes(entries: t.Sequence[PlanEntry], left_out: t.Sequence[str], previous: 
     if alone:
         lines.append(
             f"No checkpoint for {', '.join(alone)}: not planned. Without a committed offset, a consumer with "
-            "auto.offset.reset=latest skips records; on_uncommitted: start skips none."
+            f"auto.offset.reset=latest skips records; {option_name('on_uncommitted')}: start skips none."
         )
     planned = {entry.group for entry in entries}
     gone = sorted({entry.group for entry in previous.entries} - planned) if previous else []
@@ -124,14 +125,14 @@ def _selected(
         raise NotFound(
             f"no checkpoint found for group {', '.join(missing)}",
             why="MirrorMaker 2 writes none for groups that it excludes, or that have consumed nothing of what it copies",
-            remedy="correct groups and replication_policy",
+            remedy=f"correct {option_name('groups')} and {option_name('replication_policy')}",
             cluster=cluster,
             topic=topic,
         )
     if not of_flow:
         raise InvalidInput(
-            f"no group with a checkpoint is matched by group_patterns {list(selection.group_patterns)}",
-            remedy="correct the patterns, or name the groups in groups",
+            f"no group with a checkpoint is matched by {option_name('group_patterns')} {list(selection.group_patterns)}",
+            remedy=f"correct the patterns, or name the groups in {option_name('groups')}",
             cluster=cluster,
             topic=topic,
             kind=FailureKind.NOTHING_SELECTED,
@@ -143,7 +144,7 @@ def _selected(
             f"none of the selected groups has a checkpoint for {', '.join(absent)}",
             cluster=cluster,
             topic=topic,
-            remedy="correct topics",
+            remedy=f"correct {option_name('topics')}",
         )
     chosen = {key: its for key, its in of_flow.items() if its[0].topic in topics_chosen.names}
     return chosen, (*groups.left_out, *topics_chosen.left_out)

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_re
     CheckpointKey,
     OffsetSync,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 
@@ -106,8 +107,8 @@ def _read(
             cluster=str(connection),
             topic=topic,
             why=f"there is {', '.join(like)}" if like else "no similar topic exists",
-            remedy="correct replication_policy: both aliases, separator, internal_topic_separator_enabled and "
-            "offset_syncs_location are those of MirrorMaker 2",
+            remedy=f"correct {option_name('replication_policy')}: both aliases, separator, "
+            "internal_topic_separator_enabled and offset_syncs_location are those of MirrorMaker 2",
         )
     why = "what MirrorMaker 2 has noted is lost with time"
     check_policy(connection, topic, why, "and let MirrorMaker 2 run until it has written anew")

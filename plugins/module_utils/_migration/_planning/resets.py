@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupReading,
     commits_of,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnOutOfRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt, ReceiptEntry
@@ -96,9 +97,9 @@ def _read_groups(
     selected = selection.select_groups({*listed, *(each.group for each in receipt.renewing)})
     if not selected.names:
         raise InvalidInput(
-            f"no group is matched by group_patterns {list(selection.group_patterns)}",
+            f"no group is matched by {option_name('group_patterns')} {list(selection.group_patterns)}",
             cluster=str(cluster),
-            remedy="correct the patterns, or name the groups in groups",
+            remedy=f"correct the patterns, or name the groups in {option_name('groups')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
     found = groups.read_groups(cluster, selected.names)
@@ -112,7 +113,7 @@ def _read_groups(
                 cluster=str(cluster),
                 group=name,
                 why="it exists" if reading.exists else "it does not exist, or GROUP DESCRIBE on it is not allowed",
-                remedy="name its topics in topics, or correct groups",
+                remedy=f"name its topics in {option_name('topics')}, or correct {option_name('groups')}",
             )
     return selected, {name: each for name, each in readings.items() if each.keeps_offsets}
 
@@ -120,7 +121,9 @@ def _read_groups(
 def _check_topics(cluster: Connection, selection: Selection, counts: t.Mapping[str, int]) -> None:
     missing = sorted(set(selection.topics) - counts.keys())
     if missing:
-        raise NotFound(f"no such topic: {', '.join(missing)}", cluster=str(cluster), remedy="correct topics")
+        raise NotFound(
+            f"no such topic: {', '.join(missing)}", cluster=str(cluster), remedy=f"correct {option_name('topics')}"
+        )
 
 
 def _wanted(
@@ -152,7 +155,7 @@ def _check_rules(rules: t.Sequence[ResetRule], ruled: t.Mapping[Key, ResetRule])
             raise InvalidInput(
                 f"resets, entry {number} ({rule}) is about no partition of the selected groups and topics",
                 why="no topic or partition fits it, or an earlier entry is about all that do",
-                remedy="correct its topics and partitions, name the topics in topics, or remove the entry",
+                remedy=f"correct its topics and partitions, name the topics in {option_name('topics')}, or remove the entry",
             )
         if rule.partitions - numbers:
             missing = ", ".join(str(each) for each in sorted(rule.partitions - numbers))

@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, PromotionOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import matches
@@ -73,7 +74,7 @@ def acl_changes(
         elif _is_about(acl, options):
             carried.add(acl)
     if wildcards:
-        notes.append(f"ACLs on * are left out, because acl_wildcards is false: {_shown(wildcards)}.")
+        notes.append(f"ACLs on * are left out, because {option_name('acl_wildcards')} is false: {_shown(wildcards)}.")
     carried = {_for_principal(acl, options) for acl in carried}
     mirrored = {each for acl in carried for each in _mirrored(acl)}
     wanted = mirrored if options.acls is Acls.MIRROR else carried
@@ -142,9 +143,10 @@ def _prefix(acl: Acl, covered: t.Sequence[str], mapping: Mapping) -> str:
         found.add(new.removesuffix(rest) if new.endswith(rest) and len(new) > len(rest) else None)
     if len(found) > 1 or None in found:
         raise Refused(
-            f"the source's {acl} covers topics with a prefix, and topic_map does not give them one prefix",
+            f"the source's {acl} covers topics with a prefix, and {option_name('topic_map')} does not give them one prefix",
             why="an ACL with a prefix also covers topics that do not exist yet",
-            remedy="map the whole prefix by one rule of topic_map; or set acls to none, and grant the ACLs yourself",
+            remedy=f"map the whole prefix by one rule of {option_name('topic_map')}; "
+            f"or set {option_name('acls')} to none, and grant the ACLs yourself",
             kind=FailureKind.INVALID_OPTION,
         )
     return str(found.pop())
@@ -173,7 +175,7 @@ def _for_principal(acl: Acl, options: PromotionOptions) -> Acl:
         for new in rule.apply(acl.principal):  # one at most: only groups may get several names
             if not is_principal(new):
                 raise InvalidInput(
-                    f"principal_map makes {new!r} of {acl.principal}, which is no principal",
+                    f"{option_name('principal_map')} makes {new!r} of {acl.principal}, which is no principal",
                     remedy="give it with its type, such as User:billing",
                 )
             return acl._replace(principal=new)

@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     EXCLUDED_TOPICS,
@@ -56,14 +57,14 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
                 "the topic does not exist",
                 cluster=source,
                 topic=topic,
-                remedy="correct topics, or let the user describe it",
+                remedy=f"correct {option_name('topics')}, or let the user describe it",
             )
     selected = selection.select_topics(set(existing) - _INTERNAL)
     if not selected.names:
         raise NotFound(
             "no topic is selected" + (f", because {_left_out(selected.left_out)}" if selected.left_out else ""),
             cluster=source,
-            remedy="correct topic_patterns or exclude_topic_patterns",
+            remedy=f"correct {option_name('topic_patterns')} or {option_name('exclude_topic_patterns')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
     notes = (f"{_left_out(selected.left_out)}.",) if selected.left_out else ()
@@ -83,20 +84,23 @@ def check_topic_names(
                 "source and destination are one cluster, and the topic would keep its name",
                 cluster=destination,
                 topic=source,
-                remedy="correct bootstrap_servers of one of the clusters, or give the topic another name in topic_map",
+                remedy="correct bootstrap_servers of one of the clusters, "
+                f"or give the topic another name in {option_name('topic_map')}",
                 kind=FailureKind.ONE_CLUSTER,
             )
         if name in _INTERNAL:
-            raise InvalidInput(f"{source} would become the internal topic {name}", remedy="correct topic_map")
+            raise InvalidInput(
+                f"{source} would become the internal topic {name}", remedy=f"correct {option_name('topic_map')}"
+            )
         if len(name) > LONGEST_NAME:
             raise InvalidInput(
                 f"{source} would be called {name}, which has {len(name)} characters, and Kafka allows {LONGEST_NAME}",
-                remedy="correct topic_map",
+                remedy=f"correct {option_name('topic_map')}",
             )
         if not _LEGAL.fullmatch(name) or name in (".", ".."):
             raise InvalidInput(
                 f"{source} would be called {name}, which is no legal name of a topic",
-                remedy="use letters, digits, dots, dashes and underscores in topic_map",
+                remedy=f"use letters, digits, dots, dashes and underscores in {option_name('topic_map')}",
             )
     origins = collections.defaultdict(list)
     for source, name in names.items():
@@ -105,7 +109,7 @@ def check_topic_names(
         if len(sources) > 1:
             raise InvalidInput(
                 f"{' and '.join(sources)} would both become {name}",
-                remedy="correct topic_map, or leave all but one of them out",
+                remedy=f"correct {option_name('topic_map')}, or leave all but one of them out",
             )
     _check_collisions(set(names.values()), there, destination)
 
@@ -120,18 +124,20 @@ def _check_collisions(names: set[str], there: t.Collection[str], destination: st
                 f"{name} and {known} differ only in . and _, and Kafka does not allow both",
                 cluster=destination,
                 topic=name,
-                remedy="give one of them another name in topic_map",
+                remedy=f"give one of them another name in {option_name('topic_map')}",
             )
 
 
 def _name(topic: str, mapping: Mapping, source: str) -> str:
     if mapping.topic_prefix and topic.startswith(mapping.topic_prefix):
         raise InvalidInput(
-            f"the topic has the prefix {mapping.topic_prefix} already, which replication_policy would give it again",
+            f"the topic has the prefix {mapping.topic_prefix} already, "
+            f"which {option_name('replication_policy')} would give it again",
             cluster=source,
             topic=topic,
-            why="replication_policy.source_alias may be that of another cluster, whose topics are copied to this one",
-            remedy="leave the topic out, or correct replication_policy",
+            why=f"{option_name('replication_policy')}.source_alias may be that of another cluster, "
+            "whose topics are copied to this one",
+            remedy=f"leave the topic out, or correct {option_name('replication_policy')}",
         )
     return mapping.topic(topic)
 

@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import plain_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     OnUnknownSetting,
@@ -70,7 +71,8 @@ def check_known_settings(wanted: t.Mapping[str, Wanted], options: PromotionOptio
             f"the brokers do not know the setting {first_of(unknown, _NAMED)}",
             cluster=destination,
             why="it is misspelt, or they run another version of Kafka than the source's",
-            remedy="correct overrides, add it to exclude_settings, or set on_unknown_setting to leave",
+            remedy=f"correct {option_name('overrides')}, add it to {option_name('exclude_settings')}, "
+            f"or set {option_name('on_unknown_setting')} to leave",
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
 
@@ -118,7 +120,8 @@ def replicas_problem(topic: str, in_sync: str | None, replicas: int, is_new: boo
         cluster=destination,
         topic=topic,
         why="producers with acks=all could write nothing",
-        remedy="give a lower number in overrides" + ("; or set replication_factor to at least that" if is_new else ""),
+        remedy=f"give a lower number in {option_name('overrides')}"
+        + (f"; or set {option_name('replication_factor')} to at least that" if is_new else ""),
         kind=FailureKind.INVALID_OPTION,
     )
 

@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     Acls,
@@ -64,9 +65,10 @@ def decide_topics(
     settings.check_overrides(options.overrides, survey.names)
     if options.replication_factor is not None and options.replication_factor > survey.brokers:
         raise Refused(
-            f"replication_factor is {options.replication_factor}, and the cluster has {counted(survey.brokers, 'broker')}",
+            f"{option_name('replication_factor')} is {options.replication_factor}, "
+            f"and the cluster has {counted(survey.brokers, 'broker')}",
             cluster=destination,
-            remedy="set replication_factor to at most that, to source or to broker",
+            remedy=f"set {option_name('replication_factor')} to at most that, to source or to broker",
             kind=FailureKind.INVALID_OPTION,
         )
     notes = list(survey.notes)
@@ -118,7 +120,7 @@ def _missing(
     notes: list[str],
 ) -> TopicChange:
     if options.on_missing is OnMissing.LEAVE:
-        notes.append(f"{name} is missing at the destination, and on_missing leaves it so.")
+        notes.append(f"{name} is missing at the destination, and {option_name('on_missing')} leaves it so.")
         return TopicChange(name, source, None, None)
     factor = options.replication_factor
     if factor is None:
@@ -161,7 +163,7 @@ def _existing(
         filled = " and holds records" if options.on_fewer_partitions is OnFewerPartitions.GROW_EMPTY_OR_LEAVE else ""
         notes.append(
             f"{name} has {counted(there.partitions, 'partition')}{filled}, and {source} has {here.partitions} at the source. "
-            "on_fewer_partitions leaves it so."
+            f"{option_name('on_fewer_partitions')} leaves it so."
         )
     hidden = there.configs.hidden & wanted.values.keys()
     notes += [f"{name}: the brokers hide the value of {setting}, which is left alone." for setting in sorted(hidden)]
@@ -186,7 +188,8 @@ def _grows(
             f"the topic has {counted(there.partitions, 'partition')}{why}, and {source} has {here.partitions} at the source",
             cluster=destination,
             topic=name,
-            remedy="set on_fewer_partitions to leave; or to grow, after which records with a key go to other partitions",
+            remedy=f"set {option_name('on_fewer_partitions')} to leave; or to grow, "
+            "after which records with a key go to other partitions",
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
     if choice is OnFewerPartitions.GROW_EMPTY_OR_LEAVE:

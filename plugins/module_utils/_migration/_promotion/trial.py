@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import EXTRA, TopicChange, TopicPlan
 
@@ -59,7 +60,8 @@ def check(destination: Connection, plan: TopicPlan) -> None:
         raise Refused(
             f"the brokers would not take {first_of(problems, _NAMED)}",
             cluster=str(destination),
-            remedy="correct overrides, leave a setting out with exclude_settings, or leave the topic out; nothing was written",
+            remedy=f"correct {option_name('overrides')}, leave a setting out with {option_name('exclude_settings')}, "
+            "or leave the topic out; nothing was written",
             kind=FailureKind.BROKER_REFUSED,
         )
     for topic, replicas in sorted(creation.replicas.items()):

@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import DEFAULT, SettingChange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_receipt import (
@@ -82,7 +83,7 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
     if not remove_created and any(each.created for each in left.values()):
         made = [name for name, each in left.items() if each.created]
         notes.append(
-            f"Topics that a promotion has created stay, because remove_created is false: {first_of(made, 10)}."
+            f"Topics that a promotion has created stay, because {option_name('remove_created')} is false: {first_of(made, 10)}."
         )
     now = list_acls(destination) if receipt.acls else frozenset()
     return Undo(

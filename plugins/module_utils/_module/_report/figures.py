@@ -201,7 +201,7 @@ def _planned(entry: PlanEntry, noted: ReceiptEntry | None, finding: Finding | No
         verdict=entry.verdict,
         reason=entry.reason.value if entry.reason else "",
         repeats=entry.repeats,
-        detail=entry.detail,
+        detail=entry.shown_detail,
         evidence=entry.evidence,
         verified=None if finding is None else not finding.problems,
         unconsumed=unconsumed,

@@ -12,6 +12,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 
@@ -116,6 +117,6 @@ def _other(path: str, why: str, again: str, kind: FailureKind = FailureKind.PLAN
     return InvalidFile(
         f"{path} does not belong to the files beside it",
         why=why,
-        remedy=f"{again}, or set on_mismatch to leave_out to make the report without this file",
+        remedy=f"{again}, or set {option_name('on_mismatch')} to leave_out to make the report without this file",
         kind=kind,
     )

@@ -11,6 +11,10 @@ import json
 import shlex
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import (
+    option_name,
+    with_option_names,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, by_gravity, problems_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -176,7 +180,7 @@ def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Exceptions]:
         same = kinds[verdict, reason]
         repeats = [row.repeats for row in same]
         known = [each for each in repeats if each is not None]
-        remedy = advice.REASONS[Reason(reason)] if reason else ""
+        remedy = with_option_names(advice.REASONS[Reason(reason)]) if reason else ""
         total = sum(known) if len(known) == len(repeats) else None
         yield Exceptions(verdict, reason, remedy, len(same), total, tuple(same[:MOST_EXAMPLES]))
 
@@ -199,7 +203,7 @@ def _problems(files: MigrationFiles) -> t.Iterator[Problems]:
     for problem in by_gravity(problem for finding in findings for problem in problems_of(finding)):
         kinds.setdefault(problem.kind, []).append(problem)
     for kind, same in kinds.items():
-        yield Problems(kind.value, advice.PROBLEMS[kind], len(same), tuple(same[:MOST_EXAMPLES]))
+        yield Problems(kind.value, with_option_names(advice.PROBLEMS[kind]), len(same), tuple(same[:MOST_EXAMPLES]))
 
 
 def _notes(files: MigrationFiles, total: Totals) -> t.Iterator[str]:
@@ -228,7 +232,10 @@ def _next(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[tup
         return ("Make a plan.",) if files.receipt is None else ("Nothing: there is no plan.",), ""
     if total.verdicts[Verdict.BLOCKED]:
         steps = "Follow the remedies of what is blocked, then run the same playbook again."
-        return (steps, "To migrate the others now, set on_blocked to skip_partition or skip_group."), again
+        return (
+            steps,
+            f"To migrate the others now, set {option_name('on_blocked')} to skip_partition or skip_group.",
+        ), again
     if total.states[State.NOT_COMMITTED] and occasion.phase == "plan" and occasion.role == "group_migration":
         apply = _command("", dataclasses.replace(occasion, phase="apply"), {"plan_digest": files.digests["plan.json"]})
         return ("Review the plan. To commit exactly this plan, run the phase apply with its digest.",), apply

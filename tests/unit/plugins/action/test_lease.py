@@ -29,11 +29,16 @@ def test_the_module_is_told_whose_process_it_is(monkeypatch):
     monkeypatch.setattr(ActionModule, "_execute_module", lambda _self, **arguments: given.update(arguments) or given)
     action = ActionModule.__new__(ActionModule)
     action._task = types.SimpleNamespace(
-        args={"directory": "/srv/kafka", "holder": {"process": 1}}, _role=None, check_mode=False
+        args={"directory": "/srv/kafka", "holder": {"process": 1}}, _role=None, check_mode=False, async_val=0
     )
     assert action.run(task_vars={"inventory_hostname": "cloud"}) is given
     holder = given["module_args"].pop("holder")
-    assert given == {"module_args": {"directory": "/srv/kafka"}, "task_vars": {"inventory_hostname": "cloud"}}
+    its = {
+        "module_args": {"directory": "/srv/kafka"},
+        "task_vars": {"inventory_hostname": "cloud"},
+        "wrap_async": False,
+    }
+    assert given == its
     assert (holder["host"], holder["process"]) == (socket.gethostname(), os.getppid())
     assert not processes.has_ended(holder["process"], holder["ticks"])
 

@@ -139,7 +139,7 @@ def test_a_directory_that_cannot_be_made_is_told_before_it_is_tried(unwritable):
 def test_a_directory_below_a_file_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     files.check_makeable(str(tmp_path / "new/one/plan.json"))
-    with pytest.raises(InvalidInput, match="file/new cannot be used: .*/file is no directory. Name another one"):
+    with pytest.raises(InvalidInput, match="file/new cannot be used: .*/file is no directory. Name another directory"):
         files.check_makeable(str(tmp_path / "file/new/plan.json"))
 
 

@@ -1,0 +1,11 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import OptionNamesActionModule
+
+
+class ActionModule(OptionNamesActionModule):
+    """Run kafka_migration_history, whose messages name the variables of the role that calls it."""

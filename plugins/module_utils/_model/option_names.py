@@ -1,0 +1,41 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What messages call an option: its name, or the variable of the role that passes it on.
+
+As with gettext, the text is chosen where a message is made, so that names of topics and groups are never touched. A module
+runs once in its process and sets the variables once, in the beginning. What is written to a file has the names of options,
+because another role or a module may read it: such texts are translated where they are shown.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+_WORD = r"(?<![\w.-])(?:[a-z]+(?:_[a-z]+)+|(?<=\bin )repartitioned)(?![\w-]|\.\w)"
+_variables: dict[str, str] = {}
+
+
+def set_variables(variables: t.Mapping[str, str] | None) -> None:
+    """From now on, options have the names of these variables, {option: variable}; the others keep their own."""
+    _variables.clear()
+    _variables.update(variables or {})
+
+
+def option_name(option: str) -> str:
+    """What the user sets. option may have a value, such as `state: absent`, where the variable is set to another one."""
+    return _variables.get(option, option)
+
+
+def with_option_names(text: str, names: t.Collection[str] = ()) -> str:
+    """A text that was written with names of options, in the user's words.
+
+    names: of groups and topics that the text may hold, none of which is an option.
+    """
+    if not any(word in _variables for word in re.findall(_WORD, text)):
+        return text
+    known = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True)]
+    pattern = "|".join([*known, _WORD])
+    return re.sub(pattern, lambda word: word[0] if word[0] in names else option_name(word[0]), text)

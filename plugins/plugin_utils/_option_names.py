@@ -1,0 +1,83 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""For action plugins: run the module as always, and tell it by which variables the user of a role sets its options."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible.module_utils.common.yaml import yaml_load
+from ansible.plugins.action import ActionBase
+
+_COLLECTION = "streamshift.kafka"
+# {module: {option: variable}}, where the variables of the roles are not called like the options.
+OTHER_NAMES = {
+    "kafka_backlog_copy": {"state: absent": "phase: remove"},
+    "kafka_group_offsets": {"on_active_group": "on_active_source"},
+    "kafka_group_removal": {"on_active_group": "on_active_source"},
+    "kafka_migration_info": {"on_active_group": "on_active_source"},
+    "kafka_offset_commit": {"everything": "rollback_all"},
+    "kafka_offset_verify": {"limit": "verify_limit", "method": "verify"},
+    # In roles that migrate groups; what is repartitioned is left out there.
+    "kafka_topic_promotion": {"exclude_topic_patterns": "repartitioned"},
+}
+_POLICIES = ("on_blocked", "on_active_group", "on_active_source")
+# {phase: {variable: the one that takes its place, or nothing}}
+_IN_PHASE: dict[str, dict[str, str | None]] = {
+    "cut_over": dict.fromkeys(_POLICIES, "on_not_ready"),
+    "sync": {**dict.fromkeys(_POLICIES), "verify": "verify_rounds"},
+}
+
+
+class OptionNamesActionModule(ActionBase):
+    """The action of every module of the collection. In other tasks than those of its roles, all is as without it."""
+
+    _supports_check_mode = True
+    _supports_async = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
+        """Run the module as Ansible's own action does. more: options that this action sets itself."""
+        super().run(tmp, task_vars)
+        args = {**self._task.args, **more}
+        if names := self._option_names(task_vars or {}):
+            args["option_names"] = names
+        wrap_async = bool(self._task.async_val) and not self._connection.has_native_async
+        result: dict[str, t.Any] = self._execute_module(module_args=args, task_vars=task_vars, wrap_async=wrap_async)
+        return result
+
+    def _option_names(self, task_vars: t.Mapping[str, t.Any]) -> dict[str, str]:
+        role = self._task._role
+        if getattr(role, "_role_collection", None) != _COLLECTION:
+            return {}
+        name = role._role_name.rpartition(".")[2]
+        if name == "common":  # the role that includes it says its name
+            name = self._templar.template(task_vars.get("common_role", name))
+        phase = self._templar.template(task_vars.get(f"{name}_phase"))
+        return option_names(self._task.action.rpartition(".")[2], name, phase, variables(role._role_path, name))
+
+
+def variables(path: str, role: str) -> list[str]:
+    """The variables of a role. path: of it, or of a role beside it."""
+    specs = os.path.join(os.path.dirname(path), role, "meta", "argument_specs.yml")
+    with open(specs, encoding="utf-8") as file:
+        return list(yaml_load(file)["argument_specs"]["main"]["options"])
+
+
+def option_names(module: str, role: str, phase: str | None, variables: t.Iterable[str]) -> dict[str, str]:
+    """{option: variable} for a task of a role, as far as it is certain. variables: all of the role's."""
+    known = {name.removeprefix(f"{role}_"): name for name in variables}
+
+    def called(name: str) -> str | None:
+        """The variable that has this name without the role's, or takes its place in this phase."""
+        option, colon, value = name.partition(":")
+        instead = _IN_PHASE.get(phase or "", {}).get(option, option)
+        variable = instead and known.get(instead, known.get(option))
+        return f"{variable}{colon}{value}" if variable else None
+
+    others = OTHER_NAMES.get(module, {})
+    found = {name: called(name) for name in known}
+    found |= {option: variable for option, name in others.items() if (variable := called(name))}
+    return {option: variable for option, variable in found.items() if variable}

@@ -1,0 +1,172 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""In the tasks of a role, the messages of modules name its variables; in any other task, the options of the module."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import (
+    OTHER_NAMES,
+    option_names,
+    variables,
+)
+from tools import role_docs
+
+ROOT = Path(__file__).parents[4]
+PROGRAM = Path(sys.executable).parent / "ansible-playbook"
+SNAPSHOT, COMMIT = "kafka_group_offsets", "kafka_offset_commit"
+MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
+
+
+def names(module, role, phase=None):
+    return option_names(module, role, phase, variables(str(ROOT / "roles/common"), role))
+
+
+@pytest.mark.parametrize(
+    ("role", "module", "variable", "option"),
+    [
+        pytest.param(role, module, variable, option, id=f"{role}-{module}.{option}")
+        for role, modules in role_docs.ROLES.items()
+        for module, options in modules.items()
+        for option in options
+        for variable in [f"{role}_{OTHER_NAMES.get(module, {}).get(option, option)}"]
+        if variable in variables(str(ROOT / "roles" / role), role)
+    ],
+)
+def test_an_option_is_called_like_the_variable_that_describes_it(role, module, variable, option):
+    assert names(module, role)[option] == variable
+
+
+@pytest.mark.parametrize(
+    ("module", "role", "phase", "option", "variable"),
+    [
+        # The snapshot is about the source's groups, the commit about the destination's.
+        (SNAPSHOT, "group_migration", "migrate", "on_active_group", "group_migration_on_active_source"),
+        (COMMIT, "group_migration", "migrate", "on_active_group", "group_migration_on_active_group"),
+        # Other variables count in other phases, or none.
+        (SNAPSHOT, "group_migration", "cut_over", "on_active_group", "group_migration_on_not_ready"),
+        (COMMIT, "group_migration", "cut_over", "on_blocked", "group_migration_on_not_ready"),
+        (COMMIT, "group_migration", "sync", "on_blocked", None),
+        (SNAPSHOT, "group_migration", "sync", "on_active_group", None),
+        ("kafka_migration_info", "group_migration", "sync", "verify", "group_migration_verify_rounds"),
+        ("kafka_migration_info", "mirror_maker_group_sync", "sync", "verify", "mirror_maker_group_sync_verify"),
+        ("kafka_offset_verify", "group_migration", "migrate", "limit", "group_migration_verify_limit"),
+        (COMMIT, "group_reset", "rollback", "everything", "group_reset_rollback_all"),
+        ("kafka_backlog_copy", "backlog_migration", "migrate", "state: absent", "backlog_migration_phase: remove"),
+        (
+            "kafka_topic_promotion",
+            "topic_promotion",
+            None,
+            "exclude_topic_patterns",
+            "topic_promotion_exclude_topic_patterns",
+        ),
+        ("kafka_topic_promotion", "group_migration", "plan", "exclude_topic_patterns", "group_migration_repartitioned"),
+        # No variable of this role says that.
+        (COMMIT, "mirror_maker_group_sync", "sync", "on_blocked", None),
+        (COMMIT, "group_migration", "migrate", "on_misplaced", None),
+    ],
+)
+def test_other_names(module, role, phase, option, variable):
+    assert names(module, role, phase).get(option) == variable
+
+
+def test_every_module_has_an_action():
+    assert sorted(path.stem for path in (ROOT / "plugins/action").glob("*.py")) == MODULES
+
+
+CLUSTER = {"bootstrap_servers": ["127.0.0.1:1"]}
+HOSTS = {
+    name: {"kafka_cluster": CLUSTER, "ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    for name in ("onprem", "cloud")
+}
+
+
+@pytest.fixture
+def play(tmp_path):
+    """``play(*tasks)`` -> what ansible-playbook says of tasks of which one fails."""
+
+    def played(*tasks, words=()):
+        inventory, playbook = tmp_path / "inventory.json", tmp_path / "playbook.json"
+        inventory.write_text(json.dumps({"all": {"hosts": HOSTS}}))
+        playbook.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, "tasks": list(tasks)}]))
+        done = subprocess.run(
+            [PROGRAM, "-i", inventory, playbook, *words],
+            cwd=ROOT,
+            env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2, done.stdout
+        return done.stdout
+
+    return played
+
+
+def role(name, **given):
+    return {
+        "ansible.builtin.include_role": {"name": f"streamshift.kafka.{name}"},
+        "vars": {f"{name}_{option}": value for option, value in given.items()},
+    }
+
+
+def migration(tmp_path, **given):
+    return role("group_migration", source="onprem", destination="cloud", directory=str(tmp_path), **given)
+
+
+def rolled_back(tmp_path, **more):
+    task = {"cluster": CLUSTER, "receipt": f"{tmp_path}/receipt.json", "state": "rolled_back"}
+    return {"streamshift.kafka.kafka_offset_commit": {**task, **more}}
+
+
+NOTHING = "Set {0}groups or {0}group_patterns as for the migration, or {1} to true."
+EMPTY = "a group or topic name is empty. Remove it from {0}groups or {0}topics."
+OPTIONS = NOTHING.format("", "everything")
+
+
+@pytest.mark.parametrize("words", [(), ("--check",)], ids=["run", "check"])
+def test_a_task_of_common_names_the_variables_of_the_role_that_calls_it(play, tmp_path, words):
+    said = play(migration(tmp_path, phase="rollback"), words=words)
+    assert NOTHING.format("group_migration_", "group_migration_rollback_all") in said
+
+
+def test_two_roles_in_one_play_each_have_their_own_words(play, tmp_path):
+    first = {"block": [migration(tmp_path, phase="rollback")], "rescue": [{"meta": "clear_host_errors"}]}
+    said = play(first, role("group_clone", cluster="cloud", directory=str(tmp_path), phase="rollback"))
+    assert NOTHING.format("group_migration_", "group_migration_rollback_all") in said
+    assert NOTHING.format("group_clone_", "group_clone_rollback_all") in said
+
+
+def test_a_task_of_the_role_itself_names_its_variables(play, tmp_path):
+    assert EMPTY.format("group_migration_") in play(migration(tmp_path, groups=[""]))
+
+
+@pytest.mark.parametrize("keywords", [{}, {"loop": [1, 2]}, {"async": 60, "poll": 1}], ids=["plain", "loop", "async"])
+def test_a_module_alone_names_its_options(play, tmp_path, keywords):
+    assert OPTIONS in play({**rolled_back(tmp_path), **keywords})
+
+
+def test_a_role_of_somebody_else_changes_nothing(play, tmp_path):
+    tasks = tmp_path / "roles" / "common" / "tasks"
+    tasks.mkdir(parents=True)
+    (tasks / "main.yml").write_text(json.dumps([rolled_back(tmp_path)]))
+    task = {"ansible.builtin.include_role": {"name": "common"}, "vars": {"common_role": "group_migration"}}
+    assert OPTIONS in play(task)
+
+
+def test_secrets_stay_masked(play, tmp_path):
+    cluster = {**CLUSTER, "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"}
+    cluster |= {"sasl_username": "me", "sasl_password": "group_migration_groups"}
+    said = play(rolled_back(tmp_path, cluster=cluster), words=["-vvv"])
+    assert OPTIONS in said and "group_migration_groups" not in said
