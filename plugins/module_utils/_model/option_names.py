@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-_WORD = r"(?<![\w.-])(?:[a-z]+(?:_[a-z]+)+|(?<=\bin )repartitioned)(?![\w-]|\.\w)"
+_WORD = r"(?<![\w./-])(?:[a-z]+(?:_[a-z]+)+|(?<=\bin )repartitioned)(?![\w/-]|\.\w)"
 _variables: dict[str, str] = {}
 
 
@@ -34,8 +34,9 @@ def with_option_names(text: str, names: t.Collection[str] = ()) -> str:
 
     names: of groups and topics that the text may hold, none of which is an option.
     """
-    if not any(word in _variables for word in re.findall(_WORD, text)):
+    if not any(option in text for option in _variables):
         return text
     known = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True)]
-    pattern = "|".join([*known, _WORD])
+    with_values = [re.escape(option) for option in _variables if ": " in option]
+    pattern = "|".join([*known, *with_values, _WORD])
     return re.sub(pattern, lambda word: word[0] if word[0] in names else option_name(word[0]), text)

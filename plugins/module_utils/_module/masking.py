@@ -22,6 +22,8 @@ _ADDRESSES = frozenset({"archives", "bootstrap_servers", "master", "oauth_token_
 _PROPERTIES = frozenset({"client_config", "conf"})
 _SHORT = 6  # characters: a shorter text is a part of too many words
 _Json = t.Any
+# The options of every module, beside its own.
+COMMON_SPEC = {"option_names": {"type": "dict"}}
 
 
 class Module(AnsibleModule):
@@ -31,8 +33,7 @@ class Module(AnsibleModule):
     """
 
     def __init__(self, argument_spec: dict[str, t.Any], **settings: t.Any) -> None:
-        spec = {**argument_spec, "option_names": {"type": "dict"}}
-        super().__init__(argument_spec=spec, **settings)  # type: ignore[no-untyped-call]
+        super().__init__(argument_spec={**argument_spec, **COMMON_SPEC}, **settings)  # type: ignore[no-untyped-call]
         set_variables(self.params.pop("option_names", None))
 
     def exit_json(self, **result: t.Any) -> t.NoReturn:

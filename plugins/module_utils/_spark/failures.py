@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import errors
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
 
 _FIELDS = ("what", "cluster", "group", "topic", "partition", "why", "remedy", "kind")
 _MARK = "streamshift-failure "
@@ -51,7 +52,9 @@ def unpacked(text: str) -> MigrationError:
     told, _end = json.JSONDecoder().raw_decode(text)
     raised: type[MigrationError] = getattr(errors, told["class"], MigrationError)
     fields = {field: told[field] for field in _FIELDS[1:]}
-    return raised(told["what"], **fields | {"kind": FailureKind(told["kind"])})
+    # A worker does not know what a role calls options.
+    remedy = told["remedy"] and with_option_names(told["remedy"], [told["group"] or "", told["topic"] or ""])
+    return raised(told["what"], **fields | {"remedy": remedy, "kind": FailureKind(told["kind"])})
 
 
 _PACKAGES = "install confluent-kafka, xxhash, pyarrow and numpy there, or send an environment with archives"

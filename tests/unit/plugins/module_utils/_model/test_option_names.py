@@ -58,9 +58,11 @@ def test_in_a_role_options_have_the_names_of_its_variables(in_role):
             "orders and 2 topics: name it in group_migration_repartitioned",
         ),
         ("a repartitioned topic", "a repartitioned topic"),
+        ("give it up (state: absent)", "give it up (group_migration_phase: remove)"),
         # What only begins, ends or goes on like an option.
         ("not_on_expired on_expired_too on_expired-2 a.on_expired on_expired.dlq", None),
         ("group_migration_on_expired", None),
+        ("line 3 of /srv/topic_map/on_expired.csv, of topic_map/a.csv and of /srv/topic_map", None),
         # Names of the user, alone and inside of other names.
         ("topic topic_map does not exist: exclude it", None),
         ("topic_map has 2 partitions, and on_rewind 3", None),

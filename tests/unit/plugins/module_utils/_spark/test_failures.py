@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     SparkFailed,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed, cause_of
 
 
@@ -32,6 +33,18 @@ def test_an_error_of_a_worker_is_the_same_here(raised):
     text = f'Job aborted: {{"x": 1}} end\nTraceback:\n  File x\nmodule.WorkerFailed: {WorkerFailed(raised)}\n\tat java'
     found = cause_of(RuntimeError(text), "Spark local[2]")
     assert type(found) is type(raised) and str(found) == str(raised) and vars(found) == vars(raised)
+
+
+def test_a_remedy_of_a_worker_names_the_variable_of_the_role():
+    worker = BrokerError(
+        "no room", group="billing", topic="topic_map", remedy="name a topic beside topic_map in on_rewind"
+    )
+    set_variables({"on_rewind": "group_migration_on_rewind", "topic_map": "group_migration_topic_map"})
+    try:
+        found = cause_of(WorkerFailed(worker), "Spark local[2]")
+    finally:
+        set_variables(None)
+    assert found.remedy == "name a topic beside topic_map in group_migration_on_rewind"
 
 
 @pytest.mark.parametrize(
