@@ -236,6 +236,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     InvalidInput,
     MigrationError,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -312,7 +313,7 @@ def _check_paths(params: dict[str, t.Any]) -> None:
             files.check_writable(params[name])
     if params["metrics"] and not params["metrics"].endswith(".prom"):
         raise InvalidInput(
-            f"metrics is {params['metrics']}, and node exporters read only files whose names end in .prom",
+            f"{option_name('metrics')} is {params['metrics']}, and node exporters read only files whose names end in .prom",
             remedy="correct the path",
         )
 

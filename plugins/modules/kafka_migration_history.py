@@ -132,6 +132,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.history import FILES, REPORT_FILES
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.history_folder import keep_files
@@ -141,7 +142,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking 
 def keep_history(module: Module) -> dict[str, t.Any]:
     params = module.params
     if params["keep"] < 1:
-        raise InvalidInput(f"keep is {params['keep']}", remedy="give 1 or more; to keep nothing, leave this task out")
+        raise InvalidInput(
+            f"{option_name('keep')} is {params['keep']}", remedy="give 1 or more; to keep nothing, leave this task out"
+        )
     folder = os.path.abspath(params["directory"])
     with files.locked(os.path.join(folder, FILES[0])):
         kept = keep_files(

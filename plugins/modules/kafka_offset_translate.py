@@ -683,7 +683,7 @@ def _check_combination(params: dict[str, t.Any]) -> None:
     selected = [name for name in options.selection_spec() if params[name]]
     if params["source"] is None and params["strategy"] != "mirror_maker":
         raise InvalidInput(
-            f"strategy {params['strategy']} reads the source, and there is none",
+            f"{option_name('strategy')} {params['strategy']} reads the source, and there is none",
             remedy="set source and snapshot, or, where the source is lost and MirrorMaker 2 was at work, "
             f"{option_name('strategy')} mirror_maker",
         )

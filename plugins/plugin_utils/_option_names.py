@@ -18,6 +18,7 @@ OTHER_NAMES = {
     "kafka_backlog_copy": {"state: absent": "phase: remove"},
     "kafka_group_offsets": {"on_active_group": "on_active_source"},
     "kafka_group_removal": {"on_active_group": "on_active_source"},
+    "kafka_migration_history": {"keep": "keep_history"},
     "kafka_migration_info": {"on_active_group": "on_active_source"},
     "kafka_offset_commit": {"everything": "rollback_all"},
     "kafka_offset_verify": {"limit": "verify_limit", "method": "verify"},
@@ -69,15 +70,16 @@ def variables(path: str, role: str) -> list[str]:
 def option_names(module: str, role: str, phase: str | None, variables: t.Iterable[str]) -> dict[str, str]:
     """{option: variable} for a task of a role, as far as it is certain. variables: all of the role's."""
     known = {name.removeprefix(f"{role}_"): name for name in variables}
+    in_phase = _IN_PHASE.get(phase or "", {})
 
     def called(name: str) -> str | None:
         """The variable that has this name without the role's, or takes its place in this phase."""
         option, colon, value = name.partition(":")
-        instead = _IN_PHASE.get(phase or "", {}).get(option, option)
+        instead = in_phase.get(option, option)
         variable = instead and known.get(instead, known.get(option))
         return f"{variable}{colon}{value}" if variable else None
 
     others = OTHER_NAMES.get(module, {})
-    found = {name: called(name) for name in known}
+    found = {name: called(name) for name in {**known, **in_phase}}
     found |= {option: variable for option, name in others.items() if (variable := called(name))}
     return {option: variable for option, variable in found.items() if variable}

@@ -70,6 +70,7 @@ def test_an_option_is_called_like_the_variable_that_describes_it(role, module, v
             "topic_promotion_exclude_topic_patterns",
         ),
         ("kafka_topic_promotion", "group_migration", "plan", "exclude_topic_patterns", "group_migration_repartitioned"),
+        (COMMIT, "mirror_maker_group_sync", "cut_over", "on_blocked", "mirror_maker_group_sync_on_not_ready"),
         # No variable of this role says that.
         (COMMIT, "mirror_maker_group_sync", "sync", "on_blocked", None),
         (COMMIT, "group_migration", "migrate", "on_misplaced", None),
