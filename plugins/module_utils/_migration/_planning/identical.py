@@ -31,6 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.clust
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -40,9 +41,9 @@ def identical(given: StrategyInput) -> StrategyOutput:
     """The same offsets for all drafts. Raises InvalidInput for repartitioned topics."""
     if given.merged:
         raise InvalidInput(
-            "strategy identical keeps offsets, and repartitioned topics have others",
+            f"{option_name('strategy')} identical keeps offsets, and repartitioned topics have others",
             topic=given.merged[0].source_partition.topic,
-            remedy="use strategy records, or take the topic out of repartitioned",
+            remedy=f"use {option_name('strategy')} records, or take the topic out of {option_name('repartitioned')}",
         )
     kept, moved = part_kept(given, same_offsets=True)
     options = given.options
