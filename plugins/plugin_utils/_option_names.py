@@ -22,9 +22,9 @@ OTHER_NAMES = {
     "kafka_migration_info": {"on_active_group": "on_active_source"},
     "kafka_offset_commit": {"everything": "rollback_all"},
     "kafka_offset_verify": {"limit": "verify_limit", "method": "verify"},
-    # In roles that migrate groups; what is repartitioned is left out there.
-    "kafka_topic_promotion": {"exclude_topic_patterns": "repartitioned"},
 }
+# The same in roles that promote the topics of groups.
+_OF_GROUPS = {"kafka_topic_promotion": {"exclude_topic_patterns": "repartitioned"}}
 _POLICIES = ("on_blocked", "on_active_group", "on_active_source")
 # {phase: {variable: the one that takes its place, or nothing}}
 _IN_PHASE: dict[str, dict[str, str | None]] = {
@@ -54,8 +54,10 @@ class OptionNamesActionModule(ActionBase):
         if getattr(role, "_role_collection", None) != _COLLECTION:
             return {}
         name = role._role_name.rpartition(".")[2]
-        if name == "common":  # the role that includes it says its name
-            name = self._templar.template(task_vars.get("common_role", name))
+        if name == "common":  # the role that includes it says its name, but for what only clears up
+            if "common_role" not in task_vars:
+                return {}
+            name = self._templar.template(task_vars["common_role"])
         phase = self._templar.template(task_vars.get(f"{name}_phase"))
         return option_names(self._task.action.rpartition(".")[2], name, phase, variables(role._role_path, name))
 
@@ -79,7 +81,7 @@ def option_names(module: str, role: str, phase: str | None, variables: t.Iterabl
         variable = instead and known.get(instead, known.get(option))
         return f"{variable}{colon}{value}" if variable else None
 
-    others = OTHER_NAMES.get(module, {})
+    others = OTHER_NAMES.get(module, {}) | _OF_GROUPS.get(module, {})
     found = {name: called(name) for name in {**known, **in_phase}}
     found |= {option: variable for option, name in others.items() if (variable := called(name))}
     return {option: variable for option, variable in found.items() if variable}

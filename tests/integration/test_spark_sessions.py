@@ -153,13 +153,17 @@ def test_a_master_that_does_not_answer_is_told(source, orders):
     began = time.monotonic()
     failed = Program(source.connection, orders, master="spark://127.0.0.1:1").outcome()
     assert failed["kind"] == "SparkFailed"
-    assert failed["failed"].startswith("Spark spark://127.0.0.1:1: Spark's master does not answer. Correct master")
+    assert failed["failed"].startswith(
+        "Spark spark://127.0.0.1:1: Spark's master does not answer. Correct spark.master"
+    )
     assert time.monotonic() - began < 120
 
 
 def test_a_spark_connect_server_that_is_not_there_is_told_at_once(source, orders):
     failed = Program(source.connection, orders, remote="sc://127.0.0.1:1").outcome()
-    assert "Spark Connect server 127.0.0.1:1: cannot connect: Connection refused. Correct remote" in failed["failed"]
+    assert (
+        "Spark Connect server 127.0.0.1:1: cannot connect: Connection refused. Correct spark.remote" in failed["failed"]
+    )
 
 
 @pytest.fixture

@@ -157,7 +157,8 @@ def kept(rows: DataFrame) -> t.Iterator[DataFrame]:
 def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.Iterator[SparkSession]:
     """A session whose driver is a Java process beside this one; it ends with the block, or when this process is killed."""
     if _is_silent(options.master_addresses):  # Spark itself would ask for a minute
-        raise SparkFailed("Spark's master does not answer", cluster=str(options), remedy="correct master, or start it")
+        remedy = f"correct {option_name('spark')}.master, or start it"
+        raise SparkFailed("Spark's master does not answer", cluster=str(options), remedy=remedy)
     known = class_data(java, folder)
     properties = _properties(options, folder, known)
     variables: dict[str, str | None] = {
@@ -317,7 +318,7 @@ def _unreachable(options: SparkOptions, why: str) -> SparkFailed:
         "cannot connect",
         cluster=str(options),
         why=why,
-        remedy="correct remote (also use_ssl and token), or start the server",
+        remedy=f"correct {option_name('spark')}.remote (also use_ssl and token), or start the server",
     )
 
 

@@ -124,7 +124,9 @@ def test_a_place_where_no_files_can_be_is_told(controller):
     for check in ([], ["--check"]):
         output = failed(controller.migrate_groups(*check, groups=["billing"]))
         assert f"the directory {controller.directory}/kafka-migrations/onprem-to-cloud cannot be used: " in output
-        assert f"{controller.directory}/kafka-migrations is no directory. Name another one (<role>_directory" in output
+        assert (
+            f"{controller.directory}/kafka-migrations is no directory. Name another group_migration_directory" in output
+        )
         output = failed(controller.migrate_groups(*check, groups=["billing"], directory="kafka-migrations"))
         assert f"{controller.directory}/kafka-migrations cannot be used: " in output
 

@@ -81,9 +81,12 @@ def test_nothing_to_read_needs_no_cluster(spark):
     ("options", "named"),
     [
         ({"archives": ("/nowhere/env.tar.gz#env",)}, "there is no archive /nowhere/env.tar.gz on this machine"),
-        ({"work_directory": "/nowhere"}, "no folder can be made in /nowhere: it is no directory. Set work_directory"),
+        (
+            {"work_directory": "/nowhere"},
+            "no folder can be made in /nowhere: it is no directory. Set spark.work_directory",
+        ),
         ({"java_home": "/nowhere"}, "java_home"),
-        ({"master": "spark://127.0.0.1:1"}, "spark://127.0.0.1:1 does not answer. Correct master"),
+        ({"master": "spark://127.0.0.1:1"}, "spark://127.0.0.1:1 does not answer. Correct spark.master"),
     ],
 )
 def test_what_no_session_could_begin_with_is_known_before(options, named):
