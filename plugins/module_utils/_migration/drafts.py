@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import sys
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision
@@ -66,7 +67,8 @@ class Draft(t.NamedTuple):
     def uncommitted(self, on_uncommitted: OnUncommitted, log_start: int, end: int, why: str) -> PlanEntry:
         """The entry for a draft without a commit: left alone, or the destination's start or end, as the option says."""
         if on_uncommitted == OnUncommitted.IGNORE:
-            return self.entry(Verdict.UNCOMMITTED, detail=f"{why}: left alone (on_uncommitted: ignore)")
+            # Where there are many such entries, they share their text.
+            return self.entry(Verdict.UNCOMMITTED, detail=sys.intern(f"{why}: left alone (on_uncommitted: ignore)"))
         offset = log_start if on_uncommitted == OnUncommitted.START else end
         detail = f"{why}: the destination's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
         return self.entry(Verdict.REQUESTED, offset, detail=detail)
@@ -125,12 +127,17 @@ def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> li
     """
     known = {draft.key for draft in drafts}
     result = list(drafts)
+    # Thousands of groups share the partitions of a topic, and each takes memory only once.
+    topics = {(draft.partition.topic, draft.source_partition.topic) for draft in drafts}
+    shared = {
+        each: [[TopicPartition(topic, number) for topic in each] for number in range(partitions.get(each[1], 0))]
+        for each in topics
+    }
     for draft in {(draft.group, draft.partition.topic): draft for draft in drafts}.values():
-        for partition in range(partitions.get(draft.source_partition.topic, 0)):
-            key = draft.group, draft.partition._replace(partition=partition)
+        for partition, source in shared[draft.partition.topic, draft.source_partition.topic]:
+            key = draft.group, partition
             if key not in known:
                 known.add(key)
-                source = draft.source_partition._replace(partition=partition)
                 result.append(Draft(*key, draft.source_group, source, None))
     return result
 

@@ -44,7 +44,7 @@ def _expecting(
         ours = receipt is not None and receipt.written == entry.target and receipt.explains(current)
         if ours or current == previous.expected:
             return previous
-    return dataclasses.replace(entry, expected=current)
+    return entry if entry.expected == current else dataclasses.replace(entry, expected=current)
 
 
 def _stands(entry: PlanEntry, previous: PlanEntry) -> bool:

@@ -52,6 +52,9 @@ class Evidence(t.NamedTuple):
     certificate: CertificateName | None = None
 
 
+_NO_EVIDENCE = Evidence()
+
+
 class Verification(t.NamedTuple):
     """How an entry was verified: method is that of kafka_offset_verify; limit in offsets on both sides, None for none."""
 
@@ -89,7 +92,7 @@ class PlanEntry:
     repeats: int | None = None
     detail: str = ""
     lossless: int | None = None
-    evidence: Evidence = dataclasses.field(default_factory=Evidence)
+    evidence: Evidence = _NO_EVIDENCE
     expected: CommittedOffset | None = None
     verified: Verification | None = None
     to_come: int | None = None

@@ -137,7 +137,10 @@ def translate(
         entry = merged_groups.merged_entry(
             entries[draft.key], draft, options.on_conflict, options.on_uncommitted, log_start
         )
-        entries[draft.key] = dataclasses.replace(entry, predicted=draft.partition in prediction.partitions)
+        is_predicted = draft.partition in prediction.partitions
+        if entry.predicted != is_predicted:  # a copy of each entry would cost more than all else that is done here
+            entry = dataclasses.replace(entry, predicted=is_predicted)
+        entries[draft.key] = entry
     made = Plan(source_id, destination_id, snapshot.digest(), tuple(entries.values()))
     plan = with_expected(made, destination, previous, receipt)
     ends = {draft.partition: destination_logs.logs[draft.partition].facts.high_watermark for draft in searched}

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -107,6 +108,15 @@ def test_the_other_partitions_of_a_committed_topic_are_named_as_uncommitted():
     added = [draft for draft in drafts if draft.committed is None]
     assert names(added) == [("app", "orders-0", "app", "sales-0"), ("app", "orders-2", "app", "sales-2")]
     assert len(drafts) == 4
+
+
+def test_thousands_of_groups_share_the_partitions_of_a_topic_and_their_texts():
+    drafts = with_uncommitted(from_snapshot(snapshot(("a", "orders", 1), ("b", "orders", 1)), Mapping()), {"orders": 2})
+    one, other = (draft for draft in drafts if draft.committed is None)
+    assert one.group != other.group
+    assert one.partition is other.partition and one.source_partition is other.source_partition
+    entries = [draft.uncommitted(OnUncommitted.IGNORE, 0, 9, "no commit at the source") for draft in (one, other)]
+    assert entries[0].detail is entries[1].detail and entries[0].evidence is entries[1].evidence
 
 
 DRAFT = Draft("app", TopicPartition("sales", 2), "app", TopicPartition("orders", 2), CommittedOffset(7, "m", 3))
