@@ -60,7 +60,11 @@ def read_bytes(path: str) -> bytes | None:
 
 
 def _unreadable(path: str, exc: OSError | UnicodeDecodeError) -> InvalidFile:
-    return InvalidFile(f"{path} cannot be read", why=str(exc), remedy="check the path and its permissions")
+    if isinstance(exc, UnicodeDecodeError):  # such as UTF-16, which PowerShell writes
+        why, remedy = f"it is not UTF-8 text ({exc})", "correct the path, or save the file as UTF-8"
+    else:
+        why, remedy = str(exc), "check the path and its permissions"
+    return InvalidFile(f"{path} cannot be read", why=why, remedy=remedy)
 
 
 def _opened(path: str) -> int:

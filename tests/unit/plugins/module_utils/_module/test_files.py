@@ -94,14 +94,17 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_old_file(tmp_path):
     assert path.read_text() == "old"
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", None])
-def test_what_is_there_and_cannot_be_read_is_told(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [("1,2,3".encode("utf-16"), "it is not UTF-8 text .*, or save the file as UTF-8"), (None, "it is a directory")],
+)
+def test_what_is_there_and_cannot_be_read_is_told(tmp_path, content, why):
     path = tmp_path / "plan.json"
     if content is None:
         path.mkdir()
     else:
         path.write_bytes(content)
-    with pytest.raises(InvalidFile, match="plan.json cannot be read: "):
+    with pytest.raises(InvalidFile, match=f"plan.json cannot be read: {why}"):
         files.read(str(path))
 
 
