@@ -44,8 +44,8 @@ OWN |= {"csv", "export", "export_format", "snapshot_format"}
 FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
     "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest", "stop_timeout"},
-    # Inside one cluster, offsets keep their meaning, and nothing is searched. What is blocked there is a mistake.
-    "group_clone": {"match_on", "on_blocked", "on_expired", "on_no_anchor", "repartitioned", "replication_policy"}
+    # Inside one cluster, offsets keep their meaning, and nothing is searched.
+    "group_clone": {"match_on", "on_expired", "on_no_anchor", "repartitioned", "replication_policy"}
     | {"search_limit", "spark", "spark_limit", "stop_timeout", "strategy", "tail_check", "topic_map"}
     | {"on_out_of_range", "resets", "wait_for_replication"},
     # A reset searches nothing, and takes no snapshot.
@@ -113,6 +113,16 @@ ADDED = {
     "group_migration_wait_for_replication": ["By default, V(60) in the phase V(cut_over), and V(0) otherwise."],
     "group_reset_plan_digest": ["O(group_reset_phase=plan) prints the digest."],
     "group_clone_on_active_source": ["The phase V(plan) only warns about members."],
+    "group_clone_on_blocked": [
+        "A group in O(group_clone_groups) without committed offsets, such as a share group, counts as blocked, too.",
+        (
+            "With O(group_clone_remove_source_groups=true), an old group stays if a new group does not get all of its"
+            " committed offsets."
+        ),
+    ],
+    "group_clone_on_rewind": [
+        "V(keep) is refused if the rollback would make an old group again beside a new one that stays."
+    ],
     "group_clone_plan_digest": ["O(group_clone_phase=plan) prints the digest."],
     "group_migration_plan_digest": ["O(group_migration_phase=plan) prints the digest."],
     "backlog_migration_live": ["The phase V(plan) always plans as if this were V(true)."],

@@ -42,6 +42,8 @@ options:
     description:
       - Path of the receipt file of M(streamshift.kafka.kafka_offset_commit), which shows that a new group has got its
         offsets and has consumed since.
+      - With O(state=restored), the module fails if a new group of the receipt was renamed as well, because both names
+        would consume the same records. Roll back the later rename first.
     type: path
   removed:
     description:
@@ -66,6 +68,17 @@ options:
       - V(skip_group) leaves the group out.
     type: str
     choices: [fail, skip_group]
+    default: fail
+  on_blocked:
+    description:
+      - With O(state=removed), what to do for a group if a new group does not get one of its committed offsets because
+        the plan blocks it. Set it as for M(streamshift.kafka.kafka_offset_commit).
+      - V(fail) removes nothing at all, and fails.
+      - V(skip_group) leaves the group out, also if the new group does not get the offset because another one of its
+        group-partitions is blocked.
+      - V(skip_partition) leaves the group out.
+    type: str
+    choices: [fail, skip_group, skip_partition]
     default: fail
   on_rewind:
     description:
@@ -178,6 +191,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import pl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
+    OnBlocked,
     OnRewind,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
@@ -196,6 +210,7 @@ def remove(module: Module) -> dict[str, t.Any]:
     cluster = options.connection(params, "cluster")
     policies = use_case.RemovalOptions(
         OnActiveGroup(params["on_active_group"]),
+        OnBlocked(params["on_blocked"]),
         OnRewind(params["on_rewind"]),
         OnAdvance(params["on_advance"]),
         params["idle_wait"],
@@ -210,10 +225,9 @@ def remove(module: Module) -> dict[str, t.Any]:
         known = removed.from_json(earlier, path) if earlier is not None else None
         if params["state"] == "removed":
             text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
-            written = files.read(params["receipt"]) if params["receipt"] else None
             outcome = use_case.remove_old_groups(
                 plan.from_json(text, params["plan"]),
-                receipt.from_json(written, params["receipt"]) if written is not None else None,
+                _receipt(params["receipt"]),
                 known,
                 cluster,
                 policies,
@@ -221,7 +235,9 @@ def remove(module: Module) -> dict[str, t.Any]:
             )
         else:
             text = files.read_required(path, "removed groups", "state: removed")
-            outcome = use_case.restore_old_groups(removed.from_json(text, path), selection, cluster, policies, writer)
+            outcome = use_case.restore_old_groups(
+                removed.from_json(text, path), selection, cluster, policies, writer, _receipt(params["receipt"])
+            )
     for line in outcome.notes:
         module.warn(line)
     return {
@@ -239,6 +255,11 @@ def remove(module: Module) -> dict[str, t.Any]:
     }
 
 
+def _receipt(path: str | None) -> receipt.Receipt | None:
+    text = files.read(path) if path else None
+    return receipt.from_json(text, path or "") if text is not None else None
+
+
 def main() -> None:
     module = Module(
         argument_spec={
@@ -253,6 +274,7 @@ def main() -> None:
                 **options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP),
                 "default": "fail",
             },
+            "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
             "on_rewind": {**options.choices(OnRewind), "default": "fail"},
             "on_advance": {**options.choices(OnAdvance), "default": "fail"},
             "idle_wait": {"type": "float", "default": 5},

@@ -56,7 +56,9 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     assert (controller.files(), committed(source, new)) == (files, moved)
 
     rollback = {**rename, "phase": "rollback"}
-    assert "Set group_clone_on_rewind to rewind" in failed(controller.clone_groups(**rollback))
+    refused = failed(controller.clone_groups(**rollback))
+    assert "and set group_clone_on_rewind to rewind: the old groups then read again" in refused
+    assert "keep" not in refused  # which is refused, too
     assert groups(source, orders) == [new] and committed(source, new) == moved
     said = failed(controller.clone_groups(**rollback | {"on_rewind": "keep"}))
     assert "both would consume the same records" in said and f"{new} {orders}-" in said
@@ -65,3 +67,26 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     assert f"Removed groups made again: {orders}." in back.output
     assert groups(source, orders) == [orders] and committed(source, orders) == before
     assert done(controller.clone_groups(**rollback | {"on_rewind": "keep"})).changed == 0
+
+
+def test_a_group_that_is_blocked_ends_the_run_or_is_left_as_it_is(source, orders, controller):
+    fine = f"{orders}-fine"
+    commit(source, fine, {(orders, 0): 9})
+    commit(source, orders, {(orders, 1): 2000})  # after the end of the log
+    rename = {
+        "groups": [orders, fine],
+        "group_map": [{"pattern": "(.*)", "to": r"\1-v2"}],
+        "remove_source_groups": True,
+    }
+    there = [orders, fine]
+    assert "on_blocked: skip_group" in failed(controller.clone_groups(**rename))
+    assert "beyond_end" in failed(controller.clone_groups(**rename | {"remove_source_groups": False}))
+    assert groups(source, orders) == there
+    left_out = f"{orders}: is not removed, because {orders}-v2 does not get its offset"
+    predicted = done(controller.clone_groups("--check", on_blocked="skip_group", **rename))
+    assert left_out in predicted.output and groups(source, orders) == there
+    real = done(controller.clone_groups(on_blocked="skip_group", **rename))
+    assert left_out in real.output and f"Old groups removed: {fine}." in real.output
+    assert groups(source, orders) == [orders, f"{fine}-v2"]
+    assert done(controller.clone_groups(on_blocked="skip_group", **rename)).changed == 0
+    assert committed(source, f"{fine}-v2") == {(orders, 0): (9, "")}

@@ -155,16 +155,20 @@ def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
     asked = {"groups": [orders], "resets": [{"topics": [orders], "to": "shift", "value": -3}]}
     predicted = done(controller.reset_groups("--check", "--diff", **asked))
     assert "Dry run: nothing of this has been written." in predicted.output
+    assert "Next: look at the offsets, and run the same command without --check." in predicted.output
     assert f"{orders} {orders}-0: 4 -> 1, requested: shift -3; 3 offsets are repeated" in predicted.output
     assert committed(source, orders) == before and controller.files() == {}
-    assert done(controller.reset_groups(phase="plan", **asked)).changed
+    planned = done(controller.reset_groups(phase="plan", **asked))
+    assert planned.changed and "run the same command with -e group_reset_phase=apply" in planned.output
     assert committed(source, orders) == before
-    done(controller.reset_groups(phase="apply", **asked))
+    applied = done(controller.reset_groups(phase="apply", **asked))
+    assert "start the consumers. To roll back, stop them, and run the same command with" in applied.output
     after = {(orders, 0): (1, ""), (orders, 1): (7, "")}
     assert committed(source, orders) == after
     assert done(controller.reset_groups(**asked)).changed == 0
     assert committed(source, orders) == after
-    done(controller.reset_groups(playbook="rollback", **asked))
+    back = done(controller.reset_groups(playbook="rollback", **asked))
+    assert "Next: start the consumers." in back.output
     assert committed(source, orders) == before
     assert done(controller.reset_groups(phase="rollback", **asked)).changed == 0
 

@@ -55,6 +55,16 @@ def test_the_role_knows_every_key_of_a_cluster():
     assert sorted(known) == sorted([*spec, *(alias for each in spec.values() for alias in each.get("aliases", ()))])
 
 
+@pytest.mark.parametrize(
+    ("option", "value"), [("on_active_group", "skip_group"), ("on_rewind", "keep"), ("on_advance", "keep")]
+)
+def test_an_old_group_is_not_removed_where_its_new_one_may_be_left_out(controller, option, value):
+    asked = {"groups": ["billing"], "group_map": [{"name": "billing", "to": "billing-v2"}], option: value}
+    output = failed(controller.clone_groups(remove_source_groups=True, **asked))
+    assert f"group_clone_{option} is {value}, and may leave a new group without" in output
+    assert "cannot connect" in failed(controller.clone_groups(**asked))
+
+
 @pytest.mark.parametrize("side", ["source", "destination"])
 def test_a_misspelt_host_is_named_with_those_that_there_are(controller, side):
     played = controller.migrate_groups(groups=["billing"], **{side: "clod"})

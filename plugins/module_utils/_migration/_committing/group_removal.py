@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
+    OnBlocked,
     OnRewind,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
@@ -40,6 +41,7 @@ class RemovalOptions:
     """The options of kafka_group_removal; idle_wait in seconds."""
 
     on_active_group: OnActiveGroup = OnActiveGroup.FAIL
+    on_blocked: OnBlocked = OnBlocked.FAIL
     on_rewind: OnRewind = OnRewind.FAIL
     on_advance: OnAdvance = OnAdvance.FAIL
     idle_wait: float = 5.0
@@ -80,6 +82,12 @@ def remove_old_groups(
     removable.check_names(plan, name)
     sources = removable.source_groups(plan)
     readings = {group: each for group, each in writing.read_named_groups(cluster, sources).items() if each.exists}
+    kept = {
+        group: line
+        for group, line in removable.kept_groups(plan, options.on_blocked, name).items()
+        if group in readings
+    }
+    readings = {group: each for group, each in readings.items() if group not in kept}
     busy = writing.busy_groups(cluster, sorted(readings), readings, options.on_active_group, 0)
     wanted = {group: each for group, each in readings.items() if group not in busy}
     for reading in wanted.values():
@@ -87,8 +95,9 @@ def remove_old_groups(
     writing.check_write_acls(cluster, commits_of(wanted), "the removal", wanted)
     gone = known.gone()
     left_out = [
+        *kept.values(),
         *writing.left_out_lines(busy),
-        *(f"{each}: is gone already" for each in sources if each not in readings | gone),
+        *(f"{each}: is gone already" for each in sources if each not in readings | kept | gone),
     ]
     before: dict[Key, Target] = dict(sorted(commits_of(wanted).items()))
     done = known.with_removed(wanted.values()) if wanted else removed
@@ -108,17 +117,25 @@ def remove_old_groups(
 
 
 def restore_old_groups(
-    removed: Removed, selection: Selection | None, cluster: Connection, options: RemovalOptions, save: Save | None
+    removed: Removed,
+    selection: Selection | None,
+    cluster: Connection,
+    options: RemovalOptions,
+    save: Save | None,
+    receipt: Receipt | None = None,
 ) -> RemovalOutcome:
     """Make removed groups again, with all that they had committed. As remove_old_groups() otherwise.
 
     :param selection: which groups; None for all. One that is not in the file was not removed, and is left alone.
+    :param receipt: which new groups they became. Where these were renamed as well, the later rename is rolled back first.
     """
     name = str(cluster)
     _check_cluster(cluster, removed.cluster_id, "file of removed groups")
     gone = removed.gone()
     names = set(gone) if selection is None else set(gone) & set(selection.select_groups(gone).names)
-    readings = writing.read_named_groups(cluster, names)
+    there = writing.read_named_groups(cluster, gone)
+    removable.check_order(names, {group for group, each in there.items() if not each.exists}, receipt, name)
+    readings = {group: each for group, each in there.items() if group in names}
     current = commits_of(readings)
     was: dict[Key, Target] = {
         (group, partition): each for group in sorted(names) for partition, each in sorted(gone[group].items())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Commits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -17,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     same_commit,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 
 _CONNECTOR = "connect-"  # Kafka Connect calls the group of a sink connector so, and its name follows
@@ -58,6 +60,24 @@ def check_names(plan: Plan, cluster: str) -> None:
         )
 
 
+def kept_groups(plan: Plan, on_blocked: OnBlocked, cluster: str) -> dict[str, str]:
+    """The old groups that stay because on_blocked leaves a new group without an offset of theirs, and a line for each.
+
+    None with fail, which refuses them.
+    """
+    if on_blocked == OnBlocked.FAIL:
+        return {}
+    remaining, _blocked, _whole = conflicts.without_blocked(plan.entries, on_blocked, cluster)
+    given = {entry.key for entry in remaining}
+    lines: dict[str, str] = {}
+    for entry in plan.entries:
+        for at in entry.source if entry.key not in given else ():
+            why = f"{entry.group} does not get its offset {at.offset} of {at.partition} (on_blocked: {on_blocked})"
+            if at.offset is not None:
+                lines.setdefault(at.group, f"{at.group}: is not removed, because {why}")
+    return dict(sorted(lines.items()))
+
+
 def check_covered(plan: Plan, reading: GroupReading, cluster: str) -> None:
     """Raise Refused where the group has committed an offset that the plan gives to no other group."""
     planned = {
@@ -75,7 +95,8 @@ def check_covered(plan: Plan, reading: GroupReading, cluster: str) -> None:
         elif offset != committed.offset:
             what, remedy = f"and the plan was made for {offset}", "stop its consumers, and run the same again"
         else:
-            what, remedy = "and no new group gets it", "correct what the plan blocks, or do not remove the group"
+            what = "and no new group gets it"
+            remedy = "remove the cause and plan again, or keep such groups by on_blocked: skip_group"
         raise Refused(
             f"the group has committed offset {committed.offset}, {what}: without the group it would be lost",
             cluster=cluster,
@@ -108,6 +129,24 @@ def check_given(plan: Plan, receipt: Receipt | None, groups: t.Collection[str], 
             remedy="commit the plan first",
             kind=FailureKind.DESTINATION_CHANGED,
         )
+
+
+def check_order(names: t.Container[str], removed: t.Container[str], receipt: Receipt | None, cluster: str) -> None:
+    """Raise Refused where a group would be made again although its new group was renamed as well, and goes on as another.
+
+    names: the groups to make again. removed: groups that do not exist, because they were removed.
+    """
+    for entry in receipt.entries if receipt is not None else ():
+        old = next((origin.group for origin in entry.origins if origin.group in names), None)
+        if old is not None and entry.written is not None and entry.group in removed:
+            raise Refused(
+                f"the group became {entry.group}, which was renamed as well",
+                cluster=cluster,
+                group=old,
+                why="made again beside the last new name, both would consume the same records",
+                remedy=f"roll back {entry.group} first",
+                kind=FailureKind.INVALID_OPTION,
+            )
 
 
 def _is_of(entry: PlanEntry, groups: t.Collection[str]) -> bool:

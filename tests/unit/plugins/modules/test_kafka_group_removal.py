@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
+    OnBlocked,
     OnRewind,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed, RemovedGroup
@@ -46,8 +47,8 @@ def removal(run_module, monkeypatch, tmp_path):
 
     def done(*given):
         removal.asked = given
-        if callable(given[-1]):
-            given[-1](OUTCOME.removed)
+        for save in filter(callable, given):
+            save(OUTCOME.removed)
         return OUTCOME
 
     def removal(check=False, diff=False, **options):
@@ -63,13 +64,13 @@ def removal(run_module, monkeypatch, tmp_path):
 
 def test_what_was_removed_is_told_and_saved(removal, tmp_path):
     written_before = saved(tmp_path / "r.json", receipt.to_json(written(1)))
-    result = removal(diff=True, receipt=written_before, on_active_group="skip_group")
+    result = removal(diff=True, receipt=written_before, on_active_group="skip_group", on_blocked="skip_group")
     assert result["changed"] and result["groups"] == ["billing"] and result["left_out"] == ["fraud: left out"]
     assert (result["diff"]["before"], result["diff"]["after"]) == ("billing orders-0: 3\n", "billing orders-0: none\n")
     assert "look" in warned(result)
     made, earlier, known, _cluster, policies, _save = removal.asked
     assert (made, earlier, known) == (plan_of(entry()), written(1), None)
-    assert policies == RemovalOptions(OnActiveGroup.SKIP_GROUP, OnRewind.FAIL, OnAdvance.FAIL, 5)
+    assert policies == RemovalOptions(OnActiveGroup.SKIP_GROUP, OnBlocked.SKIP_GROUP, OnRewind.FAIL, OnAdvance.FAIL, 5)
     assert removed.from_json((tmp_path / "g.json").read_text(), "g.json") == REMOVED
 
 
@@ -81,9 +82,11 @@ def test_check_mode_says_the_same_and_saves_nothing(removal, tmp_path):
 
 def test_groups_are_restored_from_the_file(removal, tmp_path):
     saved(tmp_path / "g.json", removed.to_json(REMOVED))
-    removal(state="restored", groups=["billing"], on_rewind="keep", idle_wait=0)
-    known, selection, _cluster, policies, _save = removal.asked
+    its = saved(tmp_path / "r.json", receipt.to_json(written(1)))
+    removal(state="restored", groups=["billing"], receipt=its, on_rewind="keep", idle_wait=0)
+    known, selection, _cluster, policies, _save, earlier = removal.asked
     assert (known, selection, policies.on_rewind) == (REMOVED, Selection(groups=("billing",)), OnRewind.KEEP)
+    assert earlier == written(1)
     removal(state="restored", everything=True)
     assert removal.asked[1] is None
 

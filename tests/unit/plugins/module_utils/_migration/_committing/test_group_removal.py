@@ -33,7 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     PlanEntry,
     SourcePosition,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -191,6 +191,33 @@ def test_nothing_is_removed_that_would_be_lost(cluster, prepare, plan, told):
     assert cluster.done == []
 
 
+@pytest.mark.parametrize("on_blocked", ["skip_group", "skip_partition"])
+def test_an_old_group_stays_where_a_new_one_does_not_get_all_that_it_had_committed(cluster, on_blocked):
+    blocked = dataclasses.replace(entry("billing", P1), offset=None, verdict=Verdict.BLOCKED, evidence=Evidence())
+    plan = dataclasses.replace(PLAN, entries=(PLAN.entries[0], blocked, PLAN.entries[2]))
+    skip = dataclasses.replace(NOW, on_blocked=on_blocked)
+    predicted = remove_old_groups(plan, None, None, HERE, skip, None)
+    outcome = remove_old_groups(plan, None, None, HERE, skip, cluster.save)
+    assert outcome == predicted and outcome.groups == ["shipping"]
+    assert outcome.left_out == [
+        f"billing: is not removed, because new-billing does not get its offset {offset} of orders-{partition} (on_blocked: "
+        f"{on_blocked})"
+        for partition, offset in ([(0, 5)] if on_blocked == "skip_group" else [(1, 7)])
+    ]
+    assert set(cluster.groups) == {"billing", "new-billing", "new-shipping"}
+
+
+def test_groups_that_become_one_stay_together_where_it_is_left_out_as_a_whole(cluster):
+    blocked = dataclasses.replace(
+        entry("billing", P1, to="one"), offset=None, verdict=Verdict.BLOCKED, evidence=Evidence()
+    )
+    plan = dataclasses.replace(PLAN, entries=(entry("billing", P0), blocked, entry("shipping", P0, to="one")))
+    cluster.groups["one"] = {}
+    skip = dataclasses.replace(NOW, on_blocked="skip_group")
+    assert remove_old_groups(plan, None, None, HERE, skip, cluster.save).groups == []
+    assert {"billing", "shipping"} <= set(cluster.groups)
+
+
 def test_groups_in_use_and_missing_rights_are_refused_before_anything_is_removed(cluster):
     for states, protocols, told in (
         ({"billing": "Stable"}, {}, "group billing: has members"),
@@ -269,6 +296,27 @@ def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):
     assert set(cluster.removed.gone()) == {"billing"}
     restore_old_groups(cluster.removed, None, HERE, dataclasses.replace(NOW, on_rewind="rewind"), cluster.save)
     assert cluster.groups["billing"] == OLD["billing"]
+
+
+def test_of_two_renames_in_a_row_the_later_one_is_rolled_back_first(cluster):
+    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    written = CommittedOffset(9)
+    first = ReceiptEntry("new-shipping", P0, None, written, written, (Origin("shipping", P0),))
+    second = ReceiptEntry("newer", P0, None, written, written, (Origin("new-shipping", P0),))
+    receipt = Receipt("id", (first, second))
+    source = (SourcePosition("new-shipping", P0, 9),)
+    plan = dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[2], group="newer", source=source),))
+    cluster.groups["newer"] = dict(OLD["shipping"])
+    remove_old_groups(plan, None, cluster.removed, HERE, NOW, cluster.save)
+    for selection in (Selection(groups=("shipping",)), None):
+        with pytest.raises(
+            Refused, match="group shipping: the group became new-shipping, .* Roll back new-shipping first"
+        ):
+            restore_old_groups(cluster.removed, selection, HERE, NOW, cluster.save, receipt)
+    assert set(cluster.groups) == {"newer", "new-billing"}
+    for name in ("new-shipping", "shipping"):
+        restored = restore_old_groups(cluster.removed, Selection(groups=(name,)), HERE, NOW, cluster.save, receipt)
+        assert restored.groups == [name]
 
 
 def test_a_file_of_another_cluster_is_refused(cluster):
