@@ -47,6 +47,8 @@ def read_table_options(text: str, path: str) -> dict[TopicPartition, int]:
             continue
         try:
             name, value = _option(line)
+            if name == _TOPIC and ";" in value:
+                raise ValueError("it names several topics, which share their offsets: give an option for each")
             if name == _TOPIC:
                 topic = documents.name_of(value)
             elif name == _OFFSETS:

@@ -22,7 +22,7 @@ _LARGEST_PARTITION = (1 << 31) - 1
 
 # RFC 3339, as the stock tool takes it, but for the zone, which the tool takes for UTC where it is missing. YAML makes a
 # date of an unquoted text like this, and Ansible a text again, with a space in place of the T.
-_DATETIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(?P<zone>Z|[+-]\d\d:\d\d)?", re.ASCII)
+_DATETIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(?P<zone>Z|[+-][01]\d:[0-5]\d)?", re.ASCII)
 # java.time.Duration, which the stock tool reads: a day has 24 hours whatever the clocks do, and there are no months.
 _DURATION = re.compile(
     r"P(?:(?P<days>\d+)D)?(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d{1,9})?)S)?)?",

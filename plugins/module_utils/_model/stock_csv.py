@@ -101,7 +101,7 @@ def _row(cells: list[str], columns: int, group: str | None) -> CsvRow:
     if len(cells) != columns:
         raise ValueError(f"it has {_columns(len(cells))}, and the first line has {columns}")
     if columns not in (3, 4):
-        raise ValueError(f"it has {_columns(columns)}")
+        raise ValueError(f"it has {_columns(columns)}; commas separate columns")
     if columns == 3 and not group:
         raise LookupError
     name, topic, partition, offset = [group or "", *cells] if columns == 3 else cells

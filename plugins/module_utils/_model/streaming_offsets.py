@@ -12,6 +12,7 @@ org.apache.spark.sql.execution.streaming.OffsetSeqLog, and Spark's "Structured S
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
@@ -70,7 +71,8 @@ def _offsets(value: t.Any) -> t.Iterator[tuple[TopicPartition, int]]:
         raise ValueError('it is not {"topic":{"partition":offset}}, so this source of the query is not Kafka')
     for topic, partitions in value.items():
         for partition, offset in partitions.items():
-            if not (partition.isascii() and partition.isdigit() and len(partition) < 11):
+            # A number has one form: "00" would be partition 0 a second time.
+            if not re.fullmatch(r"0|[1-9]\d{0,9}", partition, re.ASCII):
                 raise ValueError(f"{partition!r} of topic {topic} is no partition")
             where = TopicPartition(documents.name_of(topic), documents.partition_of(int(partition)))
             if offset in (-1, EARLIEST):

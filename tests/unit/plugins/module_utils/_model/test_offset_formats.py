@@ -84,6 +84,7 @@ def test_starting_offsets_name_every_partition_and_are_read():
         ('{"orders":{"0":9223372036854775808}}', 1, "is not an offset"),
         ('{"orders":{"x":1}}', 1, "'x' of topic orders is no partition"),
         ('{"orders":{"-1":1}}', 1, "is no partition"),
+        ('{"orders":{"00":1,"0":2}}', 1, "'00' of topic orders is no partition"),
         ('{"orders":{"0":41}}\n{"clicks":{"0":1}}', 2, "startingOffsets is one line"),
         ('{"format": "streamshift.kafka/snapshot"}', 1, "is not Kafka"),
         ("{" * 100_000, 1, ""),
@@ -127,6 +128,7 @@ def test_flink_reads_one_value_a_topic():
     ("text", "line", "why"),
     [
         ("'topic' = 'orders',\n'connector' = 'kafka'", 2, "it sets connector"),
+        ("'topic' = 'orders;clicks'", 1, "it names several topics"),
         ("'topic' = 'orders'\norders", 2, "it is not 'name' = 'value'"),
         ("'scan.startup.specific-offsets' = 'partition:0,offset:1'", 1, "no 'topic' is named before it"),
         (

@@ -58,6 +58,7 @@ def test_a_value_is_read(to, text, value):
         ("datetime", "2026-11-22T18:00:00-00:00", "no time zone"),
         ("datetime", "2026-11-22T18:00:00 Europe/Berlin", "is no date with a time of day"),
         ("datetime", "2026-11-22T18:00:00[Europe/Berlin]", "is no date with a time of day"),
+        ("datetime", "2026-11-22T18:00:00+24:00", "is no date with a time of day. Write it as"),
         ("datetime", "2026-11-22", "is no date with a time of day"),
         ("datetime", "22.11.2026 18:00", "is no date with a time of day"),
         ("datetime", "1795370400000", "is no date with a time of day"),

@@ -162,7 +162,7 @@ def test_four_columns_keep_their_groups_whatever_group_is_asked_for():
         ("", "/srv/snapshot.csv is empty"),
         ("billing,orders,0,41,\n", "line 1 of /srv/snapshot.csv is not topic, partition, offset"),
         ("billing,orders,0,41,\n", "it has 5 columns"),
-        ("billing orders 0 41\n", "it has 1 column"),  # rpk's variant
+        ("billing orders 0 41\n", "it has 1 column; commas separate columns"),  # rpk's variant
         (",orders,0,41\n", "a name is empty"),
         ("billing,,0,41\n", "a name is empty"),
         ("billing,orders,0,41\nbilling,orders,0,42\n", "two lines for group billing and orders-0, lines 1 and 2"),
