@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import sys
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
@@ -192,7 +193,7 @@ def damaged(kind: str, path: str, why: str) -> InvalidFile:
 def text_of(value: t.Any) -> str:
     """A JSON string, or ValueError; also for half a character, which neither Kafka nor a file can hold."""
     if isinstance(value, str):
-        if value.isascii():  # nearly always, and there are hundreds of thousands of them
+        if value.isascii():  # nearly all are, and a file has millions
             return value
         with contextlib.suppress(UnicodeEncodeError):
             value.encode()
@@ -205,7 +206,7 @@ def name_of(value: t.Any) -> str:
     name = text_of(value)
     if len(name.encode()) > LONGEST_TEXT:
         raise ValueError(f"a name is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry")
-    return name
+    return sys.intern(name)  # thousands of entries share it
 
 
 def metadata_of(value: t.Any) -> str:

@@ -160,3 +160,8 @@ def test_the_error_shows_the_damaged_entry():
     with pytest.raises(InvalidFile) as refused:
         snapshot.from_json(text, "snapshot.json")
     assert json.dumps({"group": "billing", "topic": "orders"}) in str(refused.value)
+
+
+def test_a_name_that_thousands_of_entries_share_takes_memory_once():
+    one, other = (documents.name_of(json.loads('"billing-of-the-shop"')) for _unused in range(2))
+    assert one is other
