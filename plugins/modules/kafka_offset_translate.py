@@ -780,7 +780,7 @@ def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Tr
 
 def _from_resets(module: Module, previous: file.Plan | None) -> use_case.Translation:
     params = module.params
-    plan, notes = resets.plan_resets(
+    planned = resets.plan_resets(
         options.connection(params, "destination"),
         options.selection(params),
         reset_rules_from(params["resets"] or (), time.time_ns() // 1_000_000),
@@ -788,7 +788,17 @@ def _from_resets(module: Module, previous: file.Plan | None) -> use_case.Transla
         previous,
         _receipt(params["receipt"]),
     )
-    return use_case.Translation(plan, notes=tuple(notes))
+    form = OffsetFormat(params["export_format"])
+    if planned.unruled and params["export"] and form.is_complete:
+        group, partition = planned.unruled[0]
+        raise InvalidInput(
+            f"no entry of resets fits the partition, and a file of the form {form} must have all of them",
+            group=group,
+            topic=partition.topic,
+            partition=partition.partition,
+            remedy="end resets with the entry {to: current}, or leave the topic out",
+        )
+    return use_case.Translation(planned.plan, notes=tuple(planned.notes))
 
 
 def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:

@@ -36,10 +36,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 
 class PlannedResets(t.NamedTuple):
-    """The plan, and what the user should know, a line each."""
+    """The plan, what the user should know, a line each, and the groups and partitions that no rule fits."""
 
     plan: Plan
     notes: list[str]
+    unruled: list[Key]
 
 
 def plan_resets(
@@ -85,7 +86,9 @@ def plan_resets(
     )
     plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries))
     return PlannedResets(
-        with_expected(plan, cluster, previous, receipt), _notes(readings, selected.left_out + topic_names.left_out)
+        with_expected(plan, cluster, previous, receipt),
+        _notes(readings, selected.left_out + topic_names.left_out),
+        [key for key in wanted if key not in ruled],
     )
 
 

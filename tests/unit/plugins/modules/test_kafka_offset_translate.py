@@ -10,6 +10,7 @@ import dataclasses
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.resets import PlannedResets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.translate import Translation
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, snapshot, topic_plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
@@ -19,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
     DESTINATION,
+    ORDERS,
     SNAPSHOT,
     SOURCE,
     entry,
@@ -96,6 +98,25 @@ def test_an_entry_of_a_topic_that_is_not_there_names_the_line_of_the_csv_file(ru
     (found,) = run_module(kafka_offset_translate, **given)["entries"]
     assert found["detail"] == f"no topic (line 2 of {path})"
     assert not run_module(kafka_offset_translate, **given)["changed"]
+
+
+def test_a_reset_of_some_partitions_is_no_start_of_a_query_which_must_know_all_of_them(
+    run_module, monkeypatch, tmp_path
+):
+    planned = PlannedResets(plan_of(entry()), [], [("billing", ORDERS._replace(partition=1))])
+    monkeypatch.setattr(kafka_offset_translate.resets, "plan_resets", lambda *_args: planned)
+    given = {
+        "destination": DESTINATION,
+        "plan": str(tmp_path / "p.json"),
+        "export": str(tmp_path / "e"),
+        "groups": ["billing"],
+    }
+    given |= {"strategy": "reset", "resets": [{"to": "latest", "partitions": [0]}]}
+    for form in ("structured_streaming", "flink_sql"):
+        told = run_module(kafka_offset_translate, export_format=form, **given)["msg"]
+        assert "group billing, topic orders, partition 1: no entry of resets fits the partition" in told
+        assert list(tmp_path.iterdir()) == []
+    assert run_module(kafka_offset_translate, export_format="csv", **given)["changed"]
 
 
 def test_a_promotion_reaches_the_use_case(translate, tmp_path):

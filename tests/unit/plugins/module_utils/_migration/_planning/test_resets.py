@@ -98,6 +98,13 @@ def refused(*rules, kind=InvalidInput, **selection):
     return str(found.value)
 
 
+def test_partitions_that_no_rule_fits_are_named_beside_the_plan(state):
+    rules = reset_rules_from([{"to": "latest", "topics": ["orders"], "partitions": [1]}], NOW)
+    its = resets.plan_resets(CLUSTER, Selection(groups=("billing",)), rules)
+    assert [str(partition) for _group, partition in its.unruled] == ["clicks-0", "gone-0", "orders-0", "orders-2"]
+    assert [str(entry.partition) for entry in its.plan.entries] == ["orders-1"]
+
+
 def test_a_group_goes_where_it_has_committed_and_what_is_missing_is_blocked(state):
     assert offsets(planned({"to": "latest"}, groups=["billing"])) == {
         ("billing", "clicks-0"): 100,
