@@ -59,6 +59,7 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     refused = failed(controller.clone_groups(**rollback))
     assert "and set group_clone_on_rewind to rewind: the old groups then read again" in refused
     assert "keep" not in refused  # which is refused, too
+    assert f"What would stay: {new} {orders}-" in refused
     assert groups(source, orders) == [new] and committed(source, new) == moved
     said = failed(controller.clone_groups(**rollback | {"on_rewind": "keep"}))
     assert "both would consume the same records" in said and f"{new} {orders}-" in said

@@ -103,9 +103,9 @@ def look(
         return Preflight(ids, problems, [])
     wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked, on_conflict, removed)
     try:
-        check_nothing_stays(wanted, ids["source"], ids["destination"], source, destination)
         if wanted:  # otherwise it is not known what the rules fit, and the problems say why
             check_rules_fit(wanted, mapping, ids["source"], ids["destination"], destination)
+        check_nothing_stays(wanted, ids["source"], ids["destination"], source, destination)
     except Refused as exc:
         problems.append(exc)
     # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.

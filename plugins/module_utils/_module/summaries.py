@@ -118,11 +118,25 @@ def _plan_total(plan: Plan) -> str:
     told = [f"{counts[each.value]:,} {each.value}" for each in Verdict if counts[each.value] or each in _ALWAYS_COUNTED]
     repeats = most_repeats(plan.entries)
     more = "repeats not counted" if repeats is None else f"at most {counted(repeats, 'record')} repeated"
+    skipped = _skipped(plan)
+    if skipped:
+        more += f", {counted(skipped, 'offset')} skipped"
     predicted = sum(entry.predicted for entry in plan.entries)
     if predicted:
         more += f"; {predicted:,} predicted, on partitions that do not exist yet"
     return (
         f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}; {more}."
+    )
+
+
+def _skipped(plan: Plan) -> int:
+    """How many offsets groups skip because an option asks for it, inside one cluster, where offsets can be compared."""
+    if plan.source_id != plan.destination_id:
+        return 0
+    return sum(
+        max([0, *(entry.offset - at.offset for at in entry.source if at.offset is not None)])
+        for entry in plan.entries
+        if entry.verdict is Verdict.REQUESTED and entry.offset is not None
     )
 
 

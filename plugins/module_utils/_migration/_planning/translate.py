@@ -89,8 +89,9 @@ def translate(
     wanted = drafts.from_snapshot(snapshot, mapping, options.on_conflict)
     source_id, destination_id = topics.cluster_id(source), topics.cluster_id(destination)
     check_snapshot_cluster(snapshot, source_id, source)
-    check_nothing_stays(wanted, source_id, destination_id, source, destination)
+    # A misspelt rule is why something stays, and says so more plainly.
     check_rules_fit(wanted, mapping, source_id, destination_id, destination)
+    check_nothing_stays(wanted, source_id, destination_id, source, destination)
     notes = tuple(unknown_rules(wanted, mapping, source))
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
     plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]

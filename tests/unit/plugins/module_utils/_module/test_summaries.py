@@ -89,6 +89,19 @@ def test_inside_one_cluster_old_and_new_groups_are_side_by_side_with_their_lags(
     ]
 
 
+def test_inside_one_cluster_the_totals_say_how_much_is_skipped():
+    entries = (
+        entry("audit", 0, Verdict.REQUESTED, 51, detail="10 offsets are skipped"),
+        entry("audit", 1, Verdict.REQUESTED, 30, repeats=11),
+        entry("audit", 2, Verdict.REQUESTED, 9, None),
+        entry("billing", 0, Verdict.EXACT, 41, repeats=0),
+    )
+    total = "Total: 2 groups, 4 group-partitions: 1 exact, 0 safe, 0 blocked, 3 requested; at most 11 records repeated"
+    plan = Plan("onprem-id", "onprem-id", "digest", entries)
+    assert summaries.plan_summary(plan)[-1] == f"{total}, 10 offsets skipped."
+    assert summaries.plan_summary(dataclasses.replace(plan, source_id="other"))[-1] == f"{total}."
+
+
 def test_the_commits_table_counts_by_group_and_tells_what_was_left_out():
     keys = [("billing", TopicPartition("orders", number)) for number in range(12)]
     before = dict.fromkeys(keys)

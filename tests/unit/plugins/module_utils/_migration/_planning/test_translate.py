@@ -228,6 +228,9 @@ def test_inside_one_cluster_nothing_is_migrated_onto_itself(world):
     world.ids["destination cluster"] = "source cluster-id"
     with pytest.raises(Refused, match="are one cluster, .* nothing would change for group billing on topic orders"):
         planned()
+    misspelt = Mapping(group_rules=(Rule("billing-v2", name="biling"),))
+    with pytest.raises(Refused, match=r"entry 1 \(name biling\) is used for nothing"):
+        translate(snapshot(7), ONPREM, CLOUD, misspelt, IDENTICAL)
 
 
 def test_a_plan_by_records_says_what_match_on_has_compared(world):
