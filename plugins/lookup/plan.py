@@ -71,6 +71,8 @@ class LookupModule(LookupBase):
         """What the query finds in each file."""
         self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
         query = self.get_option("query")  # type: ignore[no-untyped-call]
+        if not terms:  # of no file nothing would be found, and nothing is what many queries hope for
+            raise AnsibleLookupError("The look-up needs the path of a file.")
         return [_found(self._document(term, variables or {}), query, term) for term in terms]
 
     def _document(self, path: str, variables: dict[str, t.Any]) -> documents.Json:

@@ -57,6 +57,8 @@ def read_snapshot(text: str, path: str, group: str | None = None, form: str = "a
     group: whose offsets a file holds that names no group.
     """
     text = text.removeprefix(stock_csv.BYTE_ORDER_MARK)
+    if not text.strip():
+        raise InvalidFile(f"{path} is empty", remedy="correct the path, or make the file again")
     told = _form_of(text, form)
     return from_json(text, path) if told == "json" else from_text(OffsetFormat(told), text, path, group)
 

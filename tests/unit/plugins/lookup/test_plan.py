@@ -37,12 +37,16 @@ ANSWERS = {
 
 
 def look_up(path, query=None, **variables):
+    return look_up_all([str(path)], query, **variables)
+
+
+def look_up_all(paths, query=None, **variables):
     # As Ansible's loader does it, which would load the collection a second time.
     options = yaml.safe_load(DOCUMENTATION)["options"]
     constants.config.initialize_plugin_configuration_definitions("lookup", NAME, options)
     lookup = LookupModule(loader=DataLoader())
     lookup._load_name = lookup.ansible_name = NAME
-    return lookup.run([str(path)], variables, **({} if query is None else {"query": query}))
+    return lookup.run(paths, variables, **({} if query is None else {"query": query}))
 
 
 @pytest.fixture
@@ -115,6 +119,11 @@ def test_a_missing_file_is_told_with_where_it_may_be(tmp_path):
         AnsibleLookupError, match="If the tasks of cloud run on another machine, .* ansible.builtin.fetch"
     ):
         look_up(missing, inventory_hostname="cloud")
+
+
+def test_without_a_path_nothing_is_found_which_must_not_pass_for_an_answer():
+    with pytest.raises(AnsibleLookupError, match="needs the path of a file"):
+        look_up_all([])
 
 
 def test_a_directory_is_refused(tmp_path):

@@ -89,7 +89,7 @@ COUNT = 600  # of each file, in each of two ways
 PLACE = re.compile(
     r"entry \d+: |its head: |line \d+|two entries for|two lines for|its format is|has version|no list of "
     r"entries|nested too deeply"
-    r"|is there twice|columns|group .* (has|is)"
+    r"|is there twice|columns|group .* (has|is)|is empty"
 )
 
 

@@ -159,3 +159,9 @@ def test_forms_without_group_names_are_of_one_group_that_is_named(form):
         to_text(form, {"billing": {ORDERS: 1}, "shipping": {ORDERS: 2}})
     with pytest.raises(InvalidFile, match="Set snapshot_group"):
         from_text(form, to_text(form, {"etl": {ORDERS: 1}}), "/srv/offsets", None)
+
+
+@pytest.mark.parametrize("text", ["", "\ufeff", " \r\n"])
+def test_an_empty_file_is_called_empty_whatever_form_was_expected(text):
+    with pytest.raises(InvalidFile, match="/srv/offsets is empty"):
+        read_snapshot(text, "/srv/offsets")
