@@ -76,7 +76,7 @@ options:
         that keep their offsets elsewhere, as Flink and Spark do. Stop these first. It warns about groups of the newer
         protocol (C(group.protocol=consumer)) with members that have not committed an offset on the topics yet, because
         it cannot read what they are subscribed to.
-      - The module never deletes topics that existed before the copy.
+      - The module never deletes topics that existed before the copy, or that somebody else may have created.
     type: bool
     default: false
   snapshot:

@@ -241,6 +241,8 @@ options:
     description:
       - With O(state=rolled_back), deletes the topics that a promotion has created, if they hold no record and no group
         that the user may describe has a committed offset on them.
+      - A topic stays if nobody knows whether a promotion with this receipt has created it, as after a run that was killed
+        while it created the topic.
     type: bool
     default: false
   plan:

@@ -15,25 +15,29 @@ import time
 import pytest
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, ResourcePattern, ResourceType
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, storage
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, creation, storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
-    NewTopic,
     alter_topic_configs,
-    create_topics,
     topic_configs,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation, create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import Replicas
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import add_partitions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import (
+    add_partitions,
+    try_creation,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
     TopicDescription,
     describe_configs,
     describe_topics,
     partition_counts,
     request_metadata,
+    topic_ids,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from testbed.clients import Message, create_topic, produce
 
@@ -83,17 +87,23 @@ def test_a_setting_is_changed_and_falls_back(connection, topic):
 
 def test_a_topic_that_is_there_is_left_as_it_is(connection, topic):
     new = f"{topic}-new"
-    create_topics(connection, {topic: NewTopic(2, 1, {"retention.ms": "5000"})})
-    create_topics(connection, {topic: NewTopic(4, 1, {"retention.ms": "6000"}), new: NewTopic(1, 1, {})})
+    first = create_topics(connection, {topic: NewTopic(2, 1, {"retention.ms": "5000"})})
+    noted = []
+    again = {topic: NewTopic(4, 1, {"retention.ms": "6000"}), new: NewTopic(1, 1, {})}
+    second = create_topics(connection, again, noted.append)
+    ids = topic_ids(connection, [topic, new])
+    assert None not in ids.values()
+    assert first == Creation({topic: ids[topic]}, frozenset())
+    assert noted == [second] == [Creation({new: ids[new]}, frozenset({topic}))]
     assert describe_topics(connection, [topic, new]) == {topic: TopicDescription(2), new: TopicDescription(1)}
     assert own(connection, topic) == {"retention.ms": "5000"}
 
 
 def test_asking_whether_a_topic_could_be_made_makes_none(connection, topic):
-    create_topics(connection, {topic: NewTopic(2, 1, {})}, validate_only=True)
+    fine = try_creation(connection, {topic: NewTopic(2, 1, {"retention.ms": "5000"})})
+    assert (fine.refusals, fine.replicas) == ({}, {topic: 1}) and fine.configs[topic].own == {"retention.ms": "5000"}
     assert describe_topics(connection, [topic])[topic].error == "UNKNOWN_TOPIC_OR_PARTITION"
-    with pytest.raises(BrokerError, match=f"topic {topic}: the topic cannot be created"):
-        create_topics(connection, {topic: NewTopic(2, 2, {})}, validate_only=True)
+    assert try_creation(connection, {topic: NewTopic(2, 2, {})}).refusals[topic].error == "INVALID_REPLICATION_FACTOR"
 
 
 @pytest.mark.parametrize(
@@ -107,8 +117,10 @@ def test_asking_whether_a_topic_could_be_made_makes_none(connection, topic):
 )
 def test_a_topic_that_cannot_be_made_is_named_with_the_reason(connection, topic, new, why):
     refused = f"{topic}-refused"
+    noted = []
     with pytest.raises(BrokerError, match=f"topic {refused}: the topic cannot be created: .*{why}"):
-        create_topics(connection, {refused: new, topic: NewTopic(1, 1, {})})
+        create_topics(connection, {refused: new, topic: NewTopic(1, 1, {})}, noted.append)
+    assert noted == [Creation(topic_ids(connection, [topic]), frozenset())]
     found = describe_topics(connection, [topic, refused])
     assert (found[topic].partitions, found[refused].partitions) == (1, 0)
 
@@ -126,7 +138,7 @@ def test_a_change_that_is_refused_is_named_with_the_reason(connection, topic):
 
 
 def test_more_topics_than_one_request_may_hold(newest, topic, monkeypatch):
-    monkeypatch.setattr(configs, "PARTITIONS_PER_REQUEST", 10)
+    monkeypatch.setattr(creation, "PARTITIONS_PER_REQUEST", 10)
     monkeypatch.setattr(configs, "TOPICS_PER_CHANGE", 2)
     names = [f"{topic}-{number}" for number in range(5)]
     sizes = dict(zip(names, (1, 12, 3, 4, 5), strict=True))
@@ -199,7 +211,7 @@ def test_every_broker_of_a_cluster_counts(own_cluster, monkeypatch):
     where = [TopicPartition("orders-1", number) for number in range(3)]
     assert storage.partition_replicas(connection, ["orders-1"]) == dict.fromkeys(where, Replicas(3, 2))
     assert set(storage.log_sizes(connection, where)) == set(where)
-    monkeypatch.setattr(configs, "LEADER_SECONDS", 1)
+    monkeypatch.setattr(creation, "LEADER_SECONDS", 1)
     with pytest.raises(BrokerError, match="topic alone, partition [0-2]: it has no leader after 1 s"):
         create_topics(connection, {"alone": NewTopic(3, 1, {})})
 

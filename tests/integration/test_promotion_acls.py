@@ -16,9 +16,10 @@ import confluent_kafka
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import list_acls
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import NewTopic, create_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import list_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges

@@ -2,12 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What topics are set to, changed and restored; and topics that are made with such settings."""
+"""What topics are set to, changed and restored."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import time
 import typing as t
 
@@ -19,7 +18,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_c
     raise_if_retriable,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    CreateTopicsRequest,
     DescribeConfigsRequest,
     IncrementalAlterConfigsRequest,
     KafkaAdminClient,
@@ -30,20 +28,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics 
     broker_ids,
     describe_configs,
     raise_for_topics,
-    request_metadata,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import is_same_value
 
 _BROKER_RESOURCE = 4  # the resource type of DescribeConfigs
 OWN = 1  # DYNAMIC_TOPIC_CONFIG: the source of a setting that was made on the topic itself
 SET, DELETE = 0, 1  # operations of IncrementalAlterConfigs
-# A KRaft controller takes at most 10,000 records in one go, one for each setting and partition. Fewer at once let the
-# slower ones with ZooKeeper answer in time; a request for each topic would take a KRaft controller 40 times as long.
+# A KRaft controller takes at most 10,000 records in one go, one for each setting. Fewer at once let the slower ones with
+# ZooKeeper answer in time; a request for each topic would take a KRaft controller 40 times as long.
 TOPICS_PER_CHANGE = 200
-PARTITIONS_PER_REQUEST = 2000
 SHOWN_SECONDS = 5.0
-LEADER_SECONDS = 30.0
 
 _REMEDIES = {
     "INVALID_CONFIG": "correct the setting, or leave it out",
@@ -65,14 +61,6 @@ class TopicConfigs:
     effective: dict[str, str]
     own: dict[str, str]
     hidden: frozenset[str] = frozenset()
-
-
-class NewTopic(t.NamedTuple):
-    """A topic to be made. configs are its own settings; the brokers' defaults apply to all others."""
-
-    partitions: int
-    replication_factor: int
-    configs: dict[str, str]
 
 
 def topic_configs(connection: Connection, topics: t.Collection[str]) -> dict[str, TopicConfigs]:
@@ -121,7 +109,7 @@ def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mappin
 
     def alter(client: KafkaAdminClient) -> None:
         rows = alteration_rows(client, wanted, False)
-        _raise_for(connection, rows, "ALTER_CONFIGS", "its settings cannot be changed")
+        raise_for_changes(connection, rows, "ALTER_CONFIGS", "its settings cannot be changed")
 
     def shown(client: KafkaAdminClient) -> bool:
         settings = sorted({setting for each in wanted.values() for setting in each})
@@ -135,62 +123,6 @@ def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mappin
             time.sleep(0.1)
 
 
-def create_topics(
-    connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool = False
-) -> dict[str, TopicConfigs]:
-    """Make these topics; one that is there already is left as it is. Returns when each partition has a leader.
-
-    validate_only: the brokers only say whether they would. -> the settings of those that are, or would be, made, as far as
-    the user may know them (ACL TOPIC DESCRIBE_CONFIGS). Raises NotAuthorized naming the topics without ACL TOPIC CREATE, or
-    BrokerError for the first topic that is refused; the others are made all the same.
-    """
-
-    def create(client: KafkaAdminClient) -> dict[str, TopicConfigs]:
-        there = errors.TopicAlreadyExistsError.errno
-        answered = creation_rows(client, connection, topics, validate_only)
-        rows = {name: row for name, row in answered.items() if row.error_code != there}
-        _raise_for(connection, rows, "CREATE", "the topic cannot be created")
-        return {name: configs_of(row.configs) for name, row in rows.items() if row.configs}
-
-    made = attempt(connection, create) if topics else {}
-    if topics and not validate_only:
-        await_leaders(connection, dict.fromkeys(topics, 1))  # a topic that was there may have fewer than these
-    return made
-
-
-def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
-    """Wait until every broker that is up knows a leader of each partition: they hear of it one after the other.
-
-    counts: how many partitions each topic has at least; a broker that knows fewer has not heard of them yet.
-    """
-
-    def missing(client: KafkaAdminClient) -> tuple[str, int | None] | None:
-        for node in broker_ids(client):
-            found = {topic.name: topic for topic in request_metadata(client, list(counts), node=node).topics}
-            for name, topic in found.items():
-                if topic.error_code == errors.UnknownTopicOrPartitionError.errno:
-                    return name, None
-            raise_for_topics(connection, {name: topic.error_code for name, topic in found.items()}, "DESCRIBE")
-            for name, topic in found.items():
-                led = {each.partition_index for each in topic.partitions if each.leader_id >= 0}
-                for partition in range(max(counts[name], len(topic.partitions))):
-                    if partition not in led:
-                        return name, partition
-        return None
-
-    end = time.monotonic() + LEADER_SECONDS
-    while where := attempt(connection, missing):
-        if time.monotonic() > end:
-            raise BrokerError(
-                f"it has no leader after {LEADER_SECONDS:g} s",
-                cluster=str(connection),
-                topic=where[0],
-                partition=where[1],
-                remedy="check that the brokers which hold its replicas are up",
-            )
-        time.sleep(0.1)
-
-
 def configs_of(rows: t.Collection[t.Any]) -> TopicConfigs:
     """The settings in the rows of an answer."""
     told = [each for each in rows if each.value is not None]
@@ -202,12 +134,7 @@ def configs_of(rows: t.Collection[t.Any]) -> TopicConfigs:
 
 
 def _follows(own: t.Mapping[str, str], change: t.Mapping[str, str | None]) -> bool:
-    return all(plain_value(own.get(name)) == plain_value(value) for name, value in change.items())
-
-
-def plain_value(value: str | None) -> str | None:
-    """Brokers tell a list without the blanks that it was given with, and "true" for "TRUE"."""
-    return None if value is None else value.replace(" ", "").lower()
+    return all(is_same_value(own.get(name), value) for name, value in change.items())
 
 
 def alteration_rows(
@@ -238,46 +165,7 @@ def _alteration(topic: str, change: t.Mapping[str, str | None]) -> t.Any:
     )
 
 
-def creation_rows(
-    client: KafkaAdminClient, connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool
-) -> dict[str, t.Any]:
-    """What the brokers answer of each topic to create_topics()."""
-    controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
-    sizes = {name: each.partitions + len(each.configs) + 1 for name, each in topics.items()}
-    rows: dict[str, t.Any] = {}
-    for names in batches(sizes):
-        request = _creation(connection, {name: topics[name] for name in names}, validate_only)
-        (answer,) = exchange(client, [(request, controller)])
-        rows |= {row.name: row for row in answer.topics}
-    return rows
-
-
-def _creation(connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool) -> CreateTopicsRequest:
-    topic_of = CreateTopicsRequest.CreatableTopic
-    return CreateTopicsRequest(
-        topics=[
-            topic_of(
-                name=name,
-                num_partitions=topic.partitions,
-                replication_factor=topic.replication_factor,
-                assignments=[],
-                configs=[topic_of.CreatableTopicConfig(name=key, value=value) for key, value in topic.configs.items()],
-            )
-            for name, topic in topics.items()
-        ],
-        timeout_ms=int(connection.request_timeout * 1000),
-        validate_only=validate_only,
-    )
-
-
-def batches(sizes: t.Mapping[str, int]) -> t.Iterator[list[str]]:
-    """Topics in parts that a controller takes in one request. sizes: how many partitions and settings each is to get."""
-    turns = [end // PARTITIONS_PER_REQUEST for end in itertools.accumulate(sizes.values())]
-    for _turn, pairs in itertools.groupby(zip(turns, sizes, strict=True), key=lambda pair: pair[0]):
-        yield [name for _number, name in pairs]
-
-
-def _raise_for(connection: Connection, rows: t.Mapping[str, t.Any], operation: str, what: str) -> None:
+def raise_for_changes(connection: Connection, rows: t.Mapping[str, t.Any], operation: str, what: str) -> None:
     """What raise_for_topics() raises, else BrokerError with the broker's own words for the first topic refused."""
     kinds = {topic: errors.for_code(row.error_code) for topic, row in sorted(rows.items())}
     refused = {

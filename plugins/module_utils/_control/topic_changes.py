@@ -15,12 +15,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_c
     is_retriable,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
-    NewTopic,
     TopicConfigs,
     alteration_rows,
+    configs_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import (
     await_leaders,
     batches,
-    configs_of,
     creation_rows,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
@@ -31,6 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import request_metadata
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 
 
 class Refusal(t.NamedTuple):
@@ -55,7 +57,7 @@ def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Tr
     """Ask whether these topics could be made."""
 
     def read(client: KafkaAdminClient) -> Trial:
-        rows = creation_rows(client, connection, topics, True)
+        rows = {row.name: row for row in creation_rows(client, connection, topics, True)}
         known = {name: row for name, row in rows.items() if row.configs}
         return Trial(
             _refusals(rows),

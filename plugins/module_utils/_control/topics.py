@@ -107,8 +107,7 @@ def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str
             if error is errors.TopicAuthorizationFailedError:
                 denied[topic.name] = topic.error_code
             elif error is errors.NoError:
-                its = getattr(topic, "topic_id", None)
-                found[topic.name] = str(its) if its is not None and its.int else None
+                found[topic.name] = known_id(topic)
         raise_for_topics(connection, denied, "DESCRIBE")
         return found
 
@@ -199,6 +198,12 @@ def raise_for_topics(connection: Connection, codes: t.Mapping[str, int], operati
         raise NotFound(
             f"no such topic: {', '.join(sorted(missing))}", cluster=str(connection), remedy="create it, or leave it out"
         )
+
+
+def known_id(row: t.Any) -> str | None:
+    """The id of a topic in an answer, None where brokers give none."""
+    its = getattr(row, "topic_id", None)
+    return str(its) if its is not None and its.int else None
 
 
 def _unless_unknown(error: type[errors.KafkaError]) -> type[errors.KafkaError]:

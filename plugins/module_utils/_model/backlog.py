@@ -15,6 +15,7 @@ import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 KIND = "copy"
@@ -66,14 +67,6 @@ class BacklogRange:
         return self.done.places.get(offset, self.done.next)
 
 
-class Created(t.NamedTuple):
-    """A topic that this copy makes. configs: its own settings, as long as records are copied."""
-
-    partitions: int
-    replication_factor: int
-    configs: dict[str, str]
-
-
 class Suspended(t.NamedTuple):
     """A topic's setting that would lose or change copied records: its own value before, None for none, and during."""
 
@@ -85,8 +78,7 @@ class Suspended(t.NamedTuple):
 class BacklogTopic:
     """A topic of the destination, and the source's topic.
 
-    created is None for one that was there.
-
+    created: what this copy makes it like, with settings that are as long as records are copied; None for one that was there.
     suspended: by the names of the settings. restored: whether they are back. topic_id, source_topic_id: which Kafka
     gives a topic when it is made, so that one of the same name that was made anew is another one; None where brokers
     have none (before 2.8), and topic_id until the topic is made.
@@ -94,7 +86,7 @@ class BacklogTopic:
 
     name: str
     source: str
-    created: Created | None = None
+    created: NewTopic | None = None
     suspended: dict[str, Suspended] = dataclasses.field(default_factory=dict)
     restored: bool = False
     topic_id: str | None = None
@@ -184,9 +176,9 @@ def _topic(row: t.Any) -> BacklogTopic:
     )
 
 
-def _created(row: t.Any) -> Created:
+def _created(row: t.Any) -> NewTopic:
     configs = {documents.text_of(name): documents.text_of(value) for name, value in row["configs"].items()}
-    return Created(documents.offset_of(row["partitions"]), documents.offset_of(row["replication_factor"]), configs)
+    return NewTopic(documents.offset_of(row["partitions"]), documents.offset_of(row["replication_factor"]), configs)
 
 
 def _suspended(row: t.Any) -> Suspended:

@@ -19,7 +19,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection
     DEFAULT_EXCLUDED_TOPICS,
     Selection,
     compiled,
-    matches,
 )
 
 # Besides those that are never selected by a pattern: what Kafka Connect and MirrorMaker 2 keep for themselves.
@@ -30,15 +29,6 @@ EXCLUDED_TOPICS = (
     "connect-status",
     r".*\.replica",
     r".*[.-]internal",
-)
-# What belongs to the source's brokers, or what newer brokers no longer know.
-BROKERS_OWN_SETTINGS = (
-    r"follower\.replication\.throttled\.replicas",
-    r"leader\.replication\.throttled\.replicas",
-    r"message\.downconversion\.enable",
-    r"message\.format\.version",
-    r"message\.timestamp\.difference\.max\.ms",
-    r"remote\.storage\.enable",
 )
 # MirrorMaker 2's config.properties.exclude, with the topics' names of the two timestamp limits in place of the brokers' names,
 # which no topic has. Source: DefaultConfigPropertyFilter of Kafka 4.3.
@@ -188,16 +178,6 @@ def check_selection(selection: Selection | CommittedTopics) -> None:
             remedy=f"set {option_name('topics')} or {option_name('topic_patterns')}; the pattern .* selects all",
             kind=FailureKind.NOTHING_SELECTED,
         )
-
-
-def capped_replication_factor(replicas: int, brokers: int) -> int:
-    """How many replicas a topic gets that is made like one with so many, on so many brokers."""
-    return min(replicas, brokers)
-
-
-def following_settings(own: t.Mapping[str, str], excluded: t.Collection[str]) -> dict[str, str]:
-    """The settings that a topic takes over from one that sets own. excluded: patterns of those that do not follow."""
-    return {name: value for name, value in own.items() if not matches(name, excluded)}
 
 
 def replication_factor_from(text: str) -> int | None:

@@ -30,12 +30,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     Backlog,
     BacklogRange,
     BacklogTopic,
-    Created,
     Done,
     Suspended,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import (
     OffsetFormat,
     positions_of,
@@ -105,7 +105,7 @@ topics = st.builds(
     BacklogTopic,
     names,
     names,
-    st.none() | st.builds(Created, st.integers(1, 9), st.integers(1, 9), st.dictionaries(names, texts, max_size=2)),
+    st.none() | st.builds(NewTopic, st.integers(1, 9), st.integers(1, 9), st.dictionaries(names, texts, max_size=2)),
     st.dictionaries(names, st.builds(Suspended, st.none() | texts, texts), max_size=2),
     st.booleans(),
 )

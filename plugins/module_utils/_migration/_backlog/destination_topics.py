@@ -2,7 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""The topics that a backlog is copied to: made where they are missing, and kept from losing or changing copied records.
+"""The topics that a backlog is copied to: kept from losing or changing copied records.
+
+_migration/topic_making.py makes those that are missing; here is what is suspended meanwhile.
 
 Settings: https://kafka.apache.org/documentation/#topicconfigs. Records that are older than the retention are deleted within
 seconds of being copied, whatever their number, and what a broker stamps anew or compacts is no longer what was copied.
@@ -15,24 +17,27 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
-    NewTopic,
     TopicConfigs,
     alter_topic_configs,
-    create_topics,
     topic_configs,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import TopicLayout
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import identity
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Created, Suspended
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Suspended
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import (
+    BROKERS_OWN_SETTINGS,
+    IN_SYNC,
+    NewTopic,
+    following_settings,
+    topic_like,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
-    BROKERS_OWN_SETTINGS,
-    capped_replication_factor,
-    following_settings,
-)
 
 _FOR_EVER = "9223372036854775807"
 # While records are copied, and until every group is past them.
@@ -48,7 +53,10 @@ _SUSPENDED = {
 # Those that every version knows, so that a topic can be made with them.
 _EVERYWHERE = ("cleanup.policy", "message.timestamp.type", "retention.bytes", "retention.ms")
 _LARGEST = "max.message.bytes"
-_REPLICAS = "min.insync.replicas"
+_CREATED = "create the topic yourself, map it to another one by topic_map, or exclude it from the selection"
+
+
+Save = t.Callable[[tuple[BacklogTopic, ...]], None]
 
 
 class TopicPair(t.NamedTuple):
@@ -96,30 +104,25 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
     _check_replicas(destination, {name: existing[name] for name in known})
     brokers = storage.broker_count(destination)
     layouts = storage.topic_layouts(source, [pair.source for pair in pairs if pair.destination not in known])
-    made = []
+    planned = []
     for pair in pairs:
         its = configs[pair.source]
         if pair.destination in known:
             suspended = _existing(destination, pair, its, existing[pair.destination]) if pair.copies else {}
-            made.append(BacklogTopic(pair.destination, pair.source, None, suspended))
+            planned.append(BacklogTopic(pair.destination, pair.source, None, suspended))
         else:
-            factor = capped_replication_factor(layouts[pair.source].replicas, brokers)
-            made.append(_missing(pair, counts[pair.source], factor, its.own))
-    told = create_topics(destination, _to_create(made), validate_only=True)
-    return [
-        _with_limits(_writable(topic, told[topic.name]), told[topic.name]) if topic.name in told else topic
-        for topic in made
-    ]
+            planned.append(_missing(pair, layouts[pair.source], brokers, its.own))
+    return _accepted(destination, planned)
 
 
 def prepare(
     destination: Connection,
     planned: t.Sequence[BacklogTopic],
-    save: t.Callable[[tuple[BacklogTopic, ...]], None],
+    save: Save,
 ) -> Prepared:
     """Make what is missing, and hold back what has to be.
 
-    save: writes down what stood there before anything of it is changed.
+    save: writes down what was made, and what stood there before anything of it is changed.
     """
     names = [topic.name for topic in planned]
     known = topics.partition_counts(destination, names)
@@ -132,20 +135,17 @@ def prepare(
                 remedy="plan again in another directory",
                 kind=FailureKind.TOPIC_RECREATED,
             )
-    made = create_topics(destination, _to_create([topic for topic in planned if topic.name not in known]))
+    made, unclaimed = _make(destination, planned, known, save)
     configs = topic_configs(destination, names)
-    unsure = [each for each in planned if each.created is not None and each.topic_id is None and each.name not in made]
-    ids = topics.topic_ids(destination, [topic.name for topic in unsure])
-    for topic in identity.not_made(destination, unsure, ids):
-        raise Refused(
-            "this copy was to create the topic, and somebody else has created the topic with other partitions or settings",
-            cluster=str(destination),
-            topic=topic.name,
-            remedy="delete it and run again; or give the copy up, and plan again in another directory",
-            kind=FailureKind.TOPIC_RECREATED,
-        )
     limited = [_with_limits(topic, configs[topic.name]) for topic in planned]
-    noted = tuple(topic if topic.name in made else _noted_again(topic, configs[topic.name]) for topic in limited)
+    noted = tuple(
+        dataclasses.replace(topic, topic_id=made[topic.name])
+        if topic.name in made
+        else dataclasses.replace(
+            _noted_again(topic, configs[topic.name]), created=None if topic.name in unclaimed else topic.created
+        )
+        for topic in limited
+    )
     if noted != tuple(planned):
         save(noted)
     changes = {
@@ -239,30 +239,66 @@ def _existing(
     return {name: each for name, each in held.items() if there.effective.get(name) != each.during} | _limits(there)
 
 
-def _missing(pair: TopicPair, partitions: int, replication_factor: int, own: t.Mapping[str, str]) -> BacklogTopic:
-    """A topic that is made like the source's."""
-    configs = following_settings(own, BROKERS_OWN_SETTINGS)
-    if int(configs.get(_REPLICAS, 1)) > replication_factor:  # nothing could be written
-        configs[_REPLICAS] = str(replication_factor)
-    suspended = {}
-    if pair.copies:
-        during = {name: _SUSPENDED[name] for name in _EVERYWHERE}
-        suspended = {name: Suspended(configs.get(name), value) for name, value in during.items()}
-        configs |= during
-    return BacklogTopic(pair.destination, pair.source, Created(partitions, replication_factor, configs), suspended)
+def _missing(pair: TopicPair, layout: TopicLayout, brokers: int, own: t.Mapping[str, str]) -> BacklogTopic:
+    """A topic that is made like the source's, and held back from its beginning."""
+    settings = following_settings(own, BROKERS_OWN_SETTINGS)
+    during = {name: _SUSPENDED[name] for name in _EVERYWHERE} if pair.copies else {}
+    suspended = {name: Suspended(settings.get(name), value) for name, value in during.items()}
+    created = topic_like(layout.partitions, layout.replicas, settings | during, brokers)
+    return BacklogTopic(pair.destination, pair.source, created, suspended)
 
 
-def _writable(topic: BacklogTopic, there: TopicConfigs) -> BacklogTopic:
-    """A topic that is made wants no more replicas in sync than it has, whatever is the default of its brokers."""
-    if topic.created is None or int(there.effective.get(_REPLICAS, 1)) <= topic.created.replication_factor:
-        return topic
-    configs = topic.created.configs | {_REPLICAS: str(topic.created.replication_factor)}
-    return dataclasses.replace(topic, created=topic.created._replace(configs=configs))
+def _accepted(destination: Connection, planned: t.Sequence[BacklogTopic]) -> list[BacklogTopic]:
+    """The topics as the brokers would make those that are missing. Raises Refused or NotAuthorized where they would not.
+
+    A topic that is made wants no more replicas in sync than it has, because nothing could be copied to it.
+    """
+    wanted = _to_create(planned)
+    objections = topic_making.ChangeObjections()
+    trial = topic_making.try_topics(destination, wanted, objections)
+    objections.check(destination, _CREATED)
+    for name, its in topic_making.unwritable(wanted, trial).items():
+        configs = wanted[name].configs | {IN_SYNC: str(its.replicas)}
+        wanted[name] = wanted[name]._replace(configs=configs)
+    fitted = [dataclasses.replace(topic, created=wanted.get(topic.name)) for topic in planned]
+    return [_with_limits(topic, trial.configs.get(topic.name)) for topic in fitted]
 
 
-def _with_limits(topic: BacklogTopic, there: TopicConfigs) -> BacklogTopic:
-    """The limits of a topic that is made are its brokers'; what stood there is written down once."""
-    if topic.created is None or not topic.suspended:
+def _make(
+    destination: Connection, planned: t.Sequence[BacklogTopic], known: t.Collection[str], save: Save
+) -> tuple[dict[str, str | None], set[str]]:
+    """Make the topics that are missing. -> the ids of those that this call has made, and the names of those that it has not.
+
+    A topic that is there although the copy was to make it takes the records if it looks as planned. But nobody knows who has
+    made it, so it is not deleted when the copy is given up. known: the topics that were there.
+    """
+    made: dict[str, str | None] = {}
+
+    def note(creation: Creation) -> None:
+        made.update(creation.made)
+        save(tuple(dataclasses.replace(each, topic_id=made.get(each.name, each.topic_id)) for each in planned))
+
+    missing = _to_create(topic for topic in planned if topic.name not in known)
+    others = topic_making.make_topics(destination, missing, note)
+    unsure = [
+        topic for topic in planned if topic.name in known and topic.created is not None and topic.topic_id is None
+    ]
+    ids = topics.topic_ids(destination, [topic.name for topic in unsure])
+    others += identity.not_made(destination, unsure, ids)
+    if others:
+        raise Refused(
+            "this copy was to create the topic, and somebody else has created the topic with other partitions or settings",
+            cluster=str(destination),
+            topic=others[0],
+            remedy="delete it and run again; or give the copy up, and plan again in another directory",
+            kind=FailureKind.TOPIC_RECREATED,
+        )
+    return made, {*(missing.keys() - made.keys()), *(name for name, its in ids.items() if its is not None)}
+
+
+def _with_limits(topic: BacklogTopic, there: TopicConfigs | None) -> BacklogTopic:
+    """The limits of a topic that is made are its brokers', as far as they tell; what stood there is written down once."""
+    if topic.created is None or there is None or not topic.suspended:
         return topic
     return dataclasses.replace(topic, suspended=_limits(there) | topic.suspended)
 
@@ -291,13 +327,13 @@ def _is_compacted(configs: TopicConfigs) -> bool:
 
 
 def _to_create(planned: t.Iterable[BacklogTopic]) -> dict[str, NewTopic]:
-    return {topic.name: NewTopic(*topic.created) for topic in planned if topic.created is not None}
+    return {topic.name: topic.created for topic in planned if topic.created is not None}
 
 
 def _check_replicas(destination: Connection, existing: t.Mapping[str, TopicConfigs]) -> None:
     """Raise Refused for a partition that takes no records now, for which a producer would wait in vain."""
     for partition, its in sorted(storage.partition_replicas(destination, existing).items()):
-        wanted = int(existing[partition.topic].effective.get(_REPLICAS, 1))
+        wanted = int(existing[partition.topic].effective.get(IN_SYNC, 1))
         if its.in_sync < wanted:
             raise Refused(
                 f"{its.in_sync} of {its.replicas} replicas are in sync, and min.insync.replicas is {wanted}: "

@@ -14,8 +14,8 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
     BacklogRange,
@@ -83,22 +83,18 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
             _check_id(source, name, origins[name], its)
 
 
-def not_made(
-    destination: Connection, there: t.Sequence[BacklogTopic], ids: t.Mapping[str, str | None]
-) -> list[BacklogTopic]:
+def not_made(destination: Connection, there: t.Iterable[BacklogTopic], ids: t.Mapping[str, str | None]) -> list[str]:
     """Those of these topics, which are there, that the copy was to make and that are other ones, as far as that can be known.
 
     A run may be killed between making a topic and noting its id. Its topic then has the partitions and settings that
     were planned. ids: of topics.topic_ids(); None before 2.8, where no id is ever noted.
     """
-    unknown = [
-        topic
+    unsure = {
+        topic.name: topic.created
         for topic in there
         if topic.created is not None and topic.topic_id is None and ids.get(topic.name) is not None
-    ]
-    counts = topics.partition_counts(destination, [topic.name for topic in unknown])
-    configs = topic_configs(destination, [topic.name for topic in unknown])
-    return [topic for topic in unknown if not _is_as_planned(topic, counts[topic.name], configs[topic.name].own)]
+    }
+    return topic_making.unlike_planned(destination, unsure)
 
 
 def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
@@ -182,15 +178,6 @@ def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection
     for each in written:
         done = each.done and each.done.next
         check_log(destination, each, done, bounds[each.destination], keeps=each.destination.topic not in free)
-
-
-def _is_as_planned(topic: BacklogTopic, partitions: int, own: t.Mapping[str, str]) -> bool:
-    if topic.created is None:
-        return False
-    limits = {
-        name: held.during for name, held in topic.suspended.items() if name in own
-    }  # which are set after it is made
-    return partitions == topic.created.partitions and own == topic.created.configs | limits
 
 
 def _check_id(connection: Connection, topic: str, expected: str | None, found: str | None) -> None:

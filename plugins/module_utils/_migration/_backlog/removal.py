@@ -180,8 +180,8 @@ def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[Backlog
         else:
             here.append(topic)
     others_made = identity.not_made(destination, here, found)
-    warnings += [f"The topic {topic.name} was created by somebody else, and is left alone." for topic in others_made]
-    return [topic for topic in here if topic not in others_made], warnings
+    warnings += [f"The topic {name} was created by somebody else, and is left alone." for name in others_made]
+    return [topic for topic in here if topic.name not in others_made], warnings
 
 
 def _made(here: t.Iterable[BacklogTopic], destination: Connection) -> list[BacklogTopic]:

@@ -11,7 +11,7 @@ import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import NewTopic, create_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import (
     Changes,
     StoredOffsets,
@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import co
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import NewRecord, write_records
 

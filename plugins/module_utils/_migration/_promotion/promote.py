@@ -15,22 +15,21 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_req
     delete_acls,
     list_acls,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
-    alter_topic_configs,
-    create_topics,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import alter_topic_configs
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import add_partitions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import (
     survey,
     topic_decisions,
     trial,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import is_same_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import is_as_made, is_same_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     CommittedTopics,
     OnFewerPartitions,
@@ -123,17 +122,28 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
     noted = _noted(plan, receipt)
     if noted != receipt:
         save(noted)
-    new = trial.to_create(plan)
-    if new:
-        create_topics(destination, new)
-    with_ids = _with_ids(destination, noted, new)
-    if with_ids != noted:
-        save(with_ids)
+    made = noted
+
+    def note(creation: Creation) -> None:
+        nonlocal made
+        made = _with_ids(noted, creation)
+        if made != noted:
+            save(made)
+
+    others = topic_making.make_topics(destination, trial.to_create(plan), note)
+    if others:
+        raise Refused(
+            "somebody else has created the topic at the same moment, with other partitions or settings",
+            cluster=str(destination),
+            topic=others[0],
+            remedy=_AGAIN,
+            kind=FailureKind.DESTINATION_CHANGED,
+        )
     add_partitions(destination, trial.to_grow(plan))
     alter_topic_configs(destination, trial.to_set(plan))
     create_acls(destination, [each.acl for each in plan.acls if each.action == ADD])
     delete_acls(destination, [each.acl for each in plan.acls if each.action == REMOVE])
-    return with_ids
+    return made
 
 
 def _use(destination: Connection, found: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
@@ -182,6 +192,8 @@ def _merged(change: TopicChange, known: TopicReceipt | None) -> TopicReceipt:
     if change.is_new:
         made = {name: Setting(None, each.after) for name, each in change.settings.items() if each.after is not None}
         return TopicReceipt(change.topic, created=True, partitions=change.after, settings=made)
+    if known is not None and known.created and known.topic_id is None:
+        known = None  # nobody knows who has made the topic
     known = known or TopicReceipt(change.topic, topic_id=change.topic_id)
     if change.grows:
         before = known.before if known.before is not None else change.before
@@ -195,27 +207,13 @@ def _merged(change: TopicChange, known: TopicReceipt | None) -> TopicReceipt:
     return dataclasses.replace(known, settings=settings)
 
 
-def _with_ids(destination: Connection, receipt: PromotionReceipt, new: t.Collection[str]) -> PromotionReceipt:
-    """The receipt with the ids of the topics that promotions have made. new: those of this run.
-
-    A run may be killed between making a topic and noting its id. Its topic then has the partitions and settings that were
-    noted; any other is somebody else's. Raises Refused where one of new is.
-    """
-    unknown = [name for name, each in receipt.topics.items() if each.created and each.topic_id is None]
-    noted = dict(receipt.topics)
-    for name, there in survey.topic_states(destination, unknown).items():
-        if _is_made(noted[name], there):
-            noted[name] = dataclasses.replace(noted[name], topic_id=there.topic_id)
-        elif name in new:
-            raise Refused(
-                "somebody else has created the topic at the same moment, with other partitions or settings",
-                cluster=str(destination),
-                topic=name,
-                remedy=_AGAIN,
-                kind=FailureKind.DESTINATION_CHANGED,
-            )
-        elif there.topic_id is not None:
-            del noted[name]
+def _with_ids(receipt: PromotionReceipt, creation: Creation) -> PromotionReceipt:
+    """The receipt with the ids of the topics that were made, and without those that somebody else has made."""
+    noted = {
+        name: dataclasses.replace(each, topic_id=creation.made[name]) if name in creation.made else each
+        for name, each in receipt.topics.items()
+        if name not in creation.found
+    }
     return dataclasses.replace(receipt, topics=noted)
 
 
@@ -230,7 +228,7 @@ def _left(
     if change.before is None:
         if change.after is None:
             return dataclasses.replace(change, before=there.partitions, after=there.partitions, settings={})
-        if known is None or not known.created or not _is_ours(known, there):
+        if known is None or not known.created or not _is_ours(change, known, there):
             raise _changed(destination, change, "somebody else has created it since then")
         return dataclasses.replace(change, before=change.after, settings={}, topic_id=there.topic_id)
     if change.topic_id is not None and there.topic_id != change.topic_id:
@@ -249,18 +247,11 @@ def _left(
     return dataclasses.replace(change, before=there.partitions, settings=left)
 
 
-def _is_ours(known: TopicReceipt, there: TopicState) -> bool:
-    return there.topic_id == known.topic_id if known.topic_id is not None else _is_made(known, there)
-
-
-def _is_made(known: TopicReceipt, there: TopicState) -> bool:
-    """Whether the topic is what a promotion has made, as far as partitions and settings tell."""
-    own = there.configs.own
-    written = {name: each.written for name, each in known.settings.items()}
-    # A policy of the brokers may have added settings of its own.
-    return there.partitions == known.partitions and all(
-        is_same_value(own.get(name), its) for name, its in written.items()
-    )
+def _is_ours(change: TopicChange, known: TopicReceipt, there: TopicState) -> bool:
+    """Whether a run that was killed has made the topic. Before it has noted an id, one that looks like it will do."""
+    if known.topic_id is not None:
+        return there.topic_id == known.topic_id
+    return is_as_made(trial.new_topic(change), there.partitions, there.configs.own)
 
 
 def _changed(destination: Connection, change: TopicChange, how: str) -> Refused:

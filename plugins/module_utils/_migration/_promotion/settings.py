@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import plain_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import (
+    IN_SYNC,
+    following_settings,
+    is_same_value,
+    takes_no_records,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
@@ -18,7 +23,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion
     Override,
     PromotionOptions,
     Settings,
-    following_settings,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import matches
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
@@ -28,7 +32,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_pla
     SettingChange,
 )
 
-IN_SYNC = "min.insync.replicas"
 _NAMED = 5  # topics that a message names
 
 
@@ -113,7 +116,7 @@ def replicas_problem(topic: str, in_sync: str | None, replicas: int, is_new: boo
 
     in_sync: min.insync.replicas.
     """
-    if in_sync is None or not in_sync.strip().isdigit() or not 0 < replicas < int(in_sync):
+    if not takes_no_records(in_sync, replicas):
         return None
     return Refused(
         f"{IN_SYNC} would be {in_sync}, and the topic has {counted(replicas, 'replica')}",
@@ -124,11 +127,6 @@ def replicas_problem(topic: str, in_sync: str | None, replicas: int, is_new: boo
         + (f"; or set {option_name('replication_factor')} to at least that" if is_new else ""),
         kind=FailureKind.INVALID_OPTION,
     )
-
-
-def is_same_value(one: str | None, other: str | None) -> bool:
-    """Are two values one to the brokers?"""
-    return plain_value(one) == plain_value(other)
 
 
 def _overridden(topic: str, overrides: t.Sequence[Override]) -> dict[str, str | None]:

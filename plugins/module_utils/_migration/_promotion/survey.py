@@ -11,16 +11,13 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import acl_requests, storage, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
-    NewTopic,
-    TopicConfigs,
-    topic_configs,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs, topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import try_creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import naming
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, CommittedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 

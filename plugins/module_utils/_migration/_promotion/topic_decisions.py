@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import IN_SYNC, topic_like
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
@@ -21,7 +22,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion
     OnMissing,
     PromotionOptions,
     Settings,
-    capped_replication_factor,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
     SettingChange,
@@ -122,16 +122,14 @@ def _missing(
     if options.on_missing is OnMissing.LEAVE:
         notes.append(f"{name} is missing at the destination, and {option_name('on_missing')} leaves it so.")
         return TopicChange(name, source, None, None)
-    factor = options.replication_factor
-    if factor is None:
-        factor = capped_replication_factor(here.replicas, brokers)
-        if factor < here.replicas:
-            notes.append(
-                f"{name} gets {counted(factor, 'replica')} instead of the source's {here.replicas}, because the destination "
-                f"has {counted(brokers, 'broker')}."
-            )
-    changes = settings.setting_changes(wanted, {}, (), options)
-    return TopicChange(name, source, None, here.partitions, factor, changes)
+    new = topic_like(here.partitions, here.replicas, wanted.values, brokers, options.replication_factor)
+    if options.replication_factor is None and new.replication_factor < here.replicas:
+        notes.append(
+            f"{name} gets {counted(new.replication_factor, 'replica')} instead of the source's {here.replicas}, because the "
+            f"destination has {counted(brokers, 'broker')}."
+        )
+    changes = {setting: SettingChange(None, value, wanted.origins[setting]) for setting, value in new.configs.items()}
+    return TopicChange(name, source, None, new.partitions, new.replication_factor, changes)
 
 
 def _existing(
@@ -202,7 +200,7 @@ def _check_replicas(change: TopicChange, there: TopicState | None, destination: 
 
     How many the brokers' defaults would give a new topic is asked later, see trial.py.
     """
-    setting: SettingChange | None = change.settings.get(settings.IN_SYNC)
+    setting: SettingChange | None = change.settings.get(IN_SYNC)
     replicas = change.replication_factor if there is None else there.replicas
     problem = settings.replicas_problem(
         change.topic, setting and setting.after, replicas or 0, there is None, destination

@@ -17,10 +17,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_req
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import alter_topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.deletion import delete_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import promote, survey
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import is_same_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import is_same_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import DEFAULT, SettingChange

@@ -13,7 +13,7 @@ import types
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, topic_changes
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import creation, topic_changes
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 
@@ -55,10 +55,10 @@ def hearing_brokers(monkeypatch):
             topics=[types.SimpleNamespace(name=name, error_code=0, partitions=rows) for name in names]
         )
 
-    monkeypatch.setattr(configs, "attempt", lambda _connection, operation: operation(None))
-    monkeypatch.setattr(configs, "broker_ids", lambda _client: [1, 2])
-    monkeypatch.setattr(configs, "request_metadata", metadata)
-    monkeypatch.setattr(configs.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(creation, "attempt", lambda _connection, operation: operation(None))
+    monkeypatch.setattr(creation, "broker_ids", lambda _client: [1, 2])
+    monkeypatch.setattr(creation, "request_metadata", metadata)
+    monkeypatch.setattr(creation.time, "sleep", lambda _seconds: None)
     return hears
 
 
@@ -83,11 +83,11 @@ def test_more_partitions_than_a_controller_takes_at_once_are_added(controller):
 
 
 def test_every_broker_has_heard_of_what_was_added(hearing_brokers):
-    configs.await_leaders(CONNECTION, {"orders": 3})
+    creation.await_leaders(CONNECTION, {"orders": 3})
     assert hearing_brokers == [[0, 1, 2]]
 
 
 def test_a_broker_that_never_hears_of_it_is_told(hearing_brokers, monkeypatch):
-    monkeypatch.setattr(configs, "LEADER_SECONDS", -1.0)
+    monkeypatch.setattr(creation, "LEADER_SECONDS", -1.0)
     with pytest.raises(BrokerError, match="topic orders, partition 1: it has no leader"):
-        configs.await_leaders(CONNECTION, {"orders": 3})
+        creation.await_leaders(CONNECTION, {"orders": 3})

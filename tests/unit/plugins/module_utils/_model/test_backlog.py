@@ -14,13 +14,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     Backlog,
     BacklogRange,
     BacklogTopic,
-    Created,
     Done,
     Suspended,
     from_json,
     to_json,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 HERE, THERE = TopicPartition("orders", 0), TopicPartition("new", 0)
@@ -35,7 +35,7 @@ BACKLOG = Backlog(
         BacklogTopic(
             "new",
             "orders",
-            Created(2, 3, {"retention.ms": "-1"}),
+            NewTopic(2, 3, {"retention.ms": "-1"}),
             {"retention.ms": Suspended(None, "-1")},
             True,
             "there-id",

@@ -11,15 +11,11 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
-    BROKERS_OWN_SETTINGS,
-    EXCLUDED_SETTINGS,
     Acls,
     Override,
     PromotionOptions,
     Settings,
-    capped_replication_factor,
     check_selection,
-    following_settings,
     overrides_from,
     replication_factor_from,
 )
@@ -97,14 +93,3 @@ def test_everything_must_be_asked_for():
     with pytest.raises(InvalidInput, match=r"no topic is selected\. Set topics or topic_patterns"):
         check_selection(Selection())
     check_selection(Selection(topic_patterns=(".*",)))
-
-
-@pytest.mark.parametrize(("replicas", "brokers", "capped"), [(3, 1, 1), (3, 3, 3), (1, 3, 1)])
-def test_a_topic_gets_no_more_replicas_than_there_are_brokers(replicas, brokers, capped):
-    assert capped_replication_factor(replicas, brokers) == capped
-
-
-def test_settings_follow_but_for_those_that_a_pattern_excludes():
-    own = {"retention.ms": "5", "min.insync.replicas": "2", "leader.replication.throttled.replicas": "*"}
-    assert following_settings(own, EXCLUDED_SETTINGS) == {"retention.ms": "5"}
-    assert following_settings(own, BROKERS_OWN_SETTINGS) == {"retention.ms": "5", "min.insync.replicas": "2"}

@@ -157,7 +157,6 @@ def test_a_copy_that_goes_on_notes_what_somebody_has_set_before_it_suspends_that
     monkeypatch.setattr(
         destination_topics.topics, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1)
     )
-    monkeypatch.setattr(destination_topics, "create_topics", lambda _connection, wanted: {})
     saved = []
     prepared = destination_topics.prepare(NOWHERE, BACKLOG.topics, saved.append)
     assert cluster.own["orders"] == {"retention.ms": "-1"}

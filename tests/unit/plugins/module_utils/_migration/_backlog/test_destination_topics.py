@@ -9,18 +9,22 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import TopicLayout
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal, Trial
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Created, Suspended
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Suspended
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
 LIMIT = "message.timestamp.before.max.ms"
 PLANNED = BacklogTopic(
     "orders",
     "orders",
-    Created(2, 1, {"retention.ms": "-1", "segment.ms": "1000"}),
+    NewTopic(2, 1, {"retention.ms": "-1", "segment.ms": "1000"}),
     {"retention.ms": Suspended("600000", "-1"), LIMIT: Suspended(None, "9")},
 )
 OURS = {"retention.ms": "-1", "segment.ms": "1000"}
@@ -30,67 +34,114 @@ OURS = {"retention.ms": "-1", "segment.ms": "1000"}
 def prepare(monkeypatch):
     """Prepare a topic that was planned to be made, and that is there; or is there by the time that it is made."""
 
-    def prepare(own, partitions=2, topic_id="its", made=False):
+    def prepare(own, partitions=2, topic_id="its", missing=False, made=False, saved=None):
         effective = {LIMIT: "5", "max.message.bytes": "1000"} | own
         patch = monkeypatch.setattr
-        counts = [{} if made else {"orders": partitions}]
-        patch(
-            destination_topics.topics,
-            "partition_counts",
-            lambda *_args: counts.pop(0) if counts else {"orders": partitions},
-        )
+        counts = [{} if missing or made else {"orders": partitions}]
+
+        def partition_counts(_connection, names):
+            return (counts.pop(0) if counts else {"orders": partitions}) if names else {}
+
+        def create_topics(_connection, wanted, note):
+            if not wanted:
+                return Creation({}, frozenset())
+            answer = Creation({"orders": topic_id}, frozenset()) if made else Creation({}, frozenset(wanted))
+            note(answer)
+            return answer
+
+        patch(destination_topics.topics, "partition_counts", partition_counts)
         patch(destination_topics.topics, "topic_ids", lambda _connection, names: dict.fromkeys(names, topic_id))
-        patch(destination_topics, "create_topics", lambda _connection, wanted: {"orders": None} if made else {})
-        for module in (destination_topics, destination_topics.identity):
+        patch(topic_making, "create_topics", create_topics)
+        for module in (destination_topics, topic_making.configs):
             patch(module, "topic_configs", lambda *_args: {"orders": TopicConfigs(effective, own)})
         patch(destination_topics, "alter_topic_configs", lambda *_args: None)
-        return destination_topics.prepare(NOWHERE, [PLANNED], lambda _noted: None)
+        return destination_topics.prepare(NOWHERE, [PLANNED], [].append if saved is None else saved.append)
 
     return prepare
 
 
-@pytest.mark.parametrize("own, partitions", [({"retention.ms": "777"}, 2), ({}, 2), (OURS, 3), (OURS | {"x": "y"}, 2)])
-def test_a_topic_of_somebody_else_is_refused(prepare, own, partitions):
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("own, partitions", [({"retention.ms": "777"}, 2), ({}, 2), (OURS, 3)])
+def test_a_topic_of_somebody_else_is_refused(prepare, own, partitions, missing):
     with pytest.raises(Refused, match="topic orders.*somebody else has created the topic"):
-        prepare(own, partitions)
+        prepare(own, partitions, missing=missing)
 
 
-@pytest.mark.parametrize("own", [OURS, OURS | {LIMIT: "9"}])
-def test_a_run_that_was_killed_after_it_had_made_the_topic_goes_on(prepare, own):
-    assert prepare(own).topics[0].suspended["retention.ms"] == Suspended("600000", "-1")
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("own", [OURS, OURS | {LIMIT: "9"}, OURS | {"added.by.a.policy": "x"}])
+def test_a_topic_that_looks_as_planned_takes_the_records_but_is_nobody_s(prepare, own, missing):
+    """A run may have been killed after it had made the topic, or somebody else has made it."""
+    (topic,) = prepare(own, missing=missing).topics
+    assert topic.suspended["retention.ms"] == Suspended("600000", "-1")
+    assert topic.created is None  # so that it is not deleted when the copy is given up
 
 
 def test_where_brokers_give_no_ids_nobody_can_know(prepare):
-    assert prepare({"retention.ms": "777"}, topic_id=None).topics[0].suspended["retention.ms"].before == "777"
+    (topic,) = prepare({"retention.ms": "777"}, topic_id=None).topics
+    assert topic.suspended["retention.ms"].before == "777" and topic.created == PLANNED.created
 
 
-def test_what_this_run_has_made_is_its_own(prepare):
-    assert prepare(OURS, made=True).made == {"orders"}
+def test_what_this_run_has_made_is_its_own_and_noted_at_once(prepare):
+    saved = []
+    prepared = prepare(OURS, made=True, saved=saved)
+    assert prepared.made == {"orders"} and prepared.topics[0].created == PLANNED.created
+    assert [topics[0].topic_id for topics in saved] == ["its", "its"]
+
+
+@pytest.fixture
+def plan(monkeypatch):
+    """Plan a topic that is missing at the destination, of which the brokers say this."""
+
+    def plan(trial, own=None, replicas=1):
+        own = own or {}
+        monkeypatch.setattr(destination_topics, "topic_configs", lambda *_args: {"orders": TopicConfigs(own, own)})
+        monkeypatch.setattr(destination_topics, "_check_replicas", lambda *_args: None)
+        counts = [{"orders": 2}, {}]
+        monkeypatch.setattr(destination_topics.topics, "partition_counts", lambda *_args: counts.pop(0))
+        monkeypatch.setattr(destination_topics.storage, "broker_count", lambda *_args: 3)
+        layouts = {"orders": TopicLayout(2, replicas)}
+        monkeypatch.setattr(destination_topics.storage, "topic_layouts", lambda *_args: layouts)
+        monkeypatch.setattr(topic_making.topic_changes, "try_creation", lambda *_args: trial)
+        pair = destination_topics.TopicPair("orders", "orders", copies=False)
+        (topic,) = destination_topics.plan_topics(NOWHERE, NOWHERE, [pair])
+        return topic.created
+
+    return plan
 
 
 @pytest.mark.parametrize(
     "replicas, default, own, wanted",
-    [(1, "2", {}, {"min.insync.replicas": "1"}), (3, "2", {}, {}), (3, "2", {"min.insync.replicas": "3"}, None)],
+    [
+        (1, "2", {}, {"min.insync.replicas": "1"}),
+        (1, None, {"min.insync.replicas": "2"}, {"min.insync.replicas": "1"}),
+        (3, "2", {}, {}),
+        (3, "2", {"min.insync.replicas": "3"}, {"min.insync.replicas": "3"}),
+        (4, "2", {"min.insync.replicas": "4"}, {"min.insync.replicas": "3"}),
+    ],
 )
-def test_a_topic_that_is_made_wants_no_more_replicas_in_sync_than_it_has(monkeypatch, replicas, default, own, wanted):
-    effective = {"min.insync.replicas": default} | own
-    for name, answer in (
-        ("topic_configs", {"orders": TopicConfigs(own, own)}),
-        ("_check_replicas", None),
-        ("create_topics", {"orders": TopicConfigs(effective, own)}),
-    ):
-        monkeypatch.setattr(destination_topics, name, lambda *_args, _answer=answer, **_named: _answer)
-    counts = [{"orders": 2}, {}]
-    monkeypatch.setattr(destination_topics.topics, "partition_counts", lambda *_args: counts.pop(0))
-    monkeypatch.setattr(destination_topics.storage, "broker_count", lambda *_args: 3)
-    layouts = {"orders": TopicLayout(2, replicas)}
-    monkeypatch.setattr(destination_topics.storage, "topic_layouts", lambda *_args: layouts)
-    pair = destination_topics.TopicPair("orders", "orders", copies=False)
-    (topic,) = destination_topics.plan_topics(NOWHERE, NOWHERE, [pair])
-    assert topic.created == Created(2, replicas, own if wanted is None else wanted)
+def test_a_topic_that_is_made_wants_no_more_replicas_in_sync_than_it_has(plan, replicas, default, own, wanted):
+    configs = {} if default is None else {"orders": TopicConfigs({"min.insync.replicas": default} | own, own)}
+    assert plan(Trial({}, configs, {}), own, replicas) == NewTopic(2, min(replicas, 3), wanted)
 
 
-def test_settings_that_belong_to_the_source_s_brokers_do_not_follow(monkeypatch):
+@pytest.mark.parametrize(
+    "refusal, error, why",
+    [
+        (Refusal("POLICY_VIOLATION", "too few replicas"), Refused, "orders: it cannot be created: too few replicas"),
+        (
+            Refusal("TOPIC_ALREADY_EXISTS", "exists"),
+            Refused,
+            "orders: it cannot be created: the brokers say that it exists",
+        ),
+        (Refusal("TOPIC_AUTHORIZATION_FAILED", "no"), NotAuthorized, "needs ACL TOPIC CREATE on orders"),
+    ],
+)
+def test_a_topic_that_the_brokers_would_refuse_is_named(plan, refusal, error, why):
+    with pytest.raises(error, match=f"destination cluster.*: .*{why}"):
+        plan(Trial({"orders": refusal}, {}, {}))
+
+
+def test_settings_that_belong_to_the_source_s_brokers_do_not_follow(plan):
     own = {
         "leader.replication.throttled.replicas": "0:1",
         "message.timestamp.difference.max.ms": "5",
@@ -99,6 +150,4 @@ def test_settings_that_belong_to_the_source_s_brokers_do_not_follow(monkeypatch)
         "segment.ms": "7",
         "unclean.leader.election.enable": "true",
     }
-    made = destination_topics.TopicPair("orders", "orders", copies=False)
-    topic = destination_topics._missing(made, 2, 1, own)
-    assert topic.created.configs == {"segment.ms": "7", "unclean.leader.election.enable": "true"}
+    assert plan(Trial({}, {}, {}), own).configs == {"segment.ms": "7", "unclean.leader.election.enable": "true"}

@@ -23,7 +23,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     Backlog,
     BacklogRange,
     BacklogTopic,
-    Created,
     Suspended,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -39,6 +38,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupListing,
     GroupReading,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -147,7 +147,7 @@ class TestGroupsWithoutAPlan:
         assert cluster.done == []
 
 
-MADE = BacklogTopic("orders", "orders", Created(1, 1, {}), HELD.suspended, topic_id="first")
+MADE = BacklogTopic("orders", "orders", NewTopic(1, 1, {}), HELD.suspended, topic_id="first")
 MAKING = dataclasses.replace(BACKLOG, topics=(MADE,), ranges=(dataclasses.replace(RANGE, begin=0),))
 
 
@@ -230,7 +230,7 @@ class TestATopicThatTheCopyWasToMake:
     """The run was killed, or refused, before it knew the topic's id."""
 
     PLANNED = dataclasses.replace(
-        MAKING, topics=(dataclasses.replace(MADE, topic_id=None, created=Created(1, 1, {"retention.ms": "-1"})),)
+        MAKING, topics=(dataclasses.replace(MADE, topic_id=None, created=NewTopic(1, 1, {"retention.ms": "-1"})),)
     )
 
     @pytest.fixture
@@ -238,7 +238,8 @@ class TestATopicThatTheCopyWasToMake:
         def there(partitions, **own):
             configs = TopicConfigs({}, {name.replace("_", "."): value for name, value in own.items()})
             patch = monkeypatch.setattr
-            patch(removal.identity, "topic_configs", lambda _connection, names: dict.fromkeys(names, configs))
+            making = removal.identity.topic_making
+            patch(making.configs, "topic_configs", lambda _connection, names: dict.fromkeys(names, configs))
             patch(removal.topics, "partition_counts", lambda _connection, names: dict.fromkeys(names, partitions))
 
         return there

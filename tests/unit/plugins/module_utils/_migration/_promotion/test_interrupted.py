@@ -12,6 +12,8 @@ import dataclasses
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import (
     promote,
     survey,
@@ -25,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic, is_as_made
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     Acls,
     OnFewerPartitions,
@@ -65,9 +68,27 @@ class Cluster:
         return {name: (partitions, dict(own)) for name, (partitions, own, _id) in self.topics.items()}, set(self.acls)
 
     def create(self, new):
+        made = {}
         for name, topic in new.items():
-            self.made += 1
-            self.topics.setdefault(name, (topic.partitions, dict(topic.configs), f"id-{self.made}"))
+            if name not in self.topics:
+                self.made += 1
+                made[name] = f"id-{self.made}"
+                self.topics[name] = topic.partitions, dict(topic.configs), made[name]
+        return Creation(made, frozenset(new.keys() - made.keys()))
+
+    def answer(self, _connection, new, note):
+        """As brokers do: topics are made, and then it is told which."""
+        if not new:
+            return Creation({}, frozenset())
+        answers = []
+        self.write(lambda: answers.append(self.create(new)))
+        note(answers[0])
+        return answers[0]
+
+    def unlike(self, new):
+        return [
+            name for name, its in new.items() if name in self.topics and not is_as_made(its, *self.topics[name][:2])
+        ]
 
     def alter(self, changes):
         for name, its in changes.items():
@@ -117,7 +138,8 @@ def clusters(monkeypatch):
     monkeypatch.setattr(trial, "check", lambda *_args: None)
     monkeypatch.setattr(promote, "_use", lambda *_args: TopicUse())
     monkeypatch.setattr(promote.topics, "cluster_id", lambda connection: "S" if connection is SOURCE else "D")
-    monkeypatch.setattr(promote, "create_topics", writes(destination.create))
+    monkeypatch.setattr(topic_making, "create_topics", destination.answer)
+    monkeypatch.setattr(topic_making, "unlike_planned", lambda _connection, new: destination.unlike(new))
     monkeypatch.setattr(promote, "add_partitions", writes(destination.grow))
     monkeypatch.setattr(promote, "empty_topics", lambda _connection, names: frozenset(names))
     monkeypatch.setattr(promote, "readers_of", lambda _connection, names: dict.fromkeys(names, ()))
@@ -195,7 +217,7 @@ def test_killed_after_any_write(clusters, writes, ends):
     assert acls == before[1]
     assert topics["old"] == (grown, FIRST[0]["old"][1])
     # Killed before its id was noted, a topic may be anybody's.
-    assert ("new" in topics) == (ends == "rollback" and writes == 2)
+    assert ("new" in topics) == (writes == 2)
 
 
 @pytest.mark.parametrize("writes", range(1, 6))
@@ -254,6 +276,72 @@ def test_a_plan_is_refused_where_the_destination_has_changed(clusters):
     destination.topics = first
     run.apply(plan)
     assert destination.state() == PROMOTED
+
+
+class TestAnotherRunCreatesTheTopicToo:
+    """It has the same plan, in another directory, and its topic looks the same."""
+
+    @pytest.fixture
+    def other(self, clusters):
+        return Run(clusters[1])
+
+    @pytest.fixture
+    def run(self, clusters):
+        return Run(clusters[1])
+
+    def plan(self):
+        return promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new",)), Mapping(), OPTIONS).plan
+
+    def write(self, run, plan):
+        promote.apply_plan(DESTINATION, plan, run.receipt(), run.save)
+
+    def test_only_the_run_that_has_created_it_deletes_it(self, clusters, run, other):
+        _source, destination = clusters
+        plan = self.plan()  # both have planned before either writes
+        self.write(run, plan)
+        self.write(other, plan)
+        assert run.receipt().topics["new"].topic_id == "id-1"
+        assert "new" not in other.receipt().topics
+        other.roll_back()
+        assert "new" in destination.topics
+        run.roll_back()
+        assert "new" not in destination.topics
+
+    def test_a_run_that_was_killed_before_it_has_created_anything_claims_nothing(self, clusters, run, other):
+        _source, destination = clusters
+        plan = self.plan()
+        destination.left = 1  # the receipt is saved
+        with pytest.raises(Killed):
+            self.write(other, plan)
+        destination.left = None
+        self.write(run, plan)
+        other.promote()
+        assert not other.apply(plan).changes
+        undone = undo.plan_undo(DESTINATION, other.receipt(), True)
+        assert undone.deleted == {}
+        assert "new stays, because nobody knows whether it is the topic that a promotion has created." in undone.notes
+
+    def test_what_is_changed_of_it_later_goes_back(self, clusters, run, other):
+        source, destination = clusters
+        plan = self.plan()
+        destination.left = 1
+        with pytest.raises(Killed):
+            self.write(other, plan)
+        destination.left = None
+        self.write(run, plan)
+        source.topics["new"] = (3, {"retention.ms": "8"}, None)
+        other.promote()
+        assert destination.topics["new"] == (3, {"retention.ms": "8"}, "id-1")
+        other.roll_back()
+        assert destination.topics["new"] == (3, {"retention.ms": "5"}, "id-1")
+
+    def test_one_with_other_settings_is_refused_and_not_claimed(self, clusters, run):
+        _source, destination = clusters
+        plan = self.plan()
+        destination.create({"new": NewTopic(2, 1, {"retention.ms": "6"})})
+        with pytest.raises(Refused, match="topic new: somebody else has created the topic at the same moment"):
+            self.write(run, plan)
+        assert "new" not in run.receipt().topics
 
 
 def test_the_receipt_of_another_cluster_is_refused(clusters):

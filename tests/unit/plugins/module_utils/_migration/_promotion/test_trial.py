@@ -57,7 +57,7 @@ def brokers(monkeypatch):
         return said["set"] | refused
 
     monkeypatch.setattr(
-        trial.topic_changes,
+        trial.topic_making.topic_changes,
         "try_creation",
         lambda *_args: Trial(said["create"], said["configs"], said["replicas"]),
     )

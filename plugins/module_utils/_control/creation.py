@@ -1,0 +1,157 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Makes topics, and waits until they have leaders."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
+    attempt,
+    exchange,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import raise_for_changes
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
+    CreateTopicsRequest,
+    KafkaAdminClient,
+    errors,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
+    broker_ids,
+    known_id,
+    raise_for_topics,
+    request_metadata,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
+
+# A KRaft controller takes at most 10,000 records in one go, one for each setting and partition. Fewer at once let the
+# slower ones with ZooKeeper answer in time.
+PARTITIONS_PER_REQUEST = 2000
+LEADER_SECONDS = 30.0
+
+
+class Creation(t.NamedTuple):
+    """What became of topics that were to be made.
+
+    made: the ids of those that this call has made, None where brokers give none (before 2.8). found: those that were there
+    before. Of any other one that is there, nobody knows who has made it, because the answer to the first request was lost.
+    """
+
+    made: dict[str, str | None]
+    found: frozenset[str]
+
+
+def create_topics(
+    connection: Connection, topics: t.Mapping[str, NewTopic], note: t.Callable[[Creation], None] | None = None
+) -> Creation:
+    """Make these topics; one that is there already is left as it is. Returns when each partition has a leader.
+
+    note: is told what has become of them as soon as brokers have answered, also before an error is raised. Raises NotAuthorized
+    naming the topics without ACL TOPIC CREATE, or BrokerError for the first topic that is refused, or that gets no leader; the
+    others are made all the same.
+    """
+    made: dict[str, str | None] = {}
+    found: set[str] = set()
+    asked: set[str] = set()
+
+    def create(client: KafkaAdminClient) -> None:
+        left = {name: new for name, new in topics.items() if name not in made}
+        again = set(asked)
+        asked.update(left)
+        refused = {}
+        for row in creation_rows(client, connection, left, False):
+            error = errors.for_code(row.error_code)
+            if error is errors.NoError:
+                made[row.name] = known_id(row)
+            elif error is not errors.TopicAlreadyExistsError:
+                refused[row.name] = row
+            elif row.name not in again:
+                found.add(row.name)
+        raise_for_changes(connection, refused, "CREATE", "the topic cannot be created")
+
+    if not topics:
+        return Creation({}, frozenset())
+    try:
+        attempt(connection, create)
+    finally:
+        creation = Creation(made, frozenset(found))
+        if note is not None and (made or found):
+            note(creation)
+    await_leaders(connection, dict.fromkeys(topics, 1))  # a topic that was there may have fewer than these
+    return creation
+
+
+def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
+    """Wait until every broker that is up knows a leader of each partition: they hear of it one after the other.
+
+    counts: how many partitions each topic has at least; a broker that knows fewer has not heard of them yet.
+    """
+
+    def missing(client: KafkaAdminClient) -> tuple[str, int | None] | None:
+        for node in broker_ids(client):
+            found = {topic.name: topic for topic in request_metadata(client, list(counts), node=node).topics}
+            for name, topic in found.items():
+                if topic.error_code == errors.UnknownTopicOrPartitionError.errno:
+                    return name, None
+            raise_for_topics(connection, {name: topic.error_code for name, topic in found.items()}, "DESCRIBE")
+            for name, topic in found.items():
+                led = {each.partition_index for each in topic.partitions if each.leader_id >= 0}
+                for partition in range(max(counts[name], len(topic.partitions))):
+                    if partition not in led:
+                        return name, partition
+        return None
+
+    end = time.monotonic() + LEADER_SECONDS
+    while where := attempt(connection, missing):
+        if time.monotonic() > end:
+            raise BrokerError(
+                f"it has no leader after {LEADER_SECONDS:g} s",
+                cluster=str(connection),
+                topic=where[0],
+                partition=where[1],
+                remedy="check that the brokers which hold its replicas are up",
+            )
+        time.sleep(0.1)
+
+
+def creation_rows(
+    client: KafkaAdminClient, connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool
+) -> t.Iterator[t.Any]:
+    """What the brokers answer of each topic to create_topics(), one request after the other."""
+    controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
+    sizes = {name: each.partitions + len(each.configs) + 1 for name, each in topics.items()}
+    for names in batches(sizes):
+        request = _creation(connection, {name: topics[name] for name in names}, validate_only)
+        (answer,) = exchange(client, [(request, controller)])
+        yield from answer.topics
+
+
+def _creation(connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool) -> CreateTopicsRequest:
+    topic_of = CreateTopicsRequest.CreatableTopic
+    return CreateTopicsRequest(
+        topics=[
+            topic_of(
+                name=name,
+                num_partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+                assignments=[],
+                configs=[topic_of.CreatableTopicConfig(name=key, value=value) for key, value in topic.configs.items()],
+            )
+            for name, topic in topics.items()
+        ],
+        timeout_ms=int(connection.request_timeout * 1000),
+        validate_only=validate_only,
+    )
+
+
+def batches(sizes: t.Mapping[str, int]) -> t.Iterator[list[str]]:
+    """Topics in parts that a controller takes in one request. sizes: how many partitions and settings each is to get."""
+    turns = [end // PARTITIONS_PER_REQUEST for end in itertools.accumulate(sizes.values())]
+    for _turn, pairs in itertools.groupby(zip(turns, sizes, strict=True), key=lambda pair: pair[0]):
+        yield [name for _number, name in pairs]

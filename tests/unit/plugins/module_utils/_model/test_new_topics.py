@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A topic is made like the source's, as far as the destination's brokers can."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import (
+    BROKERS_OWN_SETTINGS,
+    NewTopic,
+    following_settings,
+    is_as_made,
+    is_same_value,
+    takes_no_records,
+    topic_like,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import EXCLUDED_SETTINGS
+
+MADE = NewTopic(2, 1, {"retention.ms": "5", "cleanup.policy": "compact, delete"})
+OWN = {"retention.ms": "5", "cleanup.policy": "compact,delete"}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "asked", "factor"), [(3, None, 2), (2, None, 2), (1, None, 1), (1, 2, 2), (3, 1, 1), (3, -1, -1)]
+)
+def test_a_topic_gets_the_replicas_of_the_source_but_no_more_than_there_are_brokers(replicas, asked, factor):
+    assert topic_like(4, replicas, {"a": "b", "c": None}, 2, asked) == NewTopic(4, factor, {"a": "b"})
+
+
+def test_settings_follow_but_for_those_that_a_pattern_excludes():
+    own = {"retention.ms": "5", "min.insync.replicas": "2", "leader.replication.throttled.replicas": "*"}
+    assert following_settings(own, EXCLUDED_SETTINGS) == {"retention.ms": "5"}
+    assert following_settings(own, BROKERS_OWN_SETTINGS) == {"retention.ms": "5", "min.insync.replicas": "2"}
+
+
+@pytest.mark.parametrize(
+    ("in_sync", "replicas", "none"),
+    [("2", 1, True), ("2", 2, False), (" 3 ", 2, True), (None, 1, False), ("many", 1, False), ("2", -1, False)],
+)
+def test_a_topic_that_wants_more_replicas_in_sync_than_it_has_takes_no_records(in_sync, replicas, none):
+    assert takes_no_records(in_sync, replicas) is none
+
+
+@pytest.mark.parametrize(
+    ("partitions", "own", "same"),
+    [
+        (2, OWN, True),
+        (2, OWN | {"added.by.a.policy": "x"}, True),
+        (3, OWN, False),
+        (2, OWN | {"retention.ms": "6"}, False),
+        (2, {"retention.ms": "5"}, False),
+    ],
+)
+def test_a_topic_looks_as_if_it_had_been_made_as_planned(partitions, own, same):
+    assert is_as_made(MADE, partitions, own) is same
+
+
+def test_brokers_tell_a_value_without_its_blanks_and_capitals():
+    assert is_same_value("compact, delete", "compact,delete") and is_same_value("TRUE", "true")
+    assert is_same_value(None, None) and not is_same_value(None, "") and not is_same_value("1", "2")
