@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Makes topics, and waits until they have leaders."""
+"""Makes topics, and waits until brokers serve them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     KafkaAdminClient,
     errors,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import unserved
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
     broker_ids,
     known_id,
@@ -27,13 +28,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics 
     request_metadata,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, ConnectionFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 
 # A KRaft controller takes at most 10,000 records in one go, one for each setting and partition. Fewer at once let the
 # slower ones with ZooKeeper answer in time.
 PARTITIONS_PER_REQUEST = 2000
 LEADER_SECONDS = 30.0
+_DISKS = (
+    "look at the brokers' own logs: a broker whose disk is full or read-only can create no partitions, and may stop. Run "
+    "again when all brokers are up"
+)
 
 
 class Creation(t.NamedTuple):
@@ -88,12 +94,13 @@ def create_topics(
 
 
 def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
-    """Wait until every broker that is up knows a leader of each partition: they hear of it one after the other.
+    """Wait until every broker that is up knows a leader of each partition, and until the leaders serve them.
 
-    counts: how many partitions each topic has at least; a broker that knows fewer has not heard of them yet.
+    Brokers hear of leaders one after the other. counts: how many partitions each topic has at least; a broker that knows fewer
+    has not heard of them yet. Raises BrokerError for the first partition that none of this comes true of within LEADER_SECONDS.
     """
 
-    def missing(client: KafkaAdminClient) -> tuple[str, int | None] | None:
+    def leaderless(client: KafkaAdminClient) -> tuple[str, int | None] | None:
         for node in broker_ids(client):
             found = {topic.name: topic for topic in request_metadata(client, list(counts), node=node).topics}
             for name, topic in found.items():
@@ -107,17 +114,52 @@ def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
                         return name, partition
         return None
 
-    end = time.monotonic() + LEADER_SECONDS
-    while where := attempt(connection, missing):
-        if time.monotonic() > end:
-            raise BrokerError(
+    def waiting(client: KafkaAdminClient) -> BrokerError | None:
+        """What is to be said if it stays so."""
+        where = leaderless(client)
+        if where is not None:
+            return BrokerError(
                 f"it has no leader after {LEADER_SECONDS:g} s",
                 cluster=str(connection),
                 topic=where[0],
                 partition=where[1],
-                remedy="check that the brokers which hold its replicas are up",
+                remedy=f"check that the brokers which hold its replicas are up; {_DISKS}",
             )
+        for partition, leader, error in unserved(client, connection, list(counts)):
+            return BrokerError(
+                f"its leader, broker {leader}, does not serve it after {LEADER_SECONDS:g} s",
+                cluster=str(connection),
+                why=error,
+                remedy=_DISKS,
+                **partition._asdict(),
+            )
+        return None
+
+    place, end = None, 0.0
+    while problem := _asked(connection, waiting, sorted(counts)):
+        if place != (problem.topic, problem.partition):  # thousands of partitions may take longer, one after the other
+            place, end = (problem.topic, problem.partition), time.monotonic() + LEADER_SECONDS
+        if time.monotonic() > end:
+            raise problem
         time.sleep(0.1)
+
+
+T = t.TypeVar("T")
+
+
+def _asked(connection: Connection, operation: t.Callable[[KafkaAdminClient], T], names: t.Sequence[str]) -> T:
+    """As attempt(), for topics that were made or have grown: brokers that end then, end because of that."""
+    try:
+        return attempt(connection, operation)
+    except ConnectionFailed as exc:
+        more = f", and those of {counted(len(names) - 1, 'more topic')}" if len(names) > 1 else ""
+        raise ConnectionFailed(
+            f"its partitions were created{more}, but the brokers do not answer any more",
+            cluster=str(connection),
+            topic=names[0],
+            why=exc.why or exc.what,
+            remedy=_DISKS,
+        ) from exc
 
 
 def creation_rows(

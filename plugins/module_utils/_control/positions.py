@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
+    attempt,
+    error_name,
+    exchange,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     KafkaAdminClient,
     ListOffsetsRequest,
@@ -92,6 +96,32 @@ def _look_up(connection: Connection, queries: t.Sequence[Query]) -> dict[Query, 
         return found
 
     return attempt(connection, read) if queries else {}
+
+
+class Unserved(t.NamedTuple):
+    """A partition that its leader does not serve. error: Kafka's name of it."""
+
+    partition: TopicPartition
+    leader: int
+    error: str
+
+
+def unserved(client: KafkaAdminClient, connection: Connection, topics: t.Sequence[str]) -> list[Unserved]:
+    """The partitions of these topics that their leaders do not serve, as far as they have leaders.
+
+    A KRaft controller names leaders before they have made their logs, which they may not be able to.
+    """
+    leaders = partition_leaders(client, connection, topics, ())
+    queries = [(where, EARLIEST, UNCOMMITTED) for where, leader in leaders.items() if leader >= 0]
+    rounds = _rounds(queries, leaders)
+    answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
+    return sorted(
+        Unserved(TopicPartition(topic.name, each.partition_index), leader, error_name(errors.for_code(each.error_code)))
+        for (leader, _level, _batch), answer in zip(rounds, answers, strict=True)
+        for topic in answer.topics
+        for each in topic.partitions
+        if each.error_code
+    )
 
 
 def partition_leaders(

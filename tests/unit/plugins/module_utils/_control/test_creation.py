@@ -14,9 +14,11 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import errors
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Unserved
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, ConnectionFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
 ID = "11111111-2222-3333-4444-555555555555"
@@ -88,3 +90,82 @@ def test_what_was_made_is_noted_though_it_gets_no_leader(answers, monkeypatch):
     with pytest.raises(BrokerError, match="it has no leader"):
         create()
     assert noted == [Creation({"a": ID, "b": ID}, frozenset())]
+
+
+@pytest.fixture
+def hearing_brokers(monkeypatch):
+    """Two brokers of a topic that has grown from one partition to three; the second one hears of it bit by bit."""
+    hears = [[0], [0], [0], [0, 1], [0, 1, None], [0, 1, 2]]
+
+    def metadata(_client, names, node):
+        leaders = [0, 1, 2] if node == 1 or len(hears) == 1 else hears.pop(0)
+        rows = [
+            types.SimpleNamespace(partition_index=at, leader_id=-1 if leader is None else 1)
+            for at, leader in enumerate(leaders)
+        ]
+        return types.SimpleNamespace(
+            topics=[types.SimpleNamespace(name=name, error_code=0, partitions=rows) for name in names]
+        )
+
+    monkeypatch.setattr(creation, "attempt", lambda _connection, operation: operation(None))
+    monkeypatch.setattr(creation, "broker_ids", lambda _client: [1, 2])
+    monkeypatch.setattr(creation, "request_metadata", metadata)
+    monkeypatch.setattr(creation.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(creation, "unserved", lambda *_args: [])
+    return hears
+
+
+def test_every_broker_has_heard_of_what_was_added(hearing_brokers):
+    creation.await_leaders(NOWHERE, {"orders": 3})
+    assert hearing_brokers == [[0, 1, 2]]
+
+
+def test_a_broker_that_never_hears_of_it_is_told(hearing_brokers, monkeypatch):
+    monkeypatch.setattr(creation, "LEADER_SECONDS", -1.0)
+    with pytest.raises(BrokerError, match="topic orders, partition 1: it has no leader"):
+        creation.await_leaders(NOWHERE, {"orders": 3})
+
+
+@pytest.fixture
+def serving(hearing_brokers, monkeypatch):
+    """Brokers that know all leaders, and what these do not serve, look by look; the last look lasts. A look takes a second."""
+    del hearing_brokers[:-1]
+    looks, clock = [], [0.0]
+
+    def unserved(*_args):
+        clock[0] += 1
+        numbers = looks.pop(0) if len(looks) > 1 else looks[0]
+        return [Unserved(TopicPartition("orders", number), 7, "KAFKA_STORAGE_ERROR") for number in numbers]
+
+    monkeypatch.setattr(creation, "unserved", unserved)
+    monkeypatch.setattr(creation, "LEADER_SECONDS", 1.5)
+    monkeypatch.setattr(
+        creation, "time", types.SimpleNamespace(monotonic=lambda: clock[0], sleep=lambda _seconds: None)
+    )
+    return looks
+
+
+def test_a_leader_that_does_not_serve_its_partition_is_told(serving):
+    serving.extend([[1, 2], [2]])
+    why = "topic orders, partition 2: its leader, broker 7, does not serve it after 1.5 s: KAFKA_STORAGE_ERROR. Look at"
+    with pytest.raises(BrokerError, match=why):
+        creation.await_leaders(NOWHERE, {"orders": 3})
+
+
+def test_partitions_that_come_one_after_the_other_have_time(serving):
+    serving.extend([[0, 1, 2], [0, 1, 2], [1, 2], [1, 2], [2], [2], []])
+    creation.await_leaders(NOWHERE, {"orders": 3})
+    assert serving == [[]]
+
+
+def test_brokers_that_end_when_topics_are_made_are_told_with_the_topics(monkeypatch):
+    def attempt(*_args):
+        raise ConnectionFailed("cannot connect", cluster="x", why="connection refused", remedy="any")
+
+    monkeypatch.setattr(creation, "attempt", attempt)
+    why = (
+        "topic a: its partitions were created, and those of 1 more topic, but the brokers do not answer any more: "
+        "connection refused. Look at the brokers' own logs: a broker whose disk is full"
+    )
+    with pytest.raises(ConnectionFailed, match=f"^destination cluster 127.0.0.1:1, {why}"):
+        creation.await_leaders(NOWHERE, {"b": 1, "a": 1})
