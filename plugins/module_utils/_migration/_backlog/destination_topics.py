@@ -4,7 +4,7 @@
 # PRIVATE to this collection: no other code may import it.
 """The topics that a backlog is copied to: kept from losing or changing copied records.
 
-_migration/topic_making.py makes those that are missing; here is what is suspended meanwhile.
+See own_topics.py for those that are missing; here is what is suspended meanwhile.
 
 Settings: https://kafka.apache.org/documentation/#topicconfigs. Records that are older than the retention are deleted within
 seconds of being copied, whatever their number, and what a broker stamps anew or compacts is no longer what was copied.
@@ -21,10 +21,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
     alter_topic_configs,
     topic_configs,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import TopicLayout
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import identity
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import own_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Suspended
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
@@ -32,7 +30,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import (
     BROKERS_OWN_SETTINGS,
     IN_SYNC,
-    NewTopic,
     following_settings,
     topic_like,
 )
@@ -53,10 +50,6 @@ _SUSPENDED = {
 # Those that every version knows, so that a topic can be made with them.
 _EVERYWHERE = ("cleanup.policy", "message.timestamp.type", "retention.bytes", "retention.ms")
 _LARGEST = "max.message.bytes"
-_CREATED = "create the topic yourself, map it to another one by topic_map, or exclude it from the selection"
-
-
-Save = t.Callable[[tuple[BacklogTopic, ...]], None]
 
 
 class TopicPair(t.NamedTuple):
@@ -112,13 +105,14 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
             planned.append(BacklogTopic(pair.destination, pair.source, None, suspended))
         else:
             planned.append(_missing(pair, layouts[pair.source], brokers, its.own))
-    return _accepted(destination, planned)
+    accepted, limits = own_topics.as_brokers_take_them(destination, planned)
+    return [_with_limits(topic, limits.get(topic.name)) for topic in accepted]
 
 
 def prepare(
     destination: Connection,
     planned: t.Sequence[BacklogTopic],
-    save: Save,
+    save: own_topics.Save,
 ) -> Prepared:
     """Make what is missing, and hold back what has to be.
 
@@ -135,7 +129,7 @@ def prepare(
                 remedy="plan again in another directory",
                 kind=FailureKind.TOPIC_RECREATED,
             )
-    made, unclaimed = _make(destination, planned, known, save)
+    made, unclaimed = own_topics.make_missing(destination, planned, known, save)
     configs = topic_configs(destination, names)
     limited = [_with_limits(topic, configs[topic.name]) for topic in planned]
     noted = tuple(
@@ -248,54 +242,6 @@ def _missing(pair: TopicPair, layout: TopicLayout, brokers: int, own: t.Mapping[
     return BacklogTopic(pair.destination, pair.source, created, suspended)
 
 
-def _accepted(destination: Connection, planned: t.Sequence[BacklogTopic]) -> list[BacklogTopic]:
-    """The topics as the brokers would make those that are missing. Raises Refused or NotAuthorized where they would not.
-
-    A topic that is made wants no more replicas in sync than it has, because nothing could be copied to it.
-    """
-    wanted = _to_create(planned)
-    objections = topic_making.ChangeObjections()
-    trial = topic_making.try_topics(destination, wanted, objections)
-    objections.check(destination, _CREATED)
-    for name, its in topic_making.unwritable(wanted, trial).items():
-        configs = wanted[name].configs | {IN_SYNC: str(its.replicas)}
-        wanted[name] = wanted[name]._replace(configs=configs)
-    fitted = [dataclasses.replace(topic, created=wanted.get(topic.name)) for topic in planned]
-    return [_with_limits(topic, trial.configs.get(topic.name)) for topic in fitted]
-
-
-def _make(
-    destination: Connection, planned: t.Sequence[BacklogTopic], known: t.Collection[str], save: Save
-) -> tuple[dict[str, str | None], set[str]]:
-    """Make the topics that are missing. -> the ids of those that this call has made, and the names of those that it has not.
-
-    A topic that is there although the copy was to make it takes the records if it looks as planned. But nobody knows who has
-    made it, so it is not deleted when the copy is given up. known: the topics that were there.
-    """
-    made: dict[str, str | None] = {}
-
-    def note(creation: Creation) -> None:
-        made.update(creation.made)
-        save(tuple(dataclasses.replace(each, topic_id=made.get(each.name, each.topic_id)) for each in planned))
-
-    missing = _to_create(topic for topic in planned if topic.name not in known)
-    others = topic_making.make_topics(destination, missing, note)
-    unsure = [
-        topic for topic in planned if topic.name in known and topic.created is not None and topic.topic_id is None
-    ]
-    ids = topics.topic_ids(destination, [topic.name for topic in unsure])
-    others += identity.not_made(destination, unsure, ids)
-    if others:
-        raise Refused(
-            "this copy was to create the topic, and somebody else has created the topic with other partitions or settings",
-            cluster=str(destination),
-            topic=others[0],
-            remedy="delete it and run again; or give the copy up, and plan again in another directory",
-            kind=FailureKind.TOPIC_RECREATED,
-        )
-    return made, {*(missing.keys() - made.keys()), *(name for name, its in ids.items() if its is not None)}
-
-
 def _with_limits(topic: BacklogTopic, there: TopicConfigs | None) -> BacklogTopic:
     """The limits of a topic that is made are its brokers', as far as they tell; what stood there is written down once."""
     if topic.created is None or there is None or not topic.suspended:
@@ -324,10 +270,6 @@ def _limits(there: TopicConfigs) -> dict[str, Suspended]:
 
 def _is_compacted(configs: TopicConfigs) -> bool:
     return "compact" in configs.effective.get("cleanup.policy", "")
-
-
-def _to_create(planned: t.Iterable[BacklogTopic]) -> dict[str, NewTopic]:
-    return {topic.name: topic.created for topic in planned if topic.created is not None}
 
 
 def _check_replicas(destination: Connection, existing: t.Mapping[str, TopicConfigs]) -> None:
