@@ -30,7 +30,8 @@ def check(destination: Connection, plan: TopicPlan) -> None:
         objections.missing.extend(missing_cluster_acls(destination, "ALTER"))
     objections.check(
         destination,
-        f"correct {option_name('overrides')}, leave a setting out with {option_name('exclude_settings')}, or leave the topic out",
+        f"correct {option_name('overrides')}, leave a setting out with {option_name('exclude_settings')}, "
+        "or leave the topic out",
     )
     for topic, each in topic_making.unwritable(wanted, trial).items():
         problem = replicas_problem(topic, each.in_sync, each.replicas, True, str(destination))
