@@ -30,6 +30,10 @@ class StepFailed(Exception):
     """A command of a column has failed; the message has what it printed."""
 
 
+class NotPrepared(Exception):
+    """What a column runs in cannot be had; the message says why in one line. So nothing is known of its versions."""
+
+
 class Environment(t.NamedTuple):
     """Programs of a virtual environment, which find only the collections of its folder."""
 
@@ -67,11 +71,9 @@ class Environment(t.NamedTuple):
 
 
 def build_package(folder: Path, galaxy: Path) -> Path:
-    """The package of this checkout, as `make package` builds it."""
+    """The package of this checkout, as `make package` builds it. NotPrepared if that fails."""
     shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run(
-        [galaxy, "collection", "build", "--output-path", folder, ROOT], check=True, stdout=subprocess.DEVNULL
-    )
+    _prepare("the package cannot be built", galaxy, "collection", "build", "--output-path", folder, ROOT)
     (package,) = folder.glob("*.tar.gz")
     return package
 
@@ -85,18 +87,28 @@ def install_package(environment: Environment, package: Path) -> Path:
 
 
 def environment_for(column: Column, interpreter: Path, folder: Path) -> Environment:
-    """The column's virtual environment, made anew when it is not there, without packages."""
+    """The column's virtual environment, made anew when it is not there, without packages. NotPrepared if that fails."""
     environment = Environment(folder, folder / "venv/bin/python")
     if not environment.python.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run([interpreter, "-m", "venv", folder / "venv"], check=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _prepare(f"{interpreter} makes no virtual environment", interpreter, "-m", "venv", folder / "venv")
+        except BaseException as exc:
+            shutil.rmtree(folder / "venv", ignore_errors=True)  # the next run would take it for a whole one
+            if isinstance(exc, OSError):
+                raise NotPrepared(f"{folder} cannot be made: {exc}") from exc
+            raise
     return environment
 
 
 def install_packages(environment: Environment, column: Column) -> None:
-    """Have pip install the requirements that the collection brings, in the column's versions."""
+    """Have pip install the requirements that the collection brings, in the column's versions. NotPrepared if it does not."""
     files = [word for file in required(column) for word in ("-r", file)]
-    environment.run("pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", *files, *pins(column))
+    options = ("--quiet", "--disable-pip-version-check", "--upgrade")
+    try:
+        environment.run("pip", "install", *options, *files, *pins(column))
+    except StepFailed as fault:
+        raise NotPrepared(f"its packages cannot be installed: {_last_line(str(fault))}") from fault
 
 
 def required(column: Column) -> list[Path]:
@@ -111,6 +123,27 @@ def pins(column: Column) -> list[str]:
     lines = [line for file in required(column) for line in file.read_text(encoding="utf-8").splitlines()]
     ranges = [line.partition(",")[0] for line in lines if ">=" in line and not line.startswith("#")]
     return [*(line.replace(">=", "==") for line in ranges), *column.pins]
+
+
+def _prepare(failure: str, *command: str | Path) -> None:
+    """Run a command. NotPrepared if it fails, with the last line that it has printed."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+    except OSError as exc:
+        raise NotPrepared(f"{failure}: {exc}") from exc
+    if done.returncode:
+        raise NotPrepared(f"{failure}: {_last_line(done.stdout) or f'it has ended with {done.returncode}'}")
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
 
 
 @functools.cache

@@ -27,10 +27,11 @@ from tests.matrix import environment, story, tested
 from tests.matrix.columns import COLUMNS, IMPOSSIBLE, Column
 
 FOLDER = ROOT / ".cache/matrix"
+INTERRUPTED = 130  # as a shell says of a program that Ctrl-C has ended
 
 
 def main() -> int:
-    """Run the columns that are asked for; 0 when every one that could run has succeeded."""
+    """Run the columns that are asked for; 0 when every one for which there is an interpreter has succeeded."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("columns", nargs="*", metavar="COLUMN", help=", ".join(each.name for each in COLUMNS))
     wanted = parser.parse_args().columns
@@ -38,26 +39,44 @@ def main() -> int:
         parser.error(f"there is no column {', '.join(sorted(unknown))}")
     for reason in (signal.SIGTERM, signal.SIGHUP):  # then, too, the clusters have to be stopped
         signal.signal(reason, signal.default_int_handler)
+    columns = [each for each in COLUMNS if not wanted or each.name in wanted]
+    try:
+        return run_columns(columns)
+    except environment.NotPrepared as fault:
+        print(f"no column has run, because {fault}", flush=True)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted: the rows of columns that have not ended stay in README.md as they were", flush=True)
+        return INTERRUPTED
+
+
+def run_columns(columns: t.Iterable[Column]) -> int:
+    """Run one after the other, whatever becomes of those before it; 0 when none has failed."""
     package = environment.build_package(FOLDER / "package", Path(sys.executable).with_name("ansible-galaxy"))
-    results = tested.load()
-    failed = []
-    for column in [each for each in COLUMNS if not wanted or each.name in wanted]:
+    failed = 0
+    for column in columns:
         python = environment.interpreter(column.python)
         if python is None:
             print(f"{column.name}: left out, because there is no Python {column.python} on this machine", flush=True)
             continue
         begin = time.monotonic()
+        results = tested.load()
         try:
             versions, seen = run(column, python, package)
-        except (environment.StepFailed, SandboxError) as fault:
-            failed.append(column.name)
+        except (environment.NotPrepared, SandboxError) as fault:
+            # Nothing is known of these versions: what has last succeeded stays.
+            failed += 1
+            print(f"{column.name}: has not run, because {fault}", flush=True)
+        except environment.StepFailed as fault:
+            failed += 1
             results.pop(column.name, None)
+            tested.save(results)
             print(f"{column.name}: failed after {time.monotonic() - begin:.0f} s\n{fault}", flush=True)
         else:
             results[column.name] = versions
+            tested.save(results)
             shown = ", ".join(f"{name} {version}" for name, version in versions.items())
             print(f"{column.name}: {'; '.join(seen)} in {time.monotonic() - begin:.0f} s with {shown}", flush=True)
-        tested.save(results)
     for combination, why in IMPOSSIBLE.items():
         print(f"left out: {combination}, because {why}")
     return bool(failed)
