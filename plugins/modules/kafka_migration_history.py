@@ -14,8 +14,8 @@ description:
     run ends, such as C(2026-11-24T225301Z-migrate). The next run replaces the files in the directory, and leaves the copy
     as it is.
   - Copies what is there of C(snapshot.json), C(plan.json), C(plan.csv), C(report.json), C(receipt.json), C(status.json),
-    C(removed.json), C(copy.json), C(topics.json), C(topics-receipt.json), C(report.html) and C(report.md), and nothing
-    else. Without any of them, makes no folder.
+    C(removed.json), C(copy.json), C(topics.json), C(topics-receipt.json), C(connect-receipt.json), C(report.html) and
+    C(report.md), and nothing else. Without any of them, makes no folder.
   - A folder appears when it is complete. A process that is killed, or a file system that is full, leaves no part of one.
   - The directories have mode 0700, and the files 0600.
   - The roles of this collection do this themselves, at the end of a run that has changed something or failed.
@@ -33,7 +33,7 @@ options:
   phase:
     description:
       - Phase of the role, in lower-case letters and underscores.
-      - V(sync) is the phase of rounds, which are counted apart.
+      - V(sync) and V(promote_round) are the phases of rounds, which are counted apart.
     type: str
     required: true
   keep:

@@ -57,6 +57,8 @@ options:
   phase:
     description:
       - Phase of the role.
+      - With V(rollback), the report says what is rolled back. Give V(receipt.json) alone in O(files) then, because the
+        plan that is there may be another run's.
     type: str
   source:
     description:
@@ -64,7 +66,7 @@ options:
     type: str
   destination:
     description:
-      - Name of the destination cluster in the inventory.
+      - Name of the destination cluster in the inventory. If it is the source, too, the report is about one cluster.
     type: str
   selection:
     description:
@@ -181,8 +183,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import NAMES, read_files
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Occasion, story
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import story
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -223,6 +226,7 @@ def _occasion(module: Module, folder: str) -> Occasion:
         selection=_selection(params["selection"]),
         versions={"ansible-core": ansible_version, "Python": platform.python_version()},
         failure=params["failure"] or "",
+        files=[name for name in NAMES if name in params["files"]],
     )
 
 

@@ -43,7 +43,7 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     assert DRY_RUN in dry.output and "run the same command without --check" in dry.output
     assert controller.files() == {} and groups(source, orders) == [orders]
 
-    real = done(controller.clone_groups(**rename))
+    real = done(controller.clone_groups(**rename, write_report=True))
     assert f"Old groups removed: {orders}." in real.output
     assert "-e group_clone_phase=rollback" in real.output
     # 15 records are left in the one partition and none in the other, for the old group as for the new one.
@@ -56,18 +56,30 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     assert (controller.files(), committed(source, new)) == (files, moved)
 
     rollback = {**rename, "phase": "rollback"}
-    refused = failed(controller.clone_groups(**rollback))
+    ticket = controller.directory / "kafka-clones/onprem/report.md"
+    said = "Committed: 2 of 2 group-partitions of 1 group, 0 blocked."
+    assert said in ticket.read_text() and "Not there" not in ticket.read_text()
+    assert controller.phases() == ["clone"]  # no dry run, and no run that has changed nothing
+    (kept,) = controller.history()
+    assert {"snapshot.json", "plan.json", "receipt.json", "removed.json", "report.md"} < {
+        file.name for file in kept.iterdir()
+    }
+
+    refused = failed(controller.clone_groups(**rollback, write_report=True))
     assert "and set group_clone_on_rewind to rewind: the old groups then read again" in refused
     assert "keep" not in refused  # which is refused, too
     assert f"What would stay: {new} {orders}-" in refused
+    assert "The run failed. 2 of 2 group-partitions of 1 group committed." in ticket.read_text()
     assert groups(source, orders) == [new] and committed(source, new) == moved
     said = failed(controller.clone_groups(**rollback | {"on_rewind": "keep"}))
     assert "both would consume the same records" in said and f"{new} {orders}-" in said
     assert groups(source, orders) == [new] and committed(source, new) == moved
-    back = done(controller.clone_groups(playbook="rollback", on_rewind="rewind", **rollback))
+    back = done(controller.clone_groups(playbook="rollback", on_rewind="rewind", write_report=True, **rollback))
     assert f"Removed groups made again: {orders}." in back.output
     assert groups(source, orders) == [orders] and committed(source, orders) == before
+    assert "Rolled back: 2 of 2 group-partitions of 1 group." in ticket.read_text()
     assert done(controller.clone_groups(**rollback | {"on_rewind": "keep"})).changed == 0
+    assert controller.phases() == ["clone", "rollback", "rollback", "rollback"]  # two of them have failed
 
 
 def test_a_group_that_is_blocked_ends_the_run_or_is_left_as_it_is(source, orders, controller):

@@ -179,6 +179,8 @@ def test_it_ends_without_its_source(source, destination, orders, controller):
     assert len(set(groups) - set(list_groups(destination))) == 1
     assert log_bounds(destination, orders)[0][1] >= 15  # the topic was there before
     assert done(gone.migrate_backlog(phase="remove")).changed == 0
+    # The run that has copied, the one that has given the settings back, and the removal.
+    assert gone.phases() == ["migrate", "migrate", "remove"]
 
 
 def test_what_was_begun_does_not_go_on_with_groups_that_have_moved(source, destination, orders, controller):

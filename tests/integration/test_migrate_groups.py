@@ -117,7 +117,7 @@ def test_the_main_job(source, destination, orders, controller):
     assert (controller.files(), committed(destination, orders)) == (files, moved)
     assert done(controller.rollback(**selection)).changed > 0
     assert orders not in list_groups(destination)
-    assert [folder.name.split("Z-")[1] for folder in controller.history()] == ["migrate", "migrate", "rollback"]
+    assert controller.phases() == ["migrate", "migrate", "rollback"]
 
 
 def test_a_run_that_has_failed_keeps_its_files_and_the_oldest_go(source, orders, controller, home):
@@ -127,7 +127,7 @@ def test_a_run_that_has_failed_keeps_its_files_and_the_oldest_go(source, orders,
     commit(source, orders, {(orders, 0): 6, (orders, 1): 20})
     assert reason in failed(controller.migrate_groups(**its))
     planned, refused = controller.history()
-    assert [folder.name.split("Z-")[1] for folder in (planned, refused)] == ["plan", "apply"]
+    assert controller.phases() == ["plan", "apply"]
     assert (refused / "plan.json").read_bytes() == (planned / "plan.json").read_bytes()
     assert [reason in (folder / "report.md").read_text() for folder in (planned, refused)] == [False, True]
     failed(controller.migrate_groups(**its))
@@ -166,8 +166,10 @@ def test_of_two_waves_the_second_is_rolled_back_while_the_first_goes_on(
     files = controller.files()
     assert "no group is selected for the rollback" in failed(controller.rollback())
     assert (controller.files(), committed(destination, first)) == (files, moved)
-    done(controller.rollback(groups=[second], rollback_all=True, on_rewind="rewind"))
+    done(controller.rollback(groups=[second], rollback_all=True, on_rewind="rewind", write_report=True))
     assert first not in list_groups(destination)
+    # The plan that is there is the second wave's.
+    assert "Rolled back: 4 of 4 group-partitions of 2 groups." in (home / "report.md").read_text()
 
 
 def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(source, destination, orders, controller):

@@ -57,7 +57,16 @@ def test_new_topics_and_changes_follow_and_a_round_without_news_writes_nothing(s
         played = done(playing.result())
     assert without_lease(controller) == files
     assert "Nothing to change." in played.output
+    # Each round with news has kept its files, and no other.
+    assert controller.phases() == ["promote_round"] * 3
     assert done(controller.promote_topics(**selected)).changed == 0
+    assert done(controller.promote_topics(phase="rollback")).changed
+    assert "there is nothing to roll back" in failed(controller.promote_topics(phase="rollback", directory="elsewhere"))
+    assert controller.phases() == ["promote_round"] * 3 + ["rollback"]
+    assert {file.name for folder in controller.history() for file in folder.iterdir()} == {
+        "topics.json",
+        "topics-receipt.json",
+    }
 
 
 def test_rounds_that_would_never_end_are_refused(controller):

@@ -158,19 +158,26 @@ def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
     assert "Next: look at the offsets, and run the same command without --check." in predicted.output
     assert f"{orders} {orders}-0: 4 -> 1, requested: shift -3; 3 offsets are repeated" in predicted.output
     assert committed(source, orders) == before and controller.files() == {}
-    planned = done(controller.reset_groups(phase="plan", **asked))
+    planned = done(controller.reset_groups(phase="plan", write_report=True, **asked))
     assert planned.changed and "run the same command with -e group_reset_phase=apply" in planned.output
+    page = controller.directory / "kafka-resets/onprem/report.html"
+    assert f"Report: {page}" in planned.output
+    assert "Planned: 2 of 2 group-partitions of 1 group can be committed, 0 blocked." in page.read_text()
     assert committed(source, orders) == before
-    applied = done(controller.reset_groups(phase="apply", **asked))
+    applied = done(controller.reset_groups(phase="apply", write_report=True, **asked))
     assert "start the consumers. To roll back, stop them, and run the same command with" in applied.output
+    assert "Committed: 2 of 2 group-partitions of 1 group, 0 blocked." in page.read_text()
     after = {(orders, 0): (1, ""), (orders, 1): (7, "")}
     assert committed(source, orders) == after
     assert done(controller.reset_groups(**asked)).changed == 0
     assert committed(source, orders) == after
-    back = done(controller.reset_groups(playbook="rollback", **asked))
+    back = done(controller.reset_groups(playbook="rollback", write_report=True, **asked))
     assert "Next: start the consumers." in back.output
+    assert "Rolled back: 2 of 2 group-partitions of 1 group." in page.read_text()
     assert committed(source, orders) == before
     assert done(controller.reset_groups(phase="rollback", **asked)).changed == 0
+    assert controller.phases() == ["plan", "apply", "rollback"]
+    assert all((folder / "report.html").exists() for folder in controller.history())
 
 
 def test_an_offset_outside_of_the_log_ends_the_run_unless_it_is_clamped(source, orders, tmp_path):
@@ -179,7 +186,7 @@ def test_an_offset_outside_of_the_log_ends_the_run_unless_it_is_clamped(source, 
     asked = {"groups": [orders], "resets": [{"to": "shift", "value": -5}]}
     output = failed(controller.reset_groups(**asked))
     assert "out_of_range" in output and "; group_reset_on_out_of_range: clamp takes offset 0" in output
-    assert committed(source, orders) == {(orders, 0): (4, "")}
+    assert committed(source, orders) == {(orders, 0): (4, "")} and controller.phases() == ["reset"]
     done(controller.reset_groups(on_out_of_range="clamp", **asked))
     assert committed(source, orders) == {(orders, 0): (0, "")}
 

@@ -132,6 +132,10 @@ class Controller:
         """The folders of runs below the directory, the oldest one first."""
         return sorted(self.directory.glob("**/history/*"))
 
+    def phases(self) -> list[str]:
+        """The phases of the runs that have kept their files, the first one first."""
+        return [folder.name.split("Z-")[1] for folder in self.history()]
+
 
 class ProgramController(Controller):
     """One that starts the program itself, and modules by the plain interpreter, for who looks at their processes."""

@@ -25,9 +25,11 @@ FILES = (
     "copy.json",
     "topics.json",
     "topics-receipt.json",
+    "connect-receipt.json",
 )
 REPORT_FILES = ("report.html", "report.md")
-ROUNDS_PHASE = "sync"  # there are many of its runs, so that they would soon be all that is kept
+# There are many of them, so that they would soon be all that is kept.
+ROUND_PHASES = ("sync", "promote_round")
 MOST_ROUNDS = 5
 _PHASE = re.compile(r"[a-z]+(_[a-z]+)*")
 _NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z-(?P<phase>[a-z]+(_[a-z]+)*)(-\d+)?")
@@ -70,4 +72,4 @@ def outlived(present: t.Iterable[str], made: str, keep: int) -> list[str]:
 
 def _is_round(name: str) -> bool:
     matched = _NAME.fullmatch(name)
-    return matched is not None and matched["phase"] == ROUNDS_PHASE
+    return matched is not None and matched["phase"] in ROUND_PHASES

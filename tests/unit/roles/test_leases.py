@@ -16,7 +16,7 @@ from tools.role_docs import ROOT
 ENVIRONMENT = "{{ __common_lease.environment | default({}) }}"
 FILES = sorted((ROOT / "roles").glob("*/tasks/*.yml"))
 HOLDS = {"lease.yml", "directory.yml", "directory"}
-RELEASES = {"release.yml", "remove_scratch.yml", "remove_scratch"}
+RELEASES = {"release.yml", "remove_scratch.yml", "remove_scratch", "finish.yml", "finish"}
 Task = dict[str, t.Any]
 
 
@@ -38,6 +38,14 @@ def blocks(tasks: list[Task]) -> t.Iterator[Task]:
                 yield from blocks(task.get(part, []))
 
 
+def tasks_of(tasks: list[Task]) -> t.Iterator[Task]:
+    """All tasks, also those in blocks."""
+    for task in tasks:
+        yield task
+        for part in ("block", "rescue", "always"):
+            yield from tasks_of(task.get(part, []))
+
+
 HOLDING = [
     pytest.param(block, id=f"{file.parents[1].name}-{file.stem}")
     for file in FILES
@@ -47,7 +55,9 @@ HOLDING = [
 
 
 def test_every_role_that_writes_files_holds_its_directory():
-    assert len(HOLDING) == 8  # a rollback, a round, rounds, a cut-over, and four roles of their own
+    assert (
+        len(HOLDING) == 10
+    )  # a rollback, a round, rounds, a cut-over, and four roles of their own, one in three files
 
 
 @pytest.mark.parametrize("block", HOLDING)
@@ -61,6 +71,24 @@ def test_the_directory_is_released_however_the_run_ends(block):
     releases = [task for task in block["always"] if called(task) in RELEASES]
     assert len(releases) == 1
     assert "when" not in releases[0]
+
+
+def test_whatever_holds_a_directory_keeps_its_history():
+    missing = [
+        block.id
+        for block in HOLDING
+        if not {"finish", "finish.yml", "keep_history", "keep_history.yml"}
+        & {called(task) for task in block.values[0]["always"]}
+    ]
+    assert missing == []
+
+
+def test_one_file_says_what_is_kept():
+    """Whoever imports it says which results count, and no more: no condition, no phase but a rollback's."""
+    for file in FILES:
+        for task in tasks_of(yaml.safe_load(file.read_text())):
+            if called(task) in ("keep_history", "keep_history.yml"):
+                assert "when" not in task, file
 
 
 def conditions(task: Task) -> list[str]:

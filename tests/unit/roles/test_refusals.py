@@ -161,6 +161,14 @@ def test_a_negative_limit_is_told_before_anything_is_written(controller, limit):
     assert "cannot connect" not in output and controller.files() == {}
 
 
+@pytest.mark.parametrize("play", ["clone_groups", "hand_over_replicator", "promote_topics", "reset_groups"])
+def test_a_negative_number_of_runs_to_keep_is_told(controller, play):
+    more = {"replication_policy": {"source_alias": "onprem"}} if play == "hand_over_replicator" else {}
+    output = failed(getattr(controller, play)(keep_history=-1, **more))
+    assert "_keep_history is -1. Give 0 or more." in output
+    assert "cannot connect" not in output and controller.files() == {}
+
+
 @pytest.mark.parametrize(("limit", "value"), [("max_bytes_per_second", 0), ("idle_wait", -1)])
 def test_a_limit_of_a_backlogs_copy_that_cannot_be_meant_is_told_before_anything_is_written(controller, limit, value):
     output = failed(controller.migrate_backlog(groups=["billing"], **{limit: value}))

@@ -7,8 +7,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import shlex
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import (
@@ -26,32 +24,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
     group_partitions,
     totals,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import (
-    NAMES,
-    MigrationFiles,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
 
 MOST_EXAMPLES = 10  # of each reason, of each kind of problem, and of the notes; the table has the others
 _WRITTEN = (State.COMMITTED, State.NOT_READ_BACK)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Occasion:
-    """What the files do not tell: who asked for what, and when. Empty texts and None where it is not known.
-
-    role: the role without the collection's name. selection: its variables that choose groups and topics, without prefix.
-    when: the moment of the report, as text. versions: of programs, by name. failure: the message that ended the run.
-    """
-
-    directory: str
-    when: str
-    role: str = ""
-    phase: str = ""
-    source: str = ""
-    destination: str = ""
-    selection: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
-    versions: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
-    failure: str = ""
+_APPLYING = ("group_clone", "group_migration", "group_reset")  # the roles with a phase apply
+_SAME_PLAYBOOK = "the same playbook again, with all of its variables"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,6 +83,8 @@ def story(files: MigrationFiles, occasion: Occasion) -> Story:
     total = totals(files, rows)
     level, headline = _headline(files, occasion, total)
     names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
+    if occasion.is_within_one_cluster:
+        names = occasion.source
     steps, command = _next(files, occasion, total)
     return Story(
         title=f"Migration report: {names}" if names else "Migration report",
@@ -114,16 +95,16 @@ def story(files: MigrationFiles, occasion: Occasion) -> Story:
         rows=rows,
         totals=total,
         exceptions=tuple(_exceptions(rows)),
-        no_exceptions=_no_exceptions(files, total),
+        no_exceptions=_no_exceptions(files, occasion, total),
         problems=tuple(_problems(files)),
         no_problems=f"No problem: {counted(total.verified, 'group-partition')} verified."
         if total.verified
         else "Nothing was verified.",
-        notes=tuple(_notes(files, total)),
+        notes=tuple(_notes(files, occasion, total)),
         next_steps=steps,
         next_command=command,
         way_back=_way_back(occasion, total),
-        way_back_command=_command("rollback", occasion) if _is_written(total) else "",
+        way_back_command=occasion.command_back() if _is_written(total) and not occasion.is_rollback else "",
     )
 
 
@@ -132,7 +113,7 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
     size = f"{counted(total.partitions, 'group-partition')} of {counted(total.groups, 'group')}"
     blocked = total.verdicts[Verdict.BLOCKED]
     if occasion.failure:
-        return "bad", f"The run failed. {written:,} of {size} committed at the destination."
+        return "bad", f"The run failed. {written:,} of {size} committed{occasion.at_the_destination}."
     if files.plan is None and files.receipt is None:
         return (
             "warning",
@@ -140,7 +121,7 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
         )
     if total.objected:
         return "bad", f"The verification objects to {total.objected:,} of {size}."
-    if total.states[State.ROLLED_BACK] and not written:
+    if occasion.is_rollback or (total.states[State.ROLLED_BACK] and not written):
         return "warning", f"Rolled back: {total.states[State.ROLLED_BACK]:,} of {size}."
     if occasion.phase == "plan" or not written + total.states[State.UNCHANGED]:
         ready = total.partitions - blocked - total.verdicts[Verdict.UNCOMMITTED]
@@ -158,10 +139,13 @@ def _facts(files: MigrationFiles, occasion: Occasion) -> t.Iterator[tuple[str, s
     for name, chosen in occasion.selection.items():
         if chosen:
             yield name.replace("_", " ").capitalize(), ", ".join(chosen)
-    for side, name, cluster_id in (
+    clusters = [
         ("Source", occasion.source, files.source_id),
         ("Destination", occasion.destination, files.destination_id),
-    ):
+    ]
+    if occasion.is_within_one_cluster:
+        clusters = [("Cluster", occasion.destination, files.destination_id)]
+    for side, name, cluster_id in clusters:
         yield side, f"{name or 'cluster'} (cluster ID {cluster_id or 'unknown'})"
     yield "Directory", occasion.directory
     if "plan.json" in files.digests:
@@ -185,8 +169,10 @@ def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Exceptions]:
         yield Exceptions(verdict, reason, remedy, len(same), total, tuple(same[:MOST_EXAMPLES]))
 
 
-def _no_exceptions(files: MigrationFiles, total: Totals) -> str:
+def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> str:
     """What is said where nothing is blocked or safe."""
+    if occasion.is_rollback:
+        return "None: a rollback restores what was committed before, whatever was planned."
     if files.plan is None:
         return "Not known: there is no plan."
     if total.verdicts[Verdict.REQUESTED]:
@@ -206,9 +192,11 @@ def _problems(files: MigrationFiles) -> t.Iterator[Problems]:
         yield Problems(kind.value, with_option_names(advice.PROBLEMS[kind]), len(same), tuple(same[:MOST_EXAMPLES]))
 
 
-def _notes(files: MigrationFiles, total: Totals) -> t.Iterator[str]:
+def _notes(files: MigrationFiles, occasion: Occasion, total: Totals) -> t.Iterator[str]:
     yield from files.left_out
-    missing = [name for name in NAMES if name not in files.digests and not any(name in why for why in files.left_out)]
+    missing = [
+        name for name in occasion.files if name not in files.digests and not any(name in why for why in files.left_out)
+    ]
     if missing:
         yield f"Not there: {', '.join(missing)}."
     if total.elsewhere:
@@ -223,61 +211,54 @@ def _notes(files: MigrationFiles, total: Totals) -> t.Iterator[str]:
 
 def _next(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[tuple[str, ...], str]:
     """What to do next, and the command for it, empty for none."""
-    again = _command("", occasion)
+    again = occasion.command_again()
     if occasion.failure:
-        return (f"Follow the message: {occasion.failure}", "Then run the same playbook again: it continues."), again
+        return (f"Follow the message: {occasion.failure}", f"Then run {_SAME_PLAYBOOK}: it continues."), again
+    undone = (
+        "Let the consumers go on where they were before, or run the playbook again."
+        if occasion.is_within_one_cluster
+        else "Let the consumers go on at the source, or migrate again."
+    )
+    if occasion.is_rollback:
+        return (undone,), ""
     if total.objected:
-        return ("Follow the remedies of the verification's findings, then run the same playbook again.",), again
+        return (f"Follow the remedies of the verification's findings, then run {_SAME_PLAYBOOK}.",), again
     if files.plan is None:
         return ("Make a plan.",) if files.receipt is None else ("Nothing: there is no plan.",), ""
     if total.verdicts[Verdict.BLOCKED]:
-        steps = "Follow the remedies of what is blocked, then run the same playbook again."
-        return (
-            steps,
-            f"To migrate the others now, set {option_name('on_blocked')} to skip_partition or skip_group.",
-        ), again
-    if total.states[State.NOT_COMMITTED] and occasion.phase == "plan" and occasion.role == "group_migration":
-        apply = _command("", dataclasses.replace(occasion, phase="apply"), {"plan_digest": files.digests["plan.json"]})
-        return ("Review the plan. To commit exactly this plan, run the phase apply with its digest.",), apply
+        steps = f"Follow the remedies of what is blocked, then run {_SAME_PLAYBOOK}."
+        others = f"To migrate the others now, set {option_name('on_blocked')} to skip_partition or skip_group."
+        return (steps, others), again
     if total.states[State.NOT_COMMITTED] and occasion.phase == "plan":
-        return ("Review the plan, and run the playbook without a phase to commit these offsets.",), ""
+        return _to_apply(files, occasion)
     if total.states[State.NOT_COMMITTED]:
         return ("Run the playbook to commit these offsets.",), again
     if total.states[State.ROLLED_BACK]:
-        return ("Let the consumers go on at the source, or migrate again.",), ""
-    return ("Start the consumers at the destination. Keep receipt.json: without it, nothing can be rolled back.",), ""
+        return (undone,), ""
+    return (f"Start {occasion.its_consumers}. Keep receipt.json: without it, nothing can be rolled back.",), ""
+
+
+def _to_apply(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, ...], str]:
+    """How a plan that was made to be reviewed is committed."""
+    if occasion.role not in _APPLYING:
+        return ("Review the plan, and run the playbook without a phase to commit these offsets.",), ""
+    digest = files.digests["plan.json"]
+    command = dataclasses.replace(occasion, phase="apply").command_again(plan_digest=digest)
+    if command:
+        return ("Review the plan. To commit exactly this plan, run the phase apply with its digest.",), command
+    changes = f"{occasion.role}_phase=apply and {occasion.role}_plan_digest={digest}"
+    return (f"Review the plan. To commit exactly this plan, run {_SAME_PLAYBOOK}, but with {changes}.",), ""
 
 
 def _way_back(occasion: Occasion, total: Totals) -> str:
+    if occasion.is_rollback:
+        return "To commit these offsets again, run the playbook without the phase rollback."
     if not _is_written(total):
-        return "Nothing of this is committed at the destination, so there is nothing to roll back."
+        return f"Nothing of this is committed{occasion.at_the_destination}, so there is nothing to roll back."
     if not occasion.role:
-        return "Stop the consumers at the destination, then run kafka_offset_commit with state=rolled_back and receipt.json."
-    return "Stop the consumers at the destination, then roll these groups back:"
+        return f"Stop {occasion.its_consumers}, then run kafka_offset_commit with state=rolled_back and receipt.json."
+    return f"Stop {occasion.its_consumers}, then roll these groups back:"
 
 
 def _is_written(total: Totals) -> bool:
     return any(total.states[state] for state in _WRITTEN)
-
-
-# The playbook of each role; a rollback has one for all.
-_PLAYBOOKS = {
-    "backlog_migration": "migrate_backlog",
-    "group_migration": "migrate_groups",
-    "mirror_maker_group_sync": "sync_mirror_maker_groups",
-}
-
-
-def _command(playbook: str, occasion: Occasion, more: t.Mapping[str, t.Any] | None = None) -> str:
-    """A command line that gives the role what it was given, empty where the role is not known."""
-    name = playbook or _PLAYBOOKS.get(occasion.role, "")
-    if not name or occasion.role not in _PLAYBOOKS:
-        return ""
-    given: dict[str, t.Any] = {"source": occasion.source, "destination": occasion.destination}
-    given |= {"directory": occasion.directory}
-    given |= {option: list(chosen) for option, chosen in occasion.selection.items() if chosen}
-    if not playbook and occasion.phase:
-        given["phase"] = occasion.phase
-    variables = {f"{occasion.role}_{option}": value for option, value in {**given, **(more or {})}.items() if value}
-    text = shlex.quote(json.dumps(variables, ensure_ascii=False))
-    return f"ansible-playbook streamshift.kafka.{name} -i inventory.yml \\\n  -e {text}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
+import pathlib
+import re
 import resource
 
 import pytest
@@ -87,6 +89,26 @@ def test_the_oldest_ones_go_and_rounds_are_counted_apart(keep, home):
     assert len(left) == 3 + history.MOST_ROUNDS + len(foreign) and set(foreign) < set(left)
     last = {os.path.basename(keep(phase, keep=1)["folder"]) for phase in ("sync", "plan")}
     assert set(os.listdir(home / "history")) == {*last, *foreign}
+
+
+@pytest.mark.parametrize("phase", history.ROUND_PHASES)
+def test_rounds_push_no_other_run_out(keep, home, phase):
+    others = [f"2026-01-0{day}T000000Z-apply" for day in range(1, 4)]
+    earlier(home, *others)
+    for _number in range(history.MOST_ROUNDS + 2):
+        keep(phase, keep=20)
+    left = os.listdir(home / "history")
+    assert set(others) < set(left) and len(left) == len(others) + history.MOST_ROUNDS
+
+
+def test_the_files_of_every_role_are_kept(keep, home):
+    roles = pathlib.Path(__file__).parents[4] / "roles"
+    texts = "".join(file.read_text() for file in sorted(roles.glob("*/tasks/*.yml")))
+    named = set(re.findall(r"[a-z-]+\.json\b", texts)) - {"lease.json"}
+    assert {"connect-receipt.json", "topics.json", "copy.json"} < named
+    for name in named:
+        (home / name).write_text(name)
+    assert named <= set(keep()["files"])
 
 
 def test_the_new_folder_stays_whatever_the_clock_says(keep, home):

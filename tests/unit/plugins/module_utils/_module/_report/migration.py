@@ -16,7 +16,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Occasion, Story, story
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Story, story
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 
 OCCASION = Occasion(

@@ -154,13 +154,77 @@ def test_a_quote_in_a_group_does_not_end_the_command():
     assert "it'\"'\"'s; rm -rf" in command
 
 
+def rolled_back(texts, groups):
+    """The receipt of these files, once the groups are rolled back."""
+    written = receipt.from_json(texts["receipt.json"], "receipt.json")
+    undone = [each._replace(written=None, after=each.before) for each in written.entries if each.group in groups]
+    return {"receipt.json": receipt.to_json(written.merged(undone))}
+
+
 def test_after_a_rollback_the_rows_say_so():
     texts = texts_of(ENTRIES[:2], committed=True)
-    written = receipt.from_json(texts["receipt.json"], "receipt.json")
-    undone = written.merged([each._replace(written=None, after=each.before) for each in written.entries])
-    story = told(texts | {"receipt.json": receipt.to_json(undone)})
+    story = told(texts | rolled_back(texts, ["billing"]))
     assert story.totals.states == {State.ROLLED_BACK: 2} and story.headline.startswith("Rolled back: 2")
     assert not story.way_back_command
+
+
+def test_the_report_of_a_rollback_is_about_the_receipt_whatever_plan_is_there():
+    occasion = dataclasses.replace(OCCASION, phase="rollback", files=["receipt.json"])
+    story = told(rolled_back(texts_of(ENTRIES, committed=True), ["billing"]), occasion)
+    assert story.headline == "Rolled back: 2 of 3 group-partitions of 2 groups." and story.notes == ()
+    assert story.next_steps == ("Let the consumers go on at the source, or migrate again.",)
+    # What other groups have got stays, and is not rolled back by the command of this rollback.
+    assert not story.way_back_command and "run the playbook without the phase rollback" in story.way_back
+    failed = told(texts_of(ENTRIES, committed=True), dataclasses.replace(occasion, failure="the group has members"))
+    assert failed.headline == "The run failed. 3 of 5 group-partitions of 2 groups committed at the destination."
+    assert '"group_migration_phase": "rollback"' in failed.next_command
+    for made in (story, failed):
+        html_page(made)
+        markdown(made)
+
+
+def within_one_cluster(role, phase, **more):
+    its = {"role": role, "phase": phase, "source": "onprem", "destination": "onprem", **more}
+    return dataclasses.replace(OCCASION, **its)
+
+
+@pytest.mark.parametrize(("role", "phase"), [("group_clone", "clone"), ("group_reset", "reset")])
+def test_inside_one_cluster_there_is_no_destination(role, phase):
+    files = ["plan.json", "receipt.json"]
+    texts = {name: text for name, text in texts_of(ENTRIES[:2], committed=True).items() if name in files}
+    made = told(texts, within_one_cluster(role, phase, files=files))
+    assert made.title == "Migration report: onprem" and ("Cluster", "onprem (cluster ID destination-id)") in made.facts
+    assert made.notes == ()  # no file is missing that was not asked for
+    assert made.next_steps[0].startswith("Start the consumers of the groups.")
+    assert f'"{role}_cluster": "onprem"' in made.way_back_command
+    assert "streamshift.kafka.rollback" in made.way_back_command and "destination" not in made.way_back_command
+    told_so = (made.headline, *made.next_steps, made.way_back)
+    assert not [text for text in told_so if "destination" in text]
+
+
+@pytest.mark.parametrize(
+    ("role", "phase", "command"),
+    [
+        ("group_clone", "clone", ""),  # the new names are missing
+        ("group_clone", "apply", ""),
+        ("group_clone", "rollback", "clone_groups"),
+        ("group_reset", "reset", ""),  # the offsets are missing
+        ("group_reset", "apply", "reset_groups"),
+        ("group_reset", "rollback", "reset_groups"),
+    ],
+)
+def test_no_command_is_offered_that_the_role_would_refuse(role, phase, command):
+    story = told(texts_of(ENTRIES[:2]), within_one_cluster(role, phase, failure="no broker answers"))
+    assert "with all of its variables" in story.next_steps[1]
+    assert command in story.next_command and bool(story.next_command) == bool(command)
+
+
+def test_a_plan_of_new_names_is_applied_by_its_digest_too():
+    story = told(texts_of(ENTRIES[:2]), within_one_cluster("group_clone", "plan"))
+    assert re.search(r"group_clone_phase=apply and group_clone_plan_digest=[0-9a-f]{64}\.", story.next_steps[0])
+    assert not story.next_command
+    story = told(texts_of(ENTRIES[:2]), within_one_cluster("group_reset", "plan"))
+    assert re.search(r'"group_reset_plan_digest": "[0-9a-f]{64}"', story.next_command)
 
 
 @pytest.mark.parametrize("name", ["snapshot.json", "plan.json", "report.json", "receipt.json"])

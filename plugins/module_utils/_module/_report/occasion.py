@@ -1,0 +1,92 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The occasion of a report: who asked for what, and the commands to do it again and to roll it back. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import NAMES
+
+# The playbook of each role; a rollback has one for all.
+_PLAYBOOKS = {
+    "backlog_migration": "migrate_backlog",
+    "group_clone": "clone_groups",
+    "group_migration": "migrate_groups",
+    "group_reset": "reset_groups",
+    "mirror_maker_group_sync": "sync_mirror_maker_groups",
+}
+_IN_ONE_CLUSTER = ("group_clone", "group_reset")
+# The phases that need new names of groups, or the offsets of a reset, which no report knows.
+_NEEDING_MORE = {"group_clone": ("clone", "plan", "apply"), "group_reset": ("reset", "plan")}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Occasion:
+    """What the files do not tell: who asked for what, and when. Empty texts and None where it is not known.
+
+    role: the role without the collection's name. selection: its variables that choose groups and topics, without prefix.
+    when: the moment of the report, as text. versions: of programs, by name. failure: the message that ended the run.
+    files: the names of those that the report is about.
+    """
+
+    directory: str
+    when: str
+    role: str = ""
+    phase: str = ""
+    source: str = ""
+    destination: str = ""
+    selection: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
+    versions: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    failure: str = ""
+    files: t.Sequence[str] = NAMES
+
+    @property
+    def is_rollback(self) -> bool:
+        """Whether the run has restored what was committed before."""
+        return self.phase == "rollback"
+
+    @property
+    def is_within_one_cluster(self) -> bool:
+        """Whether source and destination are one."""
+        return bool(self.source) and self.source == self.destination
+
+    @property
+    def at_the_destination(self) -> str:
+        """A part of a sentence, empty where there is but one cluster."""
+        return "" if self.is_within_one_cluster else " at the destination"
+
+    @property
+    def its_consumers(self) -> str:
+        """Which consumers are to be started or stopped."""
+        return "the consumers of the groups" if self.is_within_one_cluster else "the consumers at the destination"
+
+    def command_again(self, **more: t.Any) -> str:
+        """The command that runs the same phase, empty where the report does not know all that the role needs.
+
+        more: other variables of the role, without prefix.
+        """
+        if self.phase in _NEEDING_MORE.get(self.role, ()):
+            return ""
+        return self._command(_PLAYBOOKS.get(self.role, ""), phase=self.phase, **more)
+
+    def command_back(self) -> str:
+        """The command that rolls back, empty where the role is not known."""
+        return self._command("rollback")
+
+    def _command(self, playbook: str, **more: t.Any) -> str:
+        if self.role not in _PLAYBOOKS:
+            return ""
+        given: dict[str, t.Any] = {"source": self.source, "destination": self.destination}
+        if self.role in _IN_ONE_CLUSTER:
+            given = {"cluster": self.destination}
+        given |= {"directory": self.directory}
+        given |= {option: list(chosen) for option, chosen in self.selection.items()}
+        variables = {f"{self.role}_{option}": value for option, value in {**given, **more}.items() if value}
+        text = shlex.quote(json.dumps(variables, ensure_ascii=False))
+        return f"ansible-playbook streamshift.kafka.{playbook} -i inventory.yml \\\n  -e {text}"
