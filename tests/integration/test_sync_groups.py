@@ -154,9 +154,13 @@ def test_round_by_round_while_a_group_moves_on(mirrored, orders, controller):
     assert "3 committed offsets read back" in output.partition(f"Round {rounds[-1]}: ")[2]
     assert committed(destination, orders)[copy, 0][1] == "moved"
     assert mirrored.is_exact(orders, orders) and mirrored.is_exact(excluded, orders)
+    with_news = [number for number in re.findall(r"Round \d+: (\d+) of ", output) if number != "0"]
+    assert controller.phases() == ["sync"] * min(len(with_news), 5)
+    kept = controller.history()
     files = without_status(controller)
     again = done(controller.sync_mirror_maker_groups(**groups))
     assert again.changed == 0, again.output
+    assert controller.history() == kept
     assert re.search(r"0 of 4 offsets changed\. 3 exact, 1 uncommitted; [1-3] as decided before, ", again.output)
     assert without_status(controller) == files
     done(controller.sync_mirror_maker_groups(phase="rollback", **groups))
