@@ -32,7 +32,7 @@ DENIED = "TOPIC_AUTHORIZATION_FAILED"
 _EXISTS = "TOPIC_ALREADY_EXISTS"
 _NAMED = 5  # topics that a message names
 
-Wanted = t.Mapping[str, NewTopic]
+NewTopics = t.Mapping[str, NewTopic]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,14 +80,14 @@ class Unwritable(t.NamedTuple):
     replicas: int
 
 
-def try_topics(destination: Connection, wanted: Wanted, objections: ChangeObjections) -> Trial:
+def try_topics(destination: Connection, wanted: NewTopics, objections: ChangeObjections) -> Trial:
     """Ask the brokers whether these topics could be made. What stands against it is added to objections."""
     trial = topic_changes.try_creation(destination, wanted)
     objections.add(trial.refusals, "CREATE", "it cannot be created")
     return trial
 
 
-def unwritable(wanted: Wanted, trial: Trial) -> dict[str, Unwritable]:
+def unwritable(wanted: NewTopics, trial: Trial) -> dict[str, Unwritable]:
     """Those of these topics that would take no records. The brokers' defaults count, as far as the user may know them."""
     found = {}
     for name, new in sorted(wanted.items()):
@@ -99,7 +99,7 @@ def unwritable(wanted: Wanted, trial: Trial) -> dict[str, Unwritable]:
     return found
 
 
-def make_topics(destination: Connection, wanted: Wanted, note: t.Callable[[Creation], None]) -> list[str]:
+def make_topics(destination: Connection, wanted: NewTopics, note: t.Callable[[Creation], None]) -> list[str]:
     """Make topics that were missing when they were planned. -> those that others have made since then, as unlike_planned().
 
     note: is told what was made as soon as brokers have answered, even if others of the topics are refused then.
@@ -108,7 +108,7 @@ def make_topics(destination: Connection, wanted: Wanted, note: t.Callable[[Creat
     return unlike_planned(destination, {name: new for name, new in wanted.items() if name not in creation.made})
 
 
-def unlike_planned(destination: Connection, wanted: Wanted) -> list[str]:
+def unlike_planned(destination: Connection, wanted: NewTopics) -> list[str]:
     """Those of these topics that are there with other partitions or settings than were to be made: others have made them."""
     counts = topics.partition_counts(destination, wanted)
     own = configs.topic_configs(destination, counts)

@@ -19,8 +19,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import IN_SYNC, NewTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 
-_CREATED = "create the topic yourself, map it to another one by topic_map, or exclude it from the selection"
 Save = t.Callable[[tuple[BacklogTopic, ...]], None]
 
 
@@ -35,7 +35,10 @@ def as_brokers_take_them(
     wanted = _to_create(planned)
     objections = topic_making.ChangeObjections()
     trial = topic_making.try_topics(destination, wanted, objections)
-    objections.check(destination, _CREATED)
+    objections.check(
+        destination,
+        f"create the topic yourself, map it to another one by {option_name('topic_map')}, or exclude it from the selection",
+    )
     for name, its in topic_making.unwritable(wanted, trial).items():
         configs = wanted[name].configs | {IN_SYNC: str(its.replicas)}
         wanted[name] = wanted[name]._replace(configs=configs)

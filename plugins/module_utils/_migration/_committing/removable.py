@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     commit_text,
     same_commit,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
@@ -72,7 +73,7 @@ def kept_groups(plan: Plan, on_blocked: OnBlocked, cluster: str) -> dict[str, st
     lines: dict[str, str] = {}
     for entry in plan.entries:
         for at in entry.source if entry.key not in given else ():
-            why = f"{entry.group} does not get its offset {at.offset} of {at.partition} (on_blocked: {on_blocked})"
+            why = f"{entry.group} does not get its offset {at.offset} of {at.partition} ({option_name('on_blocked')}: {on_blocked})"
             if at.offset is not None:
                 lines.setdefault(at.group, f"{at.group}: is not removed, because {why}")
     return dict(sorted(lines.items()))
@@ -96,7 +97,7 @@ def check_covered(plan: Plan, reading: GroupReading, cluster: str) -> None:
             what, remedy = f"and the plan was made for {offset}", "stop its consumers, and run the same again"
         else:
             what = "and no new group gets it"
-            remedy = "remove the cause and plan again, or keep such groups by on_blocked: skip_group"
+            remedy = f"remove the cause and plan again, or keep such groups by {option_name('on_blocked')}: skip_group"
         raise Refused(
             f"the group has committed offset {committed.offset}, {what}: without the group it would be lost",
             cluster=cluster,
