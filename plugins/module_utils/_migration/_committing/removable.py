@@ -73,7 +73,8 @@ def kept_groups(plan: Plan, on_blocked: OnBlocked, cluster: str) -> dict[str, st
     lines: dict[str, str] = {}
     for entry in plan.entries:
         for at in entry.source if entry.key not in given else ():
-            why = f"{entry.group} does not get its offset {at.offset} of {at.partition} ({option_name('on_blocked')}: {on_blocked})"
+            policy = f"{option_name('on_blocked')}: {on_blocked}"
+            why = f"{entry.group} does not get its offset {at.offset} of {at.partition} ({policy})"
             if at.offset is not None:
                 lines.setdefault(at.group, f"{at.group}: is not removed, because {why}")
     return dict(sorted(lines.items()))
