@@ -33,6 +33,7 @@ from tests.support.modules import Result, refuses
 from tests.support.promotion import Promotion
 
 SECONDS = 60.0
+LONGEST = 249  # characters of a topic's name
 LIMIT = "message.timestamp.before.max.ms"
 # What the topic has at the source, and what its copies had at the destination before anybody touched them.
 AT_SOURCE = {"retention_ms": 500_000, "message_timestamp_before_max_ms": 3_600_000}
@@ -43,6 +44,7 @@ class Beside(t.NamedTuple):
     """A topic, and what its copies have become: by_tool and by_promotion are their names, same_name a copy with its own.
 
     asked: the options of the promotion that was run, with acls: mirror. predicted: what the dry run has said before.
+    long: another topic, whose copies would have names that are too long. log: of MirrorMaker 2.
     """
 
     topic: str
@@ -50,6 +52,8 @@ class Beside(t.NamedTuple):
     promotion: Promotion
     asked: dict[str, t.Any]
     predicted: Result
+    long: str
+    log: Path
 
     @property
     def by_tool(self) -> str:
@@ -112,6 +116,8 @@ def beside(secured: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> t
     topic, group = f"beside-{tag}", f"group-beside-{tag}"
     create_topic(secured, topic, 2, **AT_SOURCE)
     create_topic(secured, f"src.{topic}-old")
+    long = f"long-{tag}".ljust(LONGEST, "-")
+    create_topic(secured, long)
     given = acls_of(topic, group)
     source = connection_from(secured.connection)
     create_acls(source, given)
@@ -119,7 +125,7 @@ def beside(secured: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> t
     try:
         for copy in (f"src.{topic}", f"promoted.{topic}"):
             create_topic(destination, copy, 1, **BEFORE)
-        _let_mirror_maker_sync(folder, secured, destination, topic)
+        log = _let_mirror_maker_sync(folder / "mirror-maker", secured, destination, topic, long)
         promotion = Promotion(folder, secured, destination)
         asked = {
             "topics": [topic],
@@ -131,16 +137,18 @@ def beside(secured: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> t
         }
         predicted = promotion.run(check=True, diff=True, **asked)
         promotion.run(**asked)
-        yield Beside(topic, group, promotion, asked, predicted)
+        yield Beside(topic, group, promotion, asked, predicted, long, log)
     finally:
         delete_acls(source, given)
         stop("beside", folder)
 
 
-def _let_mirror_maker_sync(folder: Path, source: KafkaCluster, destination: KafkaCluster, topic: str) -> None:
-    """Under the default policy's names and, as a second flow, under the topic's own; until all of it is there."""
+def _let_mirror_maker_sync(
+    folder: Path, source: KafkaCluster, destination: KafkaCluster, topic: str, long: str
+) -> Path:
+    """Under the default policy's names and, as a second flow, under the topic's own; until all of it is there. -> its log."""
     # Where topics are selected by .*, as they mostly are, the name of the ACL on * is matched, too.
-    flows = {"src->dst": f"{topic},src.{topic}-old,[*]", "same->names": topic}
+    flows = {"src->dst": f"{topic},{long},src.{topic}-old,[*]", "same->names": topic}
     settings: dict[str, t.Any] = {
         "clusters": "src, dst, same, names",
         "sync.topic.acls.enabled": "true",
@@ -170,12 +178,13 @@ def _let_mirror_maker_sync(folder: Path, source: KafkaCluster, destination: Kafk
             rest.add("the partitions")
         return rest
 
-    with MirrorMaker(folder / "mirror-maker", source, destination, identity=False, sync_groups=False, more=settings):
+    with MirrorMaker(folder, source, destination, identity=False, sync_groups=False, more=settings):
         deadline = time.monotonic() + SECONDS
         while rest := missing():
             assert time.monotonic() < deadline, f"MirrorMaker 2 has not made {rest}"
             time.sleep(0.5)
         time.sleep(3)  # another sync of settings and ACLs: what it leaves out now, it leaves out
+    return folder / "mirror-maker.log"
 
 
 def test_settings_that_only_the_destination_has(beside):
@@ -256,6 +265,17 @@ def test_an_acl_on_everything(beside):
         if acl.name == "src.*"
     ] == ["LITERAL"]
     assert beside.acls("*", "of-any") == {"ALLOW READ"}
+
+
+def test_what_fails(beside):
+    assert f"Could not create topic src.{beside.long}" in beside.log.read_text()  # and it has gone on with all others
+    asked = beside.asked | {
+        "topics": [beside.topic, beside.long],
+        "overrides": [{"topics": [beside.topic], "settings": {"retention.ms": "900000"}}],
+    }
+    said = beside.promotion.run(refuses, **asked)
+    assert f"promoted.{beside.long}" in said and "249" in said
+    assert beside.settings(beside.by_promotion)["retention.ms"] == "500000"  # nothing is changed, of the others either
 
 
 def test_the_way_back(beside):
