@@ -120,30 +120,36 @@ def aligned(windows: Windows, runs: t.Iterable[PairRun]) -> Windows:
     """
     if windows.is_complete:
         return windows
-    here, there = windows
-    nears: _Slices = collections.defaultdict(list)
-    their_nears: _Slices = collections.defaultdict(list)
-    their_lows: _Slices = collections.defaultdict(list)
+    source, destination = windows
+    source_nears: _Slices = collections.defaultdict(list)
+    destination_nears: _Slices = collections.defaultdict(list)
+    destination_lows: _Slices = collections.defaultdict(list)
     find = bisect.bisect_left
     for run in runs:
-        mine, its = here[run.source_place], there[run.place]
-        start = max(find(run.sources, mine.low), find(run.offsets, its.low))
-        stop = min(find(run.sources, mine.high), find(run.offsets, its.high))
-        unconsumed = max(start, find(run.sources, mine.at))
-        at = max(start, find(run.offsets, its.at))
+        source_window, destination_window = source[run.source_place], destination[run.place]
+        start = max(find(run.sources, source_window.low), find(run.offsets, destination_window.low))
+        stop = min(find(run.sources, source_window.high), find(run.offsets, destination_window.high))
+        unconsumed = max(start, find(run.sources, source_window.at))
+        at = max(start, find(run.offsets, destination_window.at))
         if unconsumed < stop:
-            nears[run.source_place, run.place].append(_Slice(run.sources, unconsumed, stop))
+            source_nears[run.source_place, run.place].append(_Slice(run.sources, unconsumed, stop))
         if at < stop:
-            their_nears[run.place, run.source_place].append(_Slice(run.offsets, at, stop))
+            destination_nears[run.place, run.source_place].append(_Slice(run.offsets, at, stop))
         if start < min(at, stop):
-            their_lows[run.place, run.source_place].append(_Slice(run.offsets, start, min(at, stop)))
-    if any(each.cut_above for each in there):
-        here = tuple(each._replace(near=min(each.near, _last(nears, at, each.at))) for at, each in enumerate(here))
+            destination_lows[run.place, run.source_place].append(_Slice(run.offsets, start, min(at, stop)))
+    if any(each.cut_above for each in destination):
+        source = tuple(
+            each._replace(near=min(each.near, _last(source_nears, at, each.at))) for at, each in enumerate(source)
+        )
     if any(each.cut_above for each in windows.source):
-        there = tuple(each._replace(near=_last(their_nears, at, each.at)) for at, each in enumerate(there))
+        destination = tuple(
+            each._replace(near=_last(destination_nears, at, each.at)) for at, each in enumerate(destination)
+        )
     if any(each.cut_below for each in windows.source):
-        there = tuple(each._replace(low=_first(their_lows, at, each.at)) for at, each in enumerate(there))
-    return Windows(here, there)
+        destination = tuple(
+            each._replace(low=_first(destination_lows, at, each.at)) for at, each in enumerate(destination)
+        )
+    return Windows(source, destination)
 
 
 class _Slice(t.NamedTuple):

@@ -76,14 +76,14 @@ class Contents:
                 self._mixed.append((source, copies))
                 self._arrive(source, copies)
                 continue
-            for originals, their_copies in parts:
-                if not their_copies:
+            for originals, part_copies in parts:
+                if not part_copies:
                     lonely += originals
-                elif len(originals) == len(their_copies) == 1:
-                    self._add_pair(originals[0], their_copies[0])
+                elif len(originals) == len(part_copies) == 1:
+                    self._add_pair(originals[0], part_copies[0])
                 else:
-                    self._plain.append((_offsets(originals), _offsets(their_copies)))
-                    self._arrive(originals, their_copies)
+                    self._plain.append((_offsets(originals), _offsets(part_copies)))
+                    self._arrive(originals, part_copies)
         self._lonely, self._destination_only = _offsets(lonely), _offsets(lonely_copies)
         self.pairs.sort(key=run_order)
         self.runs = pair_runs(self.pairs)
@@ -118,21 +118,23 @@ class Contents:
 
 
 def _of_run(run: PairRun, windows: Windows) -> Counts:
-    here, there = windows.source[run.source_place], windows.destination[run.place]
+    source, destination = windows.source[run.source_place], windows.destination[run.place]
     find = bisect.bisect_left
-    unconsumed, near = find(run.sources, here.at), find(run.sources, here.near)
-    low, at, their_near = (find(run.offsets, offset) for offset in (there.low, there.at, there.near))
+    unconsumed, near = find(run.sources, source.at), find(run.sources, source.near)
+    low, at, destination_near = (
+        find(run.offsets, offset) for offset in (destination.low, destination.at, destination.near)
+    )
     first_skipped, first_repeated = max(unconsumed, low), at
     skipped = max(0, min(near, at) - first_skipped)
-    repeated = max(0, min(unconsumed, their_near) - first_repeated)
+    repeated = max(0, min(unconsumed, destination_near) - first_repeated)
     if not (skipped or repeated):
-        return Counts(max(0, min(near, find(run.offsets, there.high)) - max(unconsumed, at)))
+        return Counts(max(0, min(near, find(run.offsets, destination.high)) - max(unconsumed, at)))
 
     def spot(index: int) -> Spot:
         return Spot((run.source_place, run.sources[index]), (run.place, run.offsets[index]))
 
     return Counts(
-        compared=max(0, min(near, find(run.offsets, there.high)) - max(unconsumed, at)),
+        compared=max(0, min(near, find(run.offsets, destination.high)) - max(unconsumed, at)),
         skipped=skipped,
         repeated=repeated,
         first_skipped=spot(first_skipped) if skipped else None,
@@ -179,11 +181,11 @@ def _between(offsets: _Offsets, windows: t.Sequence[Window], start: _Edge, end: 
 
 def _of_offsets(source: _Offsets, copies: _Offsets, windows: Windows, progress: ToolProgress) -> Counts:
     """Of records that are counted together whatever is committed: their tally, in numbers."""
-    here, there = windows
-    consumed = _number(source, here, None, _AT)
-    unconsumed, wanted = _number(source, here, _AT, _HIGH), _number(source, here, _AT, _NEAR)
-    before, follow = _number(copies, there, _LOW, _AT), _number(copies, there, _AT, _HIGH)
-    counted = _number(copies, there, _AT, _NEAR)
+    source_windows, destination_windows = windows
+    consumed = _number(source, source_windows, None, _AT)
+    unconsumed, wanted = _number(source, source_windows, _AT, _HIGH), _number(source, source_windows, _AT, _NEAR)
+    before, follow = _number(copies, destination_windows, _LOW, _AT), _number(copies, destination_windows, _AT, _HIGH)
+    counted = _number(copies, destination_windows, _AT, _NEAR)
     skipped = max(0, min(wanted, before + follow) - follow)
     repeated = max(0, counted - unconsumed) if consumed else 0
     lacking = max(0, wanted - before - follow)
@@ -196,10 +198,10 @@ def _of_offsets(source: _Offsets, copies: _Offsets, windows: Windows, progress: 
     )
     if not (skipped or repeated or lacking):
         return result
-    originals = _between(source, here, _AT, _NEAR)
+    originals = _between(source, source_windows, _AT, _NEAR)
     return result._replace(
-        first_skipped=Spot(originals[0], _between(copies, there, _LOW, _AT)[0]) if skipped else None,
-        first_repeated=Spot(None, _between(copies, there, _AT, _NEAR)[0]) if repeated else None,
+        first_skipped=Spot(originals[0], _between(copies, destination_windows, _LOW, _AT)[0]) if skipped else None,
+        first_repeated=Spot(None, _between(copies, destination_windows, _AT, _NEAR)[0]) if repeated else None,
         **_fate(_last(originals, lacking), progress),
     )
 
@@ -254,12 +256,12 @@ def _of_mixed(
             distances.append((record.offset - window.at, record.time, record))
     distances.sort(key=operator.itemgetter(0))
     counted = [each for each in distances if each[2].offset < windows.destination[each[2].place].near]
-    there, counted_there = [each[:2] for each in distances], [each[:2] for each in counted]
-    needed = tallies(_times(consumed), _times(near), there)
-    followed = tallies(_times(consumed), _times(unconsumed), counted_there)
+    all_copies, counted_copies = [each[:2] for each in distances], [each[:2] for each in counted]
+    needed = tallies(_times(consumed), _times(near), all_copies)
+    followed = tallies(_times(consumed), _times(unconsumed), counted_copies)
     skipped, absent = sum(each.skipped(0) for each in needed), sum(each.absent for each in needed)
     repeated = sum(each.surely_repeated(0) for each in followed)
-    follow = sum(distance >= 0 for distance, _time in counted_there)
+    follow = sum(distance >= 0 for distance, _time in counted_copies)
     near.sort()
     return Counts(
         max(0, len(near) - absent - skipped),
@@ -308,5 +310,5 @@ def _separable(
     for side, records in enumerate((source, copies)):
         for record in records:
             parts[record.time][side].append(record)
-    numbers, their_numbers = ({time: len(part[side]) for time, part in parts.items()} for side in (0, 1))
-    return None if doubted(numbers, their_numbers) else list(parts.values())
+    numbers, copy_numbers = ({time: len(part[side]) for time, part in parts.items()} for side in (0, 1))
+    return None if doubted(numbers, copy_numbers) else list(parts.values())

@@ -61,9 +61,9 @@ def furthest(progress: t.Iterable[ToolProgress]) -> ToolProgress:
     """Of all of these together."""
     result = ToolProgress({}, {})
     for each in progress:
-        for mine, its in zip(result, each, strict=True):
+        for highest, its in zip(result, each, strict=True):
             for place, offset in its.items():
-                mine[place] = max(offset, mine.get(place, -1))
+                highest[place] = max(offset, highest.get(place, -1))
     return result
 
 

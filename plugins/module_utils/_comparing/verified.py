@@ -86,12 +86,12 @@ def _or_to_come(counts: Counts) -> str:
 
 def _is_elsewhere(claim: Claim, counts: Counts, windows: Windows) -> bool:
     """Is nothing in common where both logs have records, and more of them than the plan lets come again?"""
-    here = sum(max(0, window.high - window.at) for window in windows.source)
-    there = sum(max(0, window.high - window.at) for window in windows.destination)
+    source_offsets = sum(max(0, window.high - window.at) for window in windows.source)
+    destination_offsets = sum(max(0, window.high - window.at) for window in windows.destination)
     nothing = not any(
         (counts.compared, counts.skipped, counts.repeated, counts.pending, counts.absent, counts.recopied)
     )
-    return windows.is_cut_above and nothing and here > 0 and there > (claim.repeats or 0)
+    return windows.is_cut_above and nothing and source_offsets > 0 and destination_offsets > (claim.repeats or 0)
 
 
 def _notes(claim: Claim, counts: Counts, is_compacted: bool) -> t.Iterator[str]:

@@ -193,11 +193,11 @@ class SameDifference:
     at_start: Comparison
     at_offset: Comparison
     at_end: Comparison
-    only_there: bool
+    nowhere_else: bool
 
     def __post_init__(self) -> None:
         places = (self.at_start, self.at_offset, self.at_end)
-        require(self.only_there, all(place.whole or place.distinct >= DISTINCT for place in places))
+        require(self.nowhere_else, all(place.whole or place.distinct >= DISTINCT for place in places))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -177,19 +177,19 @@ def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offs
     known.add(unconsumed)
     explain(source, context, known, rest)
     wanted = collections.Counter(known.key(record) for record in unconsumed)
-    there = collections.Counter(known.key(record) for record in rest)
+    copies = collections.Counter(known.key(record) for record in rest)
     repeated = 0
     for record, side in zip(rest, known.sides(rest), strict=True):
         repeated += side is Side.CONSUMED and known.repeats(record)
         # The consumed twin of an unconsumed record may not have been read.
-        if side & Side.UNCONSUMED and there[known.key(record)] != wanted[known.key(record)]:
+        if side & Side.UNCONSUMED and copies[known.key(record)] != wanted[known.key(record)]:
             raise Doubt
     follows = _follows_the_last_consumed(context, known, cut, offset)
-    distinct, before = len(wanted.keys() & there.keys()), None
+    distinct, before = len(wanted.keys() & copies.keys()), None
     if follows and context.before and distinct < DISTINCT:
         before = same_before(reader, context, known, context.before[-1].offset + 1, offset)
     arrived = has_arrived(before, distinct) or (follows and not context.before)
-    missing = wanted - there
+    missing = wanted - copies
     are_not_before = not missing or (follows and _are_not_before(reader, known, offset, unconsumed, missing))
     if repeated or not arrived or not are_not_before:
         raise Doubt

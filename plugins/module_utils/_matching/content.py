@@ -57,10 +57,10 @@ class Content:
         rest = sum(number for time, number in times.items() if time not in known)
         if times[None] and at == len(self.source):
             rest -= times[None]
-            there = times.total() - rest >= at
+            enough = times.total() - rest >= at
         else:
-            there = times[last] >= consumed[last]
-        return there or 0 < missing <= rest
+            enough = times[last] >= consumed[last]
+        return enough or 0 < missing <= rest
 
     def has_firmly_arrived(self, committed: int) -> bool:
         """The same even if copies are those of equal records: has its last consumed one its own time, and a copy?"""

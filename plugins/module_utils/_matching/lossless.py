@@ -76,13 +76,13 @@ class EndsBefore:
     offset: int
     at_start: Comparison
     at_end: Comparison
-    only_there: bool
+    nowhere_else: bool
     unconsumed: int
 
     def __post_init__(self) -> None:
         places = (self.at_start, self.at_end)
         require(
-            self.only_there,
+            self.nowhere_else,
             self.unconsumed == 0,
             all(place.whole or place.distinct >= DISTINCT for place in places),
         )

@@ -137,27 +137,29 @@ def young_from(sources: Sources, now: int) -> int | None:
     return None if sources.retention_ms is None else max(0, now - sources.retention_ms)
 
 
-def untouched(there: LogFacts) -> Decision:
+def untouched(destination: LogFacts) -> Decision:
     """Where a group must start that has never consumed anything."""
-    return Decision.exact(NothingConsumed(0), there.log_start, detail="nothing was ever consumed")
+    return Decision.exact(NothingConsumed(0), destination.log_start, detail="nothing was ever consumed")
 
 
-def decide_merged(sources: Sources, found: PartitionCount, there: LogFacts, policy: Policy) -> Decision:
+def decide_merged(sources: Sources, found: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
     """Where the group must stand in one destination partition.
 
     No unconsumed record that both clusters have is skipped, whatever the order of the copies.
     """
     if sources.nothing_consumed:
-        return untouched(there)
+        return untouched(destination)
     if sources.missing is not None:
-        return _lags(sources, sources.missing, found, there)
-    return _expired(sources, found, there, policy) if sources.expired else _placed(sources, found, there, policy)
+        return _lags(sources, sources.missing, found, destination)
+    if sources.expired:
+        return _expired(sources, found, destination, policy)
+    return _placed(sources, found, destination, policy)
 
 
-def _lags(sources: Sources, missing: Missing, found: PartitionCount, there: LogFacts) -> Decision:
+def _lags(sources: Sources, missing: Missing, found: PartitionCount, destination: LogFacts) -> Decision:
     """Consumed records are still to come. The lossless offset obeys no option that allows records to be skipped."""
     last = found.answer.last_consumed
-    offset = there.log_start if last is None else last + 1
+    offset = destination.log_start if last is None else last + 1
     if sources.expired:
         offset = _before_lost_ones(offset, found)
     return blocked(
@@ -186,7 +188,7 @@ def gap(sources: Sources, answer: Answer) -> Span | None:
     return last + 1, first + 1
 
 
-def _placed(sources: Sources, found: PartitionCount, there: LogFacts, policy: Policy) -> Decision:
+def _placed(sources: Sources, found: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
     answer, unknown = found.answer, found.first_unknown
     first, last = answer.first_wanted, answer.last_consumed
     if last is not None:
@@ -196,13 +198,13 @@ def _placed(sources: Sources, found: PartitionCount, there: LogFacts, policy: Po
             return _lost(last + 1, answer, found.unread)
         return _counted(first, answer)
     if unknown is None:
-        return _counted(there.log_start, answer)
+        return _counted(destination.log_start, answer)
     if sources.compacted:
-        return _lost(there.log_start, answer)
+        return _lost(destination.log_start, answer)
     if first is None and sources.incomplete:
-        return _by_policy(sources, found, there, policy)
+        return _by_policy(sources, found, destination, policy)
     # Before the first copy stands what was there earlier, or what has expired after it was consumed.
-    return _counted(first if first is not None and unknown < first else there.log_start, answer)
+    return _counted(first if first is not None and unknown < first else destination.log_start, answer)
 
 
 def _counted(offset: int, answer: Answer) -> Decision:
@@ -235,20 +237,20 @@ def _lost(offset: int, answer: Answer, unread: bool = False) -> Decision:
     return Decision(Verdict.SAFE, offset, Reason.SOURCE_LOST_RECORDS, answer.repeats + answer.to_come, detail)
 
 
-def _expired(sources: Sources, found: PartitionCount, there: LogFacts, policy: Policy) -> Decision:
+def _expired(sources: Sources, found: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
     """The source has lost records that the group has not consumed; the destination may still have them."""
     wanted, last = found.answer.first_wanted, found.answer.last_consumed
-    first = (there.end if wanted is None else wanted) if last is None else last + 1
+    first = (destination.end if wanted is None else wanted) if last is None else last + 1
 
     def back() -> tuple[int, str]:
         how = "the group starts before every record that may be a copy of an expired one, because it may not have consumed it"
         return _before_lost_ones(first, found), how
 
-    return chosen.expired(policy.on_expired, sources.expired, there.log_start, first, back)
+    return chosen.expired(policy.on_expired, sources.expired, destination.log_start, first, back)
 
 
-def _by_policy(sources: Sources, found: PartitionCount, there: LogFacts, policy: Policy) -> Decision:
+def _by_policy(sources: Sources, found: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
     """Nothing here is at the source any more, or ever was."""
     return chosen.without_anchor(
-        policy.on_no_anchor, there.log_start, there.end, sources.retention_ms, lambda: found.first_young
+        policy.on_no_anchor, destination.log_start, destination.end, sources.retention_ms, lambda: found.first_young
     )

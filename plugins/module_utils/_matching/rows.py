@@ -85,11 +85,11 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
     if question.committed < reader.source.start:
         first = cut.first_unconsumed
         if first is None:
-            _doubt_what_is_there(reader, context)
+            _doubt_unknown_records(reader, context)
         position = position_of_end(reader, _first_after(context)) if first is None else known.unconsumed_at(first)
         return decide_expired(reader, question, first, position, known.matching)
     if not context.before and cut.unconsumed is None:
-        _doubt_what_is_there(reader, context)
+        _doubt_unknown_records(reader, context)
         return by_policy(reader, question, known.matching, position_of_end(reader, _first_after(context)))
     if context.before and cut.unconsumed is None and not _has_come_to(context.before[-1], known, cut):
         last = cut.last_consumed
@@ -125,7 +125,7 @@ def _lossless(reader: Reader, context: Context, known: Known, cut: Cut, reached:
     return ConsumedBefore(offset, found, all_of_them, unconsumed)
 
 
-def _doubt_what_is_there(reader: Reader, context: Context) -> None:
+def _doubt_unknown_records(reader: Reader, context: Context) -> None:
     """Raise Doubt where the source has unconsumed records, and the destination records of which none is known.
 
     They may be copies whose times and headers the replication tool has changed.

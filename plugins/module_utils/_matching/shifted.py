@@ -106,7 +106,7 @@ def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
         return rows.lags(committed - 1, lossless, logs.high - 1)
     offset = committed - logs.shift
     return Decision.exact(
-        SameDifference(at_start, at_offset, at_end, only_there=True),
+        SameDifference(at_start, at_offset, at_end, nowhere_else=True),
         offset,
         before=logs.anchor(offset - 1),
         after=logs.anchor(offset),
@@ -144,13 +144,13 @@ class _Shifted:
             key = self.matching.key
             originals = self.source.records(start, end)
             copies = self.destination.records(start - self.shift, end - self.shift)
-            here = [(record.offset, key(record)) for record in originals]
-            there = [(record.offset + self.shift, key(record)) for record in copies]
-            if here != there or (len(here) < end - start and not self._gaps):
+            source_keys = [(record.offset, key(record)) for record in originals]
+            destination_keys = [(record.offset + self.shift, key(record)) for record in copies]
+            if source_keys != destination_keys or (len(source_keys) < end - start and not self._gaps):
                 return None
             distinct, whole = len({key(record) for record in originals}), end - start == self.high - self.low
             if (whole and originals) or distinct >= DISTINCT:
-                return Comparison(len(here), distinct, 1, whole)
+                return Comparison(len(source_keys), distinct, 1, whole)
         return None
 
     def alone(self) -> bool:
@@ -162,14 +162,16 @@ class _Shifted:
         last = self.destination.records(start - self.shift, end - self.shift)
         if self.matching.timestamp and len({record.timestamp for record in last}) > 1:
             return True
-        there = [self.matching.key(record) for record in last]
+        last_keys = [self.matching.key(record) for record in last]
         # Where destination-only records come first, the last copy stands further forward than that.
         earliest = min(self.source.start + self.high - self.low, self.high)
-        if len(set(there)) < len(there) or self.source.end - earliest > _ROOM:
+        if len(set(last_keys)) < len(last_keys) or self.source.end - earliest > _ROOM:
             return False
-        here = [self.matching.key(record) for record in self.source.records(earliest - len(last), self.source.end)]
-        ends = (end for end, key in enumerate(here, 1) if key == there[-1])
-        return sum(here[end - len(there) : end] == there for end in ends) == 1
+        source_keys = [
+            self.matching.key(record) for record in self.source.records(earliest - len(last), self.source.end)
+        ]
+        ends = (end for end, key in enumerate(source_keys, 1) if key == last_keys[-1])
+        return sum(source_keys[end - len(last_keys) : end] == last_keys for end in ends) == 1
 
     def unconsumed_among_last(self, committed: int) -> int:
         """How many of the destination's last records have the content of one of the first unconsumed ones."""

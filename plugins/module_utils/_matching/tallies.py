@@ -151,7 +151,7 @@ class Mixed:
         """How many unconsumed records have no copy with their own time from this offset on."""
         return self.wanted - from_on(self._wanted_copies, offset)
 
-    def _there(self, offset: int) -> int:
+    def _followed(self, offset: int) -> int:
         """For how many of the unconsumed records a copy follows."""
         lacking = self._lacking(offset)
         return self.wanted - lacking + min(lacking, from_on(self._stamped, offset))
@@ -159,7 +159,7 @@ class Mixed:
     @property
     def first_wanted(self) -> int | None:
         """As Tally.first_wanted."""
-        everything = self._there(self._offsets[0])
+        everything = self._followed(self._offsets[0])
         if not everything and not self._others_needed:
             return None
         # A later offset never skips fewer.
@@ -201,7 +201,7 @@ class Mixed:
     def skipped(self, offset: int) -> int:
         """As Tally.skipped."""
         others = max(0, self._others_needed - from_on(self._other, offset))
-        return self._there(self._offsets[0]) - self._there(offset) + others
+        return self._followed(self._offsets[0]) - self._followed(offset) + others
 
     def repeated(self, offset: int) -> int:
         """As Tally.repeated."""
@@ -233,7 +233,7 @@ class Mixed:
     @property
     def absent(self) -> int:
         """As Tally.absent."""
-        return max(0, self.wanted - self._there(self._offsets[0]) - self._others_needed)
+        return max(0, self.wanted - self._followed(self._offsets[0]) - self._others_needed)
 
     def comes_before(self, offset: int) -> bool:
         """As Tally.comes_before."""

@@ -69,8 +69,8 @@ HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
         (EndsWithConsumed, {"at_offset": FIRM, "unexplained": 0}, [{"at_offset": EQUAL}, {"unexplained": 1}]),
         (
             SameDifference,
-            {"at_start": FIRM, "at_offset": FIRM, "at_end": ONE_TIME, "only_there": True},
-            [{"at_start": EQUAL}, {"at_offset": EQUAL}, {"at_end": EQUAL}, {"only_there": False}],
+            {"at_start": FIRM, "at_offset": FIRM, "at_end": ONE_TIME, "nowhere_else": True},
+            [{"at_start": EQUAL}, {"at_offset": EQUAL}, {"at_end": EQUAL}, {"nowhere_else": False}],
         ),
         (
             SameLog,
@@ -87,8 +87,8 @@ HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
         ),
         (
             EndsBefore,
-            {"offset": 7, "at_start": FIRM, "at_end": FIRM, "only_there": True, "unconsumed": 0},
-            [{"at_start": EQUAL}, {"at_end": EQUAL}, {"only_there": False}, {"unconsumed": 1}],
+            {"offset": 7, "at_start": FIRM, "at_end": FIRM, "nowhere_else": True, "unconsumed": 0},
+            [{"at_start": EQUAL}, {"at_end": EQUAL}, {"nowhere_else": False}, {"unconsumed": 1}],
         ),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",
@@ -161,7 +161,9 @@ ALL = {"matched_by": ("key", "value", "headers", "timestamp")}
             id="others are in a row",
         ),
         pytest.param(f"{SIX} C=6", 5, EndsWithConsumed(FIRM._replace(records=4), 0), ALL, id="the last one follows"),
-        pytest.param(f"{SIX} C=3", 4, SameDifference(FIRM, FIRM, FIRM, only_there=True), ALL, id="another difference"),
+        pytest.param(
+            f"{SIX} C=3", 4, SameDifference(FIRM, FIRM, FIRM, nowhere_else=True), ALL, id="another difference"
+        ),
     ],
 )
 def test_a_certificate_that_is_not_true_is_seen_in_the_logs(case, offset, proof, more):
