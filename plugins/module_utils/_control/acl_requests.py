@@ -113,7 +113,7 @@ def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
 
 
 def _change(
-    connection: Connection, acls: t.Sequence[Acl], requests: t.Sequence[t.Any], results: str, there: bool
+    connection: Connection, acls: t.Sequence[Acl], requests: t.Sequence[t.Any], results: str, creates: bool
 ) -> None:
     """acls: in the order of the requests.
 
@@ -129,14 +129,14 @@ def _change(
             raise_if_retriable(error)
             if error is not errors.NoError:
                 raise BrokerError(
-                    f"the ACL {acl} cannot be {'created' if there else 'deleted'}",
+                    f"the ACL {acl} cannot be {'created' if creates else 'deleted'}",
                     cluster=str(connection),
                     why=(row.error_message or error_name(error)).rstrip("."),
                 )
 
     def shown(client: KafkaAdminClient) -> bool:
         found = [_listed(client, connection, node) for node in broker_ids(client)]
-        return all((acl in each) == there for each in found for acl in acls)
+        return all((acl in each) == creates for each in found for acl in acls)
 
     if acls:
         attempt(connection, change)

@@ -52,9 +52,9 @@ def rebuilt(
 
     Raises Refused where anything but the copy stands there from its begin on, and names the first such offset.
     """
-    with open_readers(source, destination) as (here, there):
+    with open_readers(source, destination) as (source_reader, destination_reader):
         for each, end in ranges:
-            standing = compared(here, there, each, end)
+            standing = compared(source_reader, destination_reader, each, end)
             if standing.other is not None:
                 raise Refused(
                     f"the record at offset {standing.other} is not the one that the copy would have written there, and the "
@@ -78,23 +78,23 @@ class ClusterReader(t.NamedTuple):
 @contextlib.contextmanager
 def open_readers(source: Connection, destination: Connection) -> t.Iterator[tuple[ClusterReader, ClusterReader]]:
     """A reader of each cluster."""
-    here = open_consumer(source, _READ)
+    source_consumer = open_consumer(source, _READ)
     try:
-        there = open_consumer(destination, _READ)
+        destination_consumer = open_consumer(destination, _READ)
         try:
-            yield ClusterReader(source, here), ClusterReader(destination, there)
+            yield ClusterReader(source, source_consumer), ClusterReader(destination, destination_consumer)
         finally:
-            there.consumer.close()
+            destination_consumer.consumer.close()
     finally:
-        here.consumer.close()
+        source_consumer.consumer.close()
 
 
-def compared(here: ClusterReader, there: ClusterReader, each: BacklogRange, end: int) -> CopiedSoFar:
+def compared(source: ClusterReader, destination: ClusterReader, each: BacklogRange, end: int) -> CopiedSoFar:
     """Hold what stands at the destination from the begin of a range to `end` against the source's records, one by one."""
     progress = Progress(each.start)
     due = list(each.boundaries)
-    copies = _records(there, each.destination, each.begin, end)
-    originals = _records(here, each.source, each.start, each.end)
+    copies = _records(destination, each.destination, each.begin, end)
+    originals = _records(source, each.source, each.start, each.end)
     for copy in copies:
         original = next(originals, None)
         if original is None or _content(original, written=True) != _content(copy):
@@ -108,15 +108,17 @@ def compared(here: ClusterReader, there: ClusterReader, each: BacklogRange, end:
     return CopiedSoFar(progress, None)
 
 
-def range_differences(here: ClusterReader, there: ClusterReader, each: BacklogRange, start: int, end: int) -> list[str]:
+def range_differences(
+    source: ClusterReader, destination: ClusterReader, each: BacklogRange, start: int, end: int
+) -> list[str]:
     """What of a range's records is not at the destination once and in order, from the copy's begin to `end`; as sentences.
 
     start: where the source's log begins now. Records that others have written between are left out of account.
     """
     others: set[bytes] = set()
-    originals = _records(here, each.source, max(start, each.start), each.end)
+    originals = _records(source, each.source, max(start, each.start), each.end)
     original = next(originals, None)
-    for copy in _records(there, each.destination, each.begin, end):
+    for copy in _records(destination, each.destination, each.begin, end):
         if original is not None and _content(original, written=True) == _content(copy):
             original = next(originals, None)
         else:
@@ -130,7 +132,7 @@ def range_differences(here: ClusterReader, there: ClusterReader, each: BacklogRa
     if others:
         again = [
             record.offset()
-            for record in _records(here, each.source, max(start, each.start), each.end)
+            for record in _records(source, each.source, max(start, each.start), each.end)
             if _fingerprint(_content(record, written=True)) in others
         ]
         if again:
