@@ -199,13 +199,13 @@ def _row(each: BacklogRange) -> documents.Json:
 
 
 def _range(row: t.Any) -> BacklogRange:
-    there = row["destination"]
+    destination = row["destination"]
     made = BacklogRange(
         _partition(row),
         documents.offset_of(row["start"]),
         documents.offset_of(row["end"]),
-        _partition(there),
-        documents.offset_of(there["begin"]),
+        _partition(destination),
+        documents.offset_of(destination["begin"]),
         tuple(map(documents.offset_of, row["boundaries"])),
         None if row["done"] is None else _done(row["done"]),
     )
@@ -221,7 +221,7 @@ def _done(row: t.Any) -> Done:
         _optional(row["next"]),
         documents.offset_of(row["without_timestamp"]),
         documents.offset_of(row["expired"]),
-        {documents.offset_of(here): documents.offset_of(there) for here, there in row["places"]},
+        {documents.offset_of(source): documents.offset_of(destination) for source, destination in row["places"]},
     )
 
 

@@ -199,8 +199,8 @@ def _parsed(start: int, commits: t.Iterable[CommittedOffset | None]) -> tuple[Pr
     )
     for text in (pairs, *(_text(each).partition("|")[2] for each in more if each is not None)):
         for pair in filter(None, text.split(",")):
-            here, _colon, there = pair.partition(":")
-            progress.places[int(here)] = int(there)
+            source, _colon, destination = pair.partition(":")
+            progress.places[int(source)] = int(destination)
     return progress, int(number)
 
 

@@ -66,7 +66,7 @@ class Mapping:
         """The destination's name of a source topic."""
         return self.topic_prefix + _first(self.topic_rules, topic)[0]
 
-    def source_topics(self, there: t.Iterable[str], selected: t.Iterable[str]) -> dict[str, str]:
+    def source_topics(self, destination_topics: t.Iterable[str], selected: t.Iterable[str]) -> dict[str, str]:
         """The source's names of destination topics, by these, where topic_rules alone name topics and nobody can be asked.
 
         A topic that no rule names keeps its name. A pattern gives a name to source topics of which nobody knows: it counts for
@@ -89,7 +89,11 @@ class Mapping:
                     why="without the source, nobody knows which of them a checkpoint is about",
                     remedy=f"correct {option_name('topic_map')}",
                 )
-        return {topic: name for topic in there if (name := names.get(topic, topic)) and self.topic(name) == topic}
+        return {
+            topic: name
+            for topic in destination_topics
+            if (name := names.get(topic, topic)) and self.topic(name) == topic
+        }
 
     def is_repartitioned(self, topic: str) -> bool:
         """Whether records of a source topic may stand in any partition there."""

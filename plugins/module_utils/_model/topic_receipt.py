@@ -61,7 +61,7 @@ def to_json(receipt: PromotionReceipt) -> str:
         {"destination": {"cluster_id": receipt.cluster_id}},
         [
             *(_row(each) for _name, each in sorted(receipt.topics.items())),
-            *({"acl": acl_row(acl), "before": there} for acl, there in sorted(receipt.acls.items())),
+            *({"acl": acl_row(acl), "before": existed} for acl, existed in sorted(receipt.acls.items())),
         ],
     )
 

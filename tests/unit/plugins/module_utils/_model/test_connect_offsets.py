@@ -54,8 +54,10 @@ def test_replicators_positions_are_those_of_the_newest_good_record_of_each_key()
         key = read_key(each.key)
         found[replicator_partition(key)] = read_offset(each.value)
     wanted = {TopicPartition(row["topic"], row["partition"]): row for row in EXPECTED["expected"]}
-    there = {partition: offset for partition, offset in found.items() if offset is not None}
-    assert {partition: there[partition] for partition in wanted} == {at: row["offset"] for at, row in wanted.items()}
+    positions = {partition: offset for partition, offset in found.items() if offset is not None}
+    assert {partition: positions[partition] for partition in wanted} == {
+        at: row["offset"] for at, row in wanted.items()
+    }
     for partition, row in wanted.items():
         key = mirror_source_key("MirrorSourceConnector", EXPECTED["cluster"], partition)
         assert key.decode() == row["key"]

@@ -131,7 +131,7 @@ def test_a_rule_that_leaves_nothing_of_a_name_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("topic_map", "there", "selected", "expected"),
+    ("topic_map", "destination_topics", "selected", "expected"),
     [
         pytest.param(
             [{"name": "orders", "to": "sales"}],
@@ -148,8 +148,8 @@ def test_a_rule_that_leaves_nothing_of_a_name_is_refused():
         ),
     ],
 )
-def test_names_of_the_source_are_found_again_without_it(topic_map, there, selected, expected):
-    assert mapping(topic_map).source_topics(there, selected) == expected
+def test_names_of_the_source_are_found_again_without_it(topic_map, destination_topics, selected, expected):
+    assert mapping(topic_map).source_topics(destination_topics, selected) == expected
 
 
 def test_a_pattern_is_refused_where_nobody_can_be_asked_which_topics_there_are():

@@ -40,10 +40,10 @@ def reading(group: str, offsets: dict[int, int], state: str = "Empty") -> GroupR
     return GroupReading(group, True, state, "classic", "consumer", commits)
 
 
-def assess(*entries: PlanEntry, here=None, there=None, since=None):
+def assess(*entries: PlanEntry, changed_source=None, changed_destination=None, since=None):
     names = {each.group for each in entries}
-    source = {name: reading(name, {0: 5, 1: 5}) for name in names} | (here or {})
-    destination = {name: reading(name, {0: 7, 1: 7}) for name in names} | (there or {})
+    source = {name: reading(name, {0: 5, 1: 5}) for name in names} | (changed_source or {})
+    destination = {name: reading(name, {0: 7, 1: 7}) for name in names} | (changed_destination or {})
     ends = {at(0): 9, at(1): 6}
     return readiness.assess_readiness(Plan("a", "b", "c", entries), source, destination, ends, since or {}, NOW)
 
@@ -57,12 +57,12 @@ def test_a_group_that_stands_where_it_must_is_ready_since_then():
 
 
 def test_members_at_the_source_keep_no_group_from_being_ready():
-    (found,) = assess(entry("billing", 0), here={"billing": reading("billing", {0: 6}, "Stable")})
+    (found,) = assess(entry("billing", 0), changed_source={"billing": reading("billing", {0: 6}, "Stable")})
     assert (found.ready, found.in_use_at_source, found.lag) == (True, True, 3)
 
 
 @pytest.mark.parametrize(
-    ("entries", "there", "words"),
+    ("entries", "changed_destination", "words"),
     [
         ([entry("billing", 0), lagging("billing", 1)], {}, "3 records to come"),
         ([lagging("billing", 1)], {}, "not orders-1 blocked (destination_lags)"),
@@ -70,8 +70,8 @@ def test_members_at_the_source_keep_no_group_from_being_ready():
         ([entry("billing", 0)], {"billing": reading("billing", {0: 7}, "Stable")}, "in use at the destination"),
     ],
 )
-def test_what_keeps_a_group_from_being_ready_is_said(entries, there, words):
-    (found,) = assess(*entries, there=there, since={"billing": NOW})
+def test_what_keeps_a_group_from_being_ready_is_said(entries, changed_destination, words):
+    (found,) = assess(*entries, changed_destination=changed_destination, since={"billing": NOW})
     assert (found.ready, found.ready_since) == (False, None)
     assert found.line.startswith("billing: not ready; ")
     assert words in found.line
