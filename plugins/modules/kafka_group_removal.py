@@ -205,7 +205,7 @@ def remove(module: Module) -> dict[str, t.Any]:
     options.check_not_negative(params, "idle_wait")
     selection = options.rollback_selection(params)
     if params["state"] == "restored":
-        files.check_there(path, "removed groups", "state: removed: without one there is nothing to restore")
+        files.check_exists(path, "removed groups", "state: removed: without one there is nothing to restore")
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     policies = use_case.RemovalOptions(

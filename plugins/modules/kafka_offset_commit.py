@@ -367,7 +367,7 @@ def commit(module: Module) -> dict[str, t.Any]:
     options.check_not_negative(params, "idle_wait")
     selection = options.rollback_selection(params)
     if params["state"] == "rolled_back":
-        files.check_there(path, "receipt", "a migration: without one there is nothing to roll back")
+        files.check_exists(path, "receipt", "a migration: without one there is nothing to roll back")
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None

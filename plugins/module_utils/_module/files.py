@@ -113,7 +113,7 @@ def file_digest(path: str) -> str:
     return digests.digest(text)
 
 
-def check_there(path: str, kind: str, made_by: str) -> None:
+def check_exists(path: str, kind: str, made_by: str) -> None:
     """As read_required(), for a file that is read only when its directory is locked."""
     if not os.path.exists(path):
         raise _missing(path, kind, made_by)

@@ -29,13 +29,13 @@ def check_lease(text: str, path: str, run: str | None) -> None:
     held = lease.from_json(text, path)
     if held.run == (run or os.environ.get(VARIABLE)):
         return
-    is_here = (held.host, held.namespace) == (socket.gethostname(), process_namespace())
-    if is_here and has_ended(held.process, held.ticks):
+    is_local = (held.host, held.namespace) == (socket.gethostname(), process_namespace())
+    if is_local and has_ended(held.process, held.ticks):
         return
     raise Locked(
         f"another run works in {os.path.dirname(path)} now",
         why=process_clause(held.process, held.host, held.started),
         remedy="wait until it has ended"
-        if is_here
+        if is_local
         else f"wait until it has ended; if it was killed, or its machine or container is gone, remove {path}",
     )
