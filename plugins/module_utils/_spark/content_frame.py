@@ -83,11 +83,11 @@ def read_contents(
     An action fails with the errors of _records.scanning.scan(); open_session() gives them their shape.
     """
     buckets = buckets_for(sum(pair.size for pair in pairs), parallel_tasks(spark))
-    here = [its for pair in pairs for its in pair.sources]
-    there = [its for pair in pairs for its in pair.destinations]
-    visible = [Range(its.partition, its.start, its.end) for its in here]
-    held = [Range(its.partition, its.end, its.open_end or its.end) for its in here]
-    copies = [Range(its.partition, its.start, its.end) for its in there]
+    source_extents = [its for pair in pairs for its in pair.sources]
+    destination_extents = [its for pair in pairs for its in pair.destinations]
+    visible = [Range(its.partition, its.start, its.end) for its in source_extents]
+    held = [Range(its.partition, its.end, its.open_end or its.end) for its in source_extents]
+    copies = [Range(its.partition, its.start, its.end) for its in destination_extents]
     of_source = functools.partial(_packed, spark, source, layout=layout, copies=False, buckets=buckets, parts=parts)
     frames = [
         of_source(visible),

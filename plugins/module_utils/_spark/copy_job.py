@@ -38,7 +38,7 @@ def copy(spark: SparkSession, source: Connection, destination: Connection, jobs:
     ends the whole run is no failure of the task, so that Spark does not try that again: Locked where another run has taken
     the copy over, Refused where its progress or a topic is another one.
     """
-    here, there = portable(source), portable(destination)
+    portable_source, portable_destination = portable(source), portable(destination)
     shares = dealt_jobs(jobs, parallel_tasks(spark))
     all_shares = apart(spark, shares)
 
@@ -47,7 +47,7 @@ def copy(spark: SparkSession, source: Connection, destination: Connection, jobs:
 
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                records, size, ended = _copied(here, there, all_shares.value[number])
+                records, size, ended = _copied(portable_source, portable_destination, all_shares.value[number])
                 columns = [
                     pa.array([records], pa.int64()),
                     pa.array([size], pa.int64()),

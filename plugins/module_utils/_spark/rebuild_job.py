@@ -48,7 +48,7 @@ def rebuild(
 
     Raises Refused where anything but the copy stands in a log from its begin on.
     """
-    here, there = portable(source), portable(destination)
+    portable_source, portable_destination = portable(source), portable(destination)
     tasks = min(len(lost), parallel_tasks(spark))
     sent = apart(spark, lost)
 
@@ -58,7 +58,7 @@ def rebuild(
         for batch in batches:
             for task in batch.column(0).to_pylist():
                 for number, position, kept, refused in _rebuilt(
-                    here, there, sent.value, range(task, len(sent.value), tasks)
+                    portable_source, portable_destination, sent.value, range(task, len(sent.value), tasks)
                 ):
                     columns = [
                         pa.array([number], pa.int64()),
@@ -90,7 +90,7 @@ def compare(
     spark: SparkSession, source: Connection, destination: Connection, wanted: t.Sequence[Compared]
 ) -> list[str]:
     """What of these ranges is not at the destination once and in order; see range_differences()."""
-    here, there = portable(source), portable(destination)
+    portable_source, portable_destination = portable(source), portable(destination)
     tasks = min(len(wanted), parallel_tasks(spark))
     sent = apart(spark, wanted)
 
@@ -100,7 +100,7 @@ def compare(
         for batch in batches:
             for task in batch.column(0).to_pylist():
                 try:
-                    with open_readers(here, there) as readers:
+                    with open_readers(portable_source, portable_destination) as readers:
                         found = [
                             line
                             for each in sent.value[task::tasks]

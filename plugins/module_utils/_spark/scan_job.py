@@ -83,10 +83,12 @@ def _scan(
     schema: str,
 ) -> DataFrame:
     dealt = bins(ranges, parallel_tasks(spark))
-    there, pieces = portable(connection), apart(spark, dealt)
+    portable_connection, pieces = portable(connection), apart(spark, dealt)
 
     def read_bins(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-        return step(rows for number in numbers for rows in read_batches(there, pieces.value[number], wanted))
+        return step(
+            rows for number in numbers for rows in read_batches(portable_connection, pieces.value[number], wanted)
+        )
 
     return spark.range(0, len(dealt), 1, max(1, len(dealt))).mapInArrow(read_bins, schema)

@@ -144,16 +144,18 @@ def tails(
         following = ~of_source & (places >= layout.destination.place(destinations[pair], offset))
         stamped = following & (records.stamped[its] if layout.timestamps else True)
         content, in_doubt = _by_time(content, records.times[its], following, stamped)
-        wanted, there = (np.bincount(content[which], minlength=content.max() + 1) for which in (unconsumed, following))
-        absent = (there == 0) & (wanted > 0)
+        wanted, followed = (
+            np.bincount(content[which], minlength=content.max() + 1) for which in (unconsumed, following)
+        )
+        absent = (followed == 0) & (wanted > 0)
         times = records.times[its[unconsumed & absent[content]]]
         yield (
             number,
             int(wanted.sum()),
             int(wanted[absent].sum()),
             int(times.min()) if len(times) else None,
-            int(np.abs(there - wanted)[~absent].sum()) + in_doubt,
-            int(((wanted > 0) & (there > 0)).sum()),
+            int(np.abs(followed - wanted)[~absent].sum()) + in_doubt,
+            int(((wanted > 0) & (followed > 0)).sum()),
         )
 
 

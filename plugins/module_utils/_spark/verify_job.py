@@ -131,28 +131,27 @@ def _contents(
     by_pair = np.argsort(of, kind="stable")
     of = of[by_pair]
     for pair, its in asked.items():
-        mine = by_pair[slice(*np.searchsorted(of, (pair, pair + 1)).tolist())]
-        first = groups.starts[mine[single[mine]]]
-        here, there = groups.order[first], groups.order[first + 1]
-        pairs = map(
-            SingleContent,
-            *(column.tolist() for column in (positions[here], offsets[here], positions[there], offsets[there])),
-        )
+        selected = by_pair[slice(*np.searchsorted(of, (pair, pair + 1)).tolist())]
+        first = groups.starts[selected[single[selected]]]
+        source_rows, copy_rows = groups.order[first], groups.order[first + 1]
+        columns = positions[source_rows], offsets[source_rows], positions[copy_rows], offsets[copy_rows]
+        pairs = map(SingleContent, *(column.tolist() for column in columns))
         compared = times if its.timestamps else np.zeros_like(times)
         stamped = records.stamped | (not its.timestamps)
 
         def sides(
             content: int, compared: worker_packing.Column = compared, stamped: worker_packing.Flags = stamped
         ) -> tuple[list[CountedRecord], list[CountedRecord]]:
-            here, there = groups.rows(content)
-            source = map(CountedRecord, *(column[here].tolist() for column in (positions, offsets, compared)))
+            source_rows, copy_rows = groups.rows(content)
+            source = map(CountedRecord, *(column[source_rows].tolist() for column in (positions, offsets, compared)))
             its_times = [
                 None if own else time
-                for own, time in zip(stamped[there].tolist(), compared[there].tolist(), strict=True)
+                for own, time in zip(stamped[copy_rows].tolist(), compared[copy_rows].tolist(), strict=True)
             ]
-            return list(source), list(map(CountedRecord, positions[there].tolist(), offsets[there].tolist(), its_times))
+            copies = map(CountedRecord, positions[copy_rows].tolist(), offsets[copy_rows].tolist(), its_times)
+            return list(source), list(copies)
 
-        yield pair, Contents((sides(content) for content in mine[~single[mine]].tolist()), pairs)
+        yield pair, Contents((sides(content) for content in selected[~single[selected]].tolist()), pairs)
 
 
 def _positions(

@@ -308,9 +308,9 @@ def _find_last(rows: _Rows, arrived: Column) -> None:
     of = np.array([number for its in slots.standings for number in slots.sources[its.pair]], np.int64)
     standing = np.repeat(np.arange(len(slots.standings)), [len(its) for its in slots.commits])
     at = np.searchsorted(places, commits) - 1
-    there = (at >= 0) & (places[np.maximum(at, 0)] // slots.layout.source.step == of)
-    arrivals = np.flatnonzero(there)
-    last = order[at[there]]
+    has_last = (at >= 0) & (places[np.maximum(at, 0)] // slots.layout.source.step == of)
+    arrivals = np.flatnonzero(has_last)
+    last = order[at[has_last]]
     state = arrived[last]
     for index in np.flatnonzero(state < 0).tolist():
         unit = rows.units.several[-1 - int(state[index])]
@@ -439,23 +439,23 @@ def _count_repeated(rows: _Rows, limits: Limits) -> None:
     numbers = places // slots.layout.destination.step
     for number in np.unique(numbers).tolist():
         begin, end = np.searchsorted(numbers, [number, number + 1])
-        here, there = sources[begin:end], places[begin:end]
-        lowest = _lowest_of(here, there)
+        source_rows, destination_places = sources[begin:end], places[begin:end]
+        lowest = _lowest_of(source_rows, destination_places)
         pair = slots.layout.destination_pairs[number]
-        of = records.places[here] // slots.layout.source.step - slots.sources[pair][0]
+        of = records.places[source_rows] // slots.layout.source.step - slots.sources[pair][0]
         for standing in slots.of_pair[pair]:
             question = slots.questions[standing] + number - slots.destinations[pair][0]
             limit = limits.places[question]
-            consumed = records.places[here] < np.array(slots.commits[standing], np.int64)[of]
-            at = int(np.searchsorted(there, limit))
+            consumed = records.places[source_rows] < np.array(slots.commits[standing], np.int64)[of]
+            at = int(np.searchsorted(destination_places, limit))
             rows.add_sum(REPEATED, question, int(consumed[at:].sum()))
             if (consumed[at:] & (lowest[at:] < limit)).any():
                 rows.add_sum(AGAIN, question, 1)
             before = np.flatnonzero(consumed[:at])
             if len(before):
                 last = int(before[-1])
-                source = int(records.places[here[last]])
-                rows.add_highest(CONSUMED, question, int(there[last]), source, int(here[last]))
+                source = int(records.places[source_rows[last]])
+                rows.add_highest(CONSUMED, question, int(destination_places[last]), source, int(source_rows[last]))
 
 
 def _lowest_of(sources: Column, places: Column) -> Column:

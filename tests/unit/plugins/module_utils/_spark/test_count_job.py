@@ -144,7 +144,7 @@ def test_several_source_partitions_count_as_one_log(worlds: list[World], timesta
             assert told.answers[0]._replace(**same) == expected._replace(**same)
             assert told.answers[0].arrived == (not told.not_arrived)
             missing = {its.fingerprint for its in consumed} - {its.fingerprint for its in world.copies[0]}
-            unconsumed_there = any(
+            has_unconsumed = any(
                 its.offset >= at for log, at in zip(world.sources, committed, strict=True) for its in log
             )
             lags = {lag.source: lag for lag in told.not_arrived}
@@ -152,7 +152,7 @@ def test_several_source_partitions_count_as_one_log(worlds: list[World], timesta
                 last = max((its for its in source if its.offset < at), default=None)
                 if last is None:
                     assert position not in lags
-                elif last.fingerprint in missing and not unconsumed_there:
+                elif last.fingerprint in missing and not has_unconsumed:
                     without = [its for its in source if its.offset < at and its.fingerprint in missing]
                     assert lags[position].source_offset == last.offset
                     assert lags[position].records >= len(without)
@@ -179,7 +179,7 @@ def test_several_destination_partitions_are_read_by_one_group(world: World) -> N
         for one, at in zip(world.sources, committed, strict=True):
             for its in one:
                 (unconsumed if its.offset >= at else consumed)[its.fingerprint] += 1
-        there = collections.Counter(its.fingerprint for one in world.copies for its in one)
+        at_destination = collections.Counter(its.fingerprint for one in world.copies for its in one)
         following = collections.Counter(
             its.fingerprint
             for one, answer in zip(world.copies, told.answers, strict=True)
@@ -187,23 +187,25 @@ def test_several_destination_partitions_are_read_by_one_group(world: World) -> N
             if its.offset >= answer.offset
         )
         for content, number in unconsumed.items():
-            assert following[content] >= min(number, there[content])
+            assert following[content] >= min(number, at_destination[content])
         repeats = sum(max(0, number - unconsumed[its]) for its, number in following.items() if consumed[its])
-        missing = any(number + consumed[its] > there[its] and consumed[its] for its, number in unconsumed.items())
+        missing = any(
+            number + consumed[its] > at_destination[its] and consumed[its] for its, number in unconsumed.items()
+        )
         assert sum(answer.repeats for answer in told.answers) == repeats or (
             missing and sum(answer.repeats for answer in told.answers) > repeats
         )
         for number, (one, answer) in enumerate(zip(world.copies, told.answers, strict=True)):
             if answer.first_wanted is not None:
                 content = next(its.fingerprint for its in one if its.offset == answer.first_wanted)
-                here = sum(its.fingerprint == content for its in one if its.offset > answer.first_wanted)
+                later = sum(its.fingerprint == content for its in one if its.offset > answer.first_wanted)
                 elsewhere = sum(
                     its.fingerprint == content
                     for other, log in enumerate(world.copies)
                     if other != number
                     for its in log
                 )
-                assert here + elsewhere < there[content]
+                assert later + elsewhere < at_destination[content]
 
 
 def test_lag_and_what_the_source_does_not_have_are_told() -> None:
@@ -213,9 +215,9 @@ def test_lag_and_what_the_source_does_not_have_are_told() -> None:
     where it has one, and one with a time of its own.
     """
     source = log([("a", 0), ("b", 0), ("b", 1), ("c", 0), ("e", 5), ("d", 0)])  # offsets 0, 2, 4, 6, 8, 10
-    there = log([("x", 0), ("a", 0), ("e", 5), ("e", 5), ("a", 7), ("a", 0)])
+    destination = log([("x", 0), ("a", 0), ("e", 5), ("e", 5), ("a", 7), ("a", 0)])
     other = log([("a", 3), ("x", 0)])
-    [told] = count_directly([World((source,), (there, other), (40, 40), ((8,),))], True, 1, without_headers=False)
+    [told] = count_directly([World((source,), (destination, other), (40, 40), ((8,),))], True, 1, without_headers=False)
     assert told.not_arrived == ()  # as one of the unconsumed e has come
     assert (told.destination_only, told.surplus) == ((0, 2), (2, 0))
     [told] = count_directly(

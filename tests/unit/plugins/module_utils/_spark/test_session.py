@@ -59,8 +59,8 @@ def test_a_batch_is_what_the_schema_says(spark, columns):
     expected = {column: every[column] for column in columns}
     assert batch.to_pydict() == expected
     # Spark takes the types of a batch as they are, or fails.
-    there = spark.range(0, 1, 1, 1).mapInArrow(lambda _batches: iter([batch]), wanted.schema)
-    assert [row.asDict() for row in there.collect()] == [
+    frame = spark.range(0, 1, 1, 1).mapInArrow(lambda _batches: iter([batch]), wanted.schema)
+    assert [row.asDict() for row in frame.collect()] == [
         dict(zip(expected, values, strict=True)) for values in zip(*expected.values(), strict=True)
     ]
 

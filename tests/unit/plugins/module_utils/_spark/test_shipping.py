@@ -64,12 +64,12 @@ def test_certificates_travel_as_content(tmp_path):
         (tmp_path / kind).write_text(PEM.format(kind.upper()))
     options = {"bootstrap_servers": "a:1", "security_protocol": "SSL", "ssl_key_password": "s3cret", **files}
     connection = connection_from(options)
-    there = pickle.loads(pickle.dumps(portable(connection)))
+    shipped = pickle.loads(pickle.dumps(portable(connection)))
     for kind in ("ca", "cert", "key"):
         (tmp_path / kind).unlink()
-        assert getattr(there, f"ssl_{kind}") == PEM.format(kind.upper())
-        assert getattr(there, f"ssl_{kind}file") is None
-    assert there.ssl_key_password == "s3cret" and "s3cret" not in repr(there)
+        assert getattr(shipped, f"ssl_{kind}") == PEM.format(kind.upper())
+        assert getattr(shipped, f"ssl_{kind}file") is None
+    assert shipped.ssl_key_password == "s3cret" and "s3cret" not in repr(shipped)
     with pytest.raises(InvalidInput, match=r"ssl_cafile .*/ca cannot be read: No such file or directory"):
         portable(connection)
 

@@ -92,14 +92,14 @@ def test_nothing_is_certain_that_is_not_so_by_hand(pairs: list, timestamps: bool
         source, copies, _its = pairs[pair]
         unconsumed = [its for its in source if its.offset >= committed]
         wanted = collections.Counter(its.fingerprint for its in unconsumed)
-        there = collections.Counter(its.fingerprint for its in copies if its.offset >= offset)
-        absent = [its for its in unconsumed if not there[its.fingerprint]]
-        others = sum(abs(number - wanted[its]) for its, number in there.items())
+        following = collections.Counter(its.fingerprint for its in copies if its.offset >= offset)
+        absent = [its for its in unconsumed if not following[its.fingerprint]]
+        others = sum(abs(number - wanted[its]) for its, number in following.items())
         assert its_tail.unconsumed == len(unconsumed)
         assert its_tail.others >= (others > 0)
         if not timestamps or all(its.log_append_time for its in copies):
             oldest = min((its.timestamp for its in absent), default=None)
-            assert its_tail[2:] == (len(absent), oldest, others, len(wanted.keys() & there.keys()))
+            assert its_tail[2:] == (len(absent), oldest, others, len(wanted.keys() & following.keys()))
 
 
 def test_on_spark(spark) -> None:
