@@ -78,12 +78,12 @@ def _one_to_one(
     source, destination, options = given.source, given.destination, given.options
     cases = {key: _case(draft, hints) for key, draft in searched.items()}
     # Nothing is copied to a partition that does not exist yet, and Spark cannot read it.
-    there = {key: case for key, case in cases.items() if case.destination not in destination.predicted}
+    readable = {key: case for key, case in cases.items() if case.destination not in destination.predicted}
     deadline = time.monotonic() + options.wait_for_replication
     decisions = settle(cases, source, destination, options.policy, say=given.say)
     say_waiting = paced(given.say, SAY_WAITING_EVERY)
     while True:
-        lagging = {key: case for key, case in there.items() if decisions[key].reason is Reason.DESTINATION_LAGS}
+        lagging = {key: case for key, case in readable.items() if decisions[key].reason is Reason.DESTINATION_LAGS}
         left = deadline - time.monotonic()
         if not lagging or left <= 0:
             break
@@ -93,7 +93,7 @@ def _one_to_one(
         source.learn({case.source for case in lagging.values()})
         decisions |= settle(lagging, source, destination, options.policy)
     decisions = settle_wide(
-        there,
+        readable,
         decisions,
         source,
         destination,

@@ -65,8 +65,8 @@ def plan_from_checkpoints(
     counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
     of_source = {draft.source_partition.topic: counts.get(draft.partition.topic, 0) for draft in wanted}
     wanted = drafts.with_uncommitted(wanted, of_source)
-    there = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
-    bounds = positions.partition_bounds(destination, sorted(there)) if there else {}
+    existing = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
+    bounds = positions.partition_bounds(destination, sorted(existing)) if existing else {}
     entries = tuple(
         _entry(draft, targets[draft.source_group, draft.source_partition], bounds.get(draft.partition))
         if draft.committed is not None
@@ -106,12 +106,12 @@ def _selected(
 ) -> tuple[_Chosen, tuple[str, ...]]:
     """The checkpoints of the selected groups and topics, with the source's partition; and what was left out."""
     groups = selection.select_groups({key.group for key in found})
-    there = {key.partition.topic for key in found}
+    copied_topics = {key.partition.topic for key in found}
     # A topic_map beside the policy alone says what the copied topics are called.
     names = (
-        mapping.source_topics(there, selection.topics)
+        mapping.source_topics(copied_topics, selection.topics)
         if mapping.topic_rules
-        else {topic: policy.source_topic(topic) for topic in there}
+        else {topic: policy.source_topic(topic) for topic in copied_topics}
     )
     of_flow: _Chosen = {}
     for key, checkpoint in found.items():

@@ -41,8 +41,8 @@ def part_kept(given: StrategyInput, same_offsets: bool = False) -> tuple[dict[_K
 def kept_entries(
     searched: t.Mapping[_Key, Draft],
     previous: Plan,
-    here: ClusterLogs,
-    there: ClusterLogs,
+    source: ClusterLogs,
+    destination: ClusterLogs,
     match_on: MatchOn,
     same_offsets: bool = False,
 ) -> dict[_Key, PlanEntry]:
@@ -58,7 +58,7 @@ def kept_entries(
     for key, draft in searched.items():
         entry = known.get(key)
         anchor = _anchor(entry, draft, match_on) if entry is not None else None
-        if entry is None or anchor is None or (entry.offset or 0) <= there.logs[draft.partition].facts.log_start:
+        if entry is None or anchor is None or (entry.offset or 0) <= destination.logs[draft.partition].facts.log_start:
             continue
         if same_offsets and entry.offset != draft.offset:
             continue
@@ -70,7 +70,7 @@ def kept_entries(
         copied, timestamp = last[pair]
         return goes_on(question, copied, timestamp)
 
-    holds = answer_all({pair: Case(0, *pair) for pair in last}, here, there, Policy(), rule)
+    holds = answer_all({pair: Case(0, *pair) for pair in last}, source, destination, Policy(), rule)
     return {key: entry for key, entry in same.items() if holds[searched[key].source_partition, entry.partition]}
 
 

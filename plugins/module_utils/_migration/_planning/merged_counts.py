@@ -49,34 +49,34 @@ Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]
 
 @contextlib.contextmanager
 def counting(
-    spark: SparkSession, its: Merged, here: ClusterLogs, there: ClusterLogs, timestamps: bool, say: Say
+    spark: SparkSession, its: Merged, source: ClusterLogs, destination: ClusterLogs, timestamps: bool, say: Say
 ) -> t.Iterator[Count]:
     """A function that counts both sides, as far as they are known, for groups.
 
     It takes the first unconsumed offsets of each group in the source partitions. No record is read twice. timestamps:
     whether times are compared at all.
     """
-    first = _pair(its, here, there)
+    first = _pair(its, source, destination)
     layout = layout_of([first], timestamps=timestamps)  # what expires meanwhile keeps its place
     say(f"comparing up to {counted(first.size, 'record')} of topic {its.topic} with Spark")
     with (
-        Growing(spark, there.connection, its.targets, there.match_on.fingerprinted) as copies,
-        Growing(spark, here.connection, its.sources, here.match_on.fingerprinted, with_open=True) as originals,
+        Growing(spark, destination.connection, its.targets, destination.match_on.fingerprinted) as copies,
+        Growing(spark, source.connection, its.sources, source.match_on.fingerprinted, with_open=True) as originals,
     ):
 
         def count(committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
-            buckets = buckets_for(_pair(its, here, there).size, parallel_tasks(spark))
-            destination = copies.up_to({at: there.logs[at].facts for at in its.targets})
-            source = originals.up_to({at: here.logs[at].facts for at in its.sources})
-            chunks = packed_chunks(source, layout, False, buckets).union(
-                packed_chunks(destination, layout, True, buckets)
+            buckets = buckets_for(_pair(its, source, destination).size, parallel_tasks(spark))
+            destination_frame = copies.up_to({at: destination.logs[at].facts for at in its.targets})
+            source_frame = originals.up_to({at: source.logs[at].facts for at in its.sources})
+            chunks = packed_chunks(source_frame, layout, False, buckets).union(
+                packed_chunks(destination_frame, layout, True, buckets)
             )
             standings = [GroupPosition(0, each) for each in dict.fromkeys(committed)]
-            stable = [here.logs[at].facts.end for at in its.sources]
-            ends = [there.logs[at].facts.end for at in its.targets]
+            stable = [source.logs[at].facts.end for at in its.sources]
+            ends = [destination.logs[at].facts.end for at in its.targets]
             with kept(dealt_by_content(chunks, buckets)) as contents:
                 found = count_wide(
-                    contents, layout, standings, ends, without_headers=here.match_on.headers_may_differ, stable=stable
+                    contents, layout, standings, ends, without_headers=source.match_on.headers_may_differ, stable=stable
                 )
             by_standing = dict(zip(standings, found, strict=True))
             return [by_standing[GroupPosition(0, each)] for each in committed]
@@ -84,12 +84,14 @@ def counting(
         yield count
 
 
-def _pair(its: Merged, here: ClusterLogs, there: ClusterLogs) -> LogPair:
+def _pair(its: Merged, source: ClusterLogs, destination: ClusterLogs) -> LogPair:
     def extent(side: ClusterLogs, at: TopicPartition) -> Extent:
         facts = side.logs[at].facts
-        return Extent(at, facts.log_start, facts.end, facts.high_watermark if side is here else None)
+        return Extent(at, facts.log_start, facts.end, facts.high_watermark if side is source else None)
 
-    return LogPair(tuple(extent(here, at) for at in its.sources), tuple(extent(there, at) for at in its.targets))
+    return LogPair(
+        tuple(extent(source, at) for at in its.sources), tuple(extent(destination, at) for at in its.targets)
+    )
 
 
 def missing_records(positions: t.Sequence[Position], found: GroupCount) -> Missing | None:
@@ -109,7 +111,7 @@ def assumed_to_come(positions: t.Sequence[Position], found: GroupCount) -> int:
 
 
 def read_around(
-    its: Merged, there: ClusterLogs, counts: t.Iterable[tuple[Sources, GroupCount]], policy: Policy
+    its: Merged, destination: ClusterLogs, counts: t.Iterable[tuple[Sources, GroupCount]], policy: Policy
 ) -> None:
     """Read at the destination what no count tells of records that the source does not have: how old they are.
 
@@ -122,11 +124,11 @@ def read_around(
         for partition, answer in zip(its.targets, found.answers, strict=True):
             span = gap(sources, answer)
             if span is not None and span[1] - span[0] <= policy.budget:
-                spans[partition] |= set(there.logs[partition].unread(*span))
+                spans[partition] |= set(destination.logs[partition].unread(*span))
             if young is not None and sources.incomplete and answer.first_wanted is answer.last_consumed is None:
                 times[partition].add(young)
-    there.read({partition: each for partition, each in spans.items() if each})
-    there.look_up(times)
+    destination.read({partition: each for partition, each in spans.items() if each})
+    destination.look_up(times)
 
 
 def _between(read: t.Sequence[Record], timestamp: bool) -> Between:

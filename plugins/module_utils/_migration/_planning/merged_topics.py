@@ -30,13 +30,13 @@ class Merged:
     targets: list[TopicPartition]
 
     def positions(
-        self, drafts: t.Iterable[Draft], here: ClusterLogs, on_uncommitted: OnUncommitted
+        self, drafts: t.Iterable[Draft], source: ClusterLogs, on_uncommitted: OnUncommitted
     ) -> tuple[Position, ...]:
         """Where a group stands. What it has not committed is all unconsumed, unless on_uncommitted is end."""
         committed = {draft.source_partition: draft.offset for draft in drafts}
         positions = []
         for partition in self.sources:
-            facts, offset = here.logs[partition].facts, committed.get(partition)
+            facts, offset = source.logs[partition].facts, committed.get(partition)
             otherwise = facts.end if on_uncommitted == OnUncommitted.END else facts.log_start
             positions.append(Position(partition, offset, otherwise if offset is None else offset, facts))
         return tuple(positions)

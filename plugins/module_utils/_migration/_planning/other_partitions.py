@@ -66,11 +66,12 @@ def blocked_entries(given: StrategyInput, decided: t.Mapping[DraftKey, Draft]) -
     strays = find_strays(given, decided)
     entries = {}
     for key, draft in given.searched.items():
-        here, there = draft.source_partition.topic, draft.partition.topic
-        if (here, there) in strays:
+        source_topic, destination_topic = draft.source_partition.topic, draft.partition.topic
+        if (source_topic, destination_topic) in strays:
             detail = (
-                f"records of {here} were copied to other partitions of {there}: {strays[here, there]}; "
-                f"name {here} in repartitioned, so that each record is looked for in all partitions"
+                f"records of {source_topic} were copied to other partitions of {destination_topic}: "
+                f"{strays[source_topic, destination_topic]}; "
+                f"name {source_topic} in repartitioned, so that each record is looked for in all partitions"
             )
             entries[key] = draft.entry(Verdict.BLOCKED, reason=Reason.OTHER_PARTITIONS, detail=detail)
     return entries
@@ -84,11 +85,11 @@ def find_strays(given: StrategyInput, decided: t.Mapping[DraftKey, Draft]) -> di
     """
     budget = given.options.policy.budget
     sought = [(topic, *each) for topic, records in _without_copy(given, decided).items() for each in _sample(records)]
-    places = [(topic, there, record) for topic, _at, record in sought for _here, there in topic.pairs()]
+    places = [(topic, destination, record) for topic, _at, record in sought for _source, destination in topic.pairs()]
     _read_around(given.destination, places, budget)
     found = []
     for topic, where, record in sought:
-        offsets = [_offset_of(given.destination, there, record, topic) for _here, there in topic.pairs()]
+        offsets = [_offset_of(given.destination, destination, record, topic) for _source, destination in topic.pairs()]
         if offsets[where.partition] is None:
             found += [(topic, where, record, at, offset) for at, offset in enumerate(offsets) if offset is not None]
     # The other partition may have an equal record of its own, whose copy this is.
@@ -114,34 +115,36 @@ def _without_copy(
     topics: set[_Topic] = set()
     lowest: dict[tuple[TopicPartition, TopicPartition], int] = {}
     for draft in decided.values():
-        here, there = draft.source_partition, draft.partition
-        lowest[here, there] = min(draft.offset, lowest.get((here, there), draft.offset))
-        is_stamped = given.destination.logs[there].facts.log_append_time
+        source, destination = draft.source_partition, draft.partition
+        lowest[source, destination] = min(draft.offset, lowest.get((source, destination), draft.offset))
+        is_stamped = given.destination.logs[destination].facts.log_append_time
         keeps_times = given.options.policy.with_timestamp and not is_stamped
-        topics.add(_Topic(here.topic, there.topic, given.source_counts[here.topic], keeps_times))
+        topics.add(_Topic(source.topic, destination.topic, given.source_counts[source.topic], keeps_times))
     kept = {(draft.source_partition, draft.partition) for draft in given.searched.values()} - lowest.keys()
     begins = [
-        (topic, here, there, lowest.get((here, there), given.source.logs[here].facts.log_start))
+        (topic, source, destination, lowest.get((source, destination), given.source.logs[source].facts.log_start))
         for topic in sorted(topics)
         if topic.partitions > 1
-        for here, there in topic.pairs()
-        if (here, there) not in kept
+        for source, destination in topic.pairs()
+        if (source, destination) not in kept
     ]
-    _read(given.source, ((here, (begin, begin + _FIRST)) for _topic, here, _there, begin in begins))
+    _read(given.source, ((source, (begin, begin + _FIRST)) for _topic, source, _destination, begin in begins))
     firsts = [
-        (topic, here, there, record)
-        for topic, here, there, begin in begins
-        for record in itertools.islice(given.source.logs[here].between(begin, given.source.logs[here].end), _FIRST)
+        (topic, source, destination, record)
+        for topic, source, destination, begin in begins
+        for record in itertools.islice(given.source.logs[source].between(begin, given.source.logs[source].end), _FIRST)
     ]
     # Most copies have been read already, or are where they should be: the other partitions are not asked about those.
     unread = [each for each in firsts if _offset_of(given.destination, each[2], each[3], each[0]) is None]
     _read_around(
-        given.destination, [(topic, there, record) for topic, _h, there, record in unread], given.options.policy.budget
+        given.destination,
+        [(topic, destination, record) for topic, _source, destination, record in unread],
+        given.options.policy.budget,
     )
     absent = collections.defaultdict(list)
-    for topic, here, there, record in unread:
-        if _offset_of(given.destination, there, record, topic) is None:
-            absent[topic].append((here, record))
+    for topic, source, destination, record in unread:
+        if _offset_of(given.destination, destination, record, topic) is None:
+            absent[topic].append((source, record))
     return absent
 
 

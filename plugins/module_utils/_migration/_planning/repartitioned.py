@@ -69,8 +69,8 @@ def repartitioned_entries(
     drafts: t.Iterable[Draft],
     source_counts: t.Mapping[str, int],
     destination_counts: t.Mapping[str, int],
-    here: ClusterLogs,
-    there: ClusterLogs,
+    source: ClusterLogs,
+    destination: ClusterLogs,
     wanted: TopicOptions,
     spark: t.Callable[[], SparkSession],
     say: Say = silent,
@@ -91,29 +91,33 @@ def repartitioned_entries(
             for group in its.groups:
                 result |= _entries(its, group, [(blocked, Evidence())] * len(its.targets))
     # The destination's end first: what arrives there later must not make the source look shorter than it is.
-    there.learn({partition for its in readable for partition in its.targets})
-    here.learn({partition for its in readable for partition in its.sources})
+    destination.learn({partition for its in readable for partition in its.targets})
+    source.learn({partition for its in readable for partition in its.sources})
     deadline = time.monotonic() + wanted.wait_for_replication
     for its in readable:
-        decisions = _without_records(its, here, there, wanted)
+        decisions = _without_records(its, source, destination, wanted)
         left = {group: its.groups[group] for group in its.groups if group not in decisions}
         if left:
-            decisions |= _by_records(spark(), dataclasses.replace(its, groups=left), here, there, wanted, deadline, say)
+            decisions |= _by_records(
+                spark(), dataclasses.replace(its, groups=left), source, destination, wanted, deadline, say
+            )
         for group, each in decisions.items():
             result |= _entries(its, group, each)
     return result
 
 
-def _without_records(its: Merged, here: ClusterLogs, there: ClusterLogs, wanted: TopicOptions) -> dict[str, _Decisions]:
+def _without_records(
+    its: Merged, source: ClusterLogs, destination: ClusterLogs, wanted: TopicOptions
+) -> dict[str, _Decisions]:
     """The decisions for groups whose positions alone decide: those that are refused, or have never consumed anything."""
     decisions: dict[str, _Decisions] = {}
     for group, drafts in its.groups.items():
-        positions = its.positions(drafts, here, wanted.on_uncommitted)
+        positions = its.positions(drafts, source, wanted.on_uncommitted)
         refusal = blocked_by_one(positions)
         if refusal is not None:
             decisions[group] = [(refusal, Evidence())] * len(its.targets)
         elif Sources(positions).nothing_consumed:
-            each = [untouched(there.logs[partition].facts) for partition in its.targets]
+            each = [untouched(destination.logs[partition].facts) for partition in its.targets]
             each = [_with_uncommitted(decision, Sources(positions), wanted.on_uncommitted) for decision in each]
             decisions[group] = [(decision, _evidence(decision, None, None, ())) for decision in each]
     return decisions
@@ -122,28 +126,28 @@ def _without_records(its: Merged, here: ClusterLogs, there: ClusterLogs, wanted:
 def _by_records(
     spark: SparkSession,
     its: Merged,
-    here: ClusterLogs,
-    there: ClusterLogs,
+    source: ClusterLogs,
+    destination: ClusterLogs,
     wanted: TopicOptions,
     deadline: float,
     say: Say,
 ) -> dict[str, _Decisions]:
     """Count both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
-    with counting(spark, its, here, there, wanted.policy.with_timestamp, say) as count:
+    with counting(spark, its, source, destination, wanted.policy.with_timestamp, say) as count:
         while True:
-            positions = [its.positions(drafts, here, wanted.on_uncommitted) for drafts in its.groups.values()]
+            positions = [its.positions(drafts, source, wanted.on_uncommitted) for drafts in its.groups.values()]
             counts = count([tuple(at.consumed_below for at in each) for each in positions])
-            here.learn_starts(its.sources)
-            positions = [its.positions(drafts, here, wanted.on_uncommitted) for drafts in its.groups.values()]
+            source.learn_starts(its.sources)
+            positions = [its.positions(drafts, source, wanted.on_uncommitted) for drafts in its.groups.values()]
             sources = [
                 Sources(each, missing_records(each, found)) for each, found in zip(positions, counts, strict=True)
             ]
-            read_around(its, there, zip(sources, counts, strict=True), wanted.policy)
+            read_around(its, destination, zip(sources, counts, strict=True), wanted.policy)
             decisions = {
-                group: _decided(its, each, found, there, wanted)
+                group: _decided(its, each, found, destination, wanted)
                 for group, each, found in zip(its.groups, sources, counts, strict=True)
             }
-            if not _lags(decisions) or not _more_arrives(its, here, there, deadline, say):
+            if not _lags(decisions) or not _more_arrives(its, source, destination, deadline, say):
                 return decisions
 
 
@@ -151,24 +155,26 @@ def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:
     return any(each.reason is Reason.DESTINATION_LAGS for its in decisions.values() for each, _evidence in its)
 
 
-def _more_arrives(its: Merged, here: ClusterLogs, there: ClusterLogs, deadline: float, say: Say) -> bool:
+def _more_arrives(its: Merged, source: ClusterLogs, destination: ClusterLogs, deadline: float, say: Say) -> bool:
     """Wait until the destination has grown, and learn both sides' edges again. False: the time is over."""
-    before = {at: there.logs[at].facts.end for at in its.targets}
+    before = {at: destination.logs[at].facts.end for at in its.targets}
     say = paced(say, SAY_WAITING_EVERY)
     while (left := deadline - time.monotonic()) > 0:
         say(f"waiting for the replication tool: topic {its.topic} lags ({left:.0f} s left)")
         time.sleep(PAUSE)
-        there.learn(its.targets)
-        if any(there.logs[at].facts.end != end for at, end in before.items()):
-            here.learn(its.sources)
+        destination.learn(its.targets)
+        if any(destination.logs[at].facts.end != end for at, end in before.items()):
+            source.learn(its.sources)
             return True
     return False
 
 
-def _decided(its: Merged, sources: Sources, counts: GroupCount, there: ClusterLogs, wanted: TopicOptions) -> _Decisions:
+def _decided(
+    its: Merged, sources: Sources, counts: GroupCount, destination: ClusterLogs, wanted: TopicOptions
+) -> _Decisions:
     result: _Decisions = []
     for number, partition in enumerate(its.targets):
-        log = there.logs[partition]
+        log = destination.logs[partition]
         found = found_in(sources, counts, number, log, wanted.policy)
         decision = decide_merged(sources, found, log.facts, wanted.policy)
         decision = _with_uncommitted(decision, sources, wanted.on_uncommitted)

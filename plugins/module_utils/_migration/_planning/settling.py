@@ -64,8 +64,8 @@ def answer_all(
     while True:
         needs: list[tuple[Case, Need]] = []
         left = (item for item in ordered if item[0] not in answers)
-        for (here, there), several in itertools.groupby(left, _partitions):
-            logs = source.logs[here], destination.logs[there]
+        for (source_partition, destination_partition), several in itertools.groupby(left, _partitions):
+            logs = source.logs[source_partition], destination.logs[destination_partition]
             for key, case in several:
                 answer = rule(key, Question(case.committed, *logs, policy, case.shifts))
                 if isinstance(answer, Need):

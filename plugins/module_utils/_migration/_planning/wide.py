@@ -86,13 +86,13 @@ def _is_open(decision: Decision, policy: Policy) -> bool:
 
 def _pair(case: Case, source: ClusterLogs, destination: ClusterLogs, offset: int | None) -> LogPair:
     """What is read of both logs: all of them, or what is not consumed and what follows an offset for it."""
-    here, there = source.logs[case.source].facts, destination.logs[case.destination].facts
-    begin, copies_begin = here.log_start, there.log_start
+    source_facts, destination_facts = source.logs[case.source].facts, destination.logs[case.destination].facts
+    begin, copies_begin = source_facts.log_start, destination_facts.log_start
     if offset is not None:
         begin, copies_begin = max(case.committed, begin), offset
     return LogPair(
-        (Extent(case.source, begin, max(here.end, begin), max(here.high_watermark, begin)),),
-        (Extent(case.destination, copies_begin, there.end),),
+        (Extent(case.source, begin, max(source_facts.end, begin), max(source_facts.high_watermark, begin)),),
+        (Extent(case.destination, copies_begin, destination_facts.end),),
     )
 
 
@@ -220,8 +220,8 @@ class _Wide:
     def _read(self, pairs: t.Sequence[LogPair], layout: Layout) -> contextlib.AbstractContextManager[DataFrame]:
         size = sum(pair.size for pair in pairs)
         self.say(f"comparing up to {counted(size, 'record')} of {counted(len(pairs), 'partition')} with Spark")
-        here, there = self.source.connection, self.destination.connection
-        return kept(read_contents(self.spark, here, there, pairs, layout, self.source.match_on.fingerprinted))
+        source, destination = self.source.connection, self.destination.connection
+        return kept(read_contents(self.spark, source, destination, pairs, layout, self.source.match_on.fingerprinted))
 
 
 def _certified(decision: Decision, certificate: FromTheEnd) -> Decision:

@@ -26,8 +26,8 @@ POLICY = ReplicationPolicy("onprem", "cloud", "identity")
 @pytest.fixture
 def plan(monkeypatch):
     """``plan(mapping, policy, **selection)`` plans from a checkpoint for each of these topics: billing, 41 to 47."""
-    there = ["sales", "clicks", "onprem.orders"]
-    found = {CheckpointKey("billing", TopicPartition(topic, 0)): Checkpoint(41, 47, "m") for topic in there}
+    copied_topics = ["sales", "clicks", "onprem.orders"]
+    found = {CheckpointKey("billing", TopicPartition(topic, 0)): Checkpoint(41, 47, "m") for topic in copied_topics}
     monkeypatch.setattr(checkpoints, "read_checkpoints", lambda _cluster, topic: plan.read.append(topic) or found)
     monkeypatch.setattr(checkpoints.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 1))
     monkeypatch.setattr(checkpoints.topics, "cluster_id", lambda _cluster: "C")

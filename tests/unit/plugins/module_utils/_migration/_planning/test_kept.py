@@ -32,9 +32,9 @@ def keep(monkeypatch):
     monkeypatch.setattr(kept, "answer_all", lambda cases, *_rest: dict.fromkeys(cases, True))
 
     def ask(entry, draft=DRAFT, log_start=0, match_on=EVERYTHING, same_offsets=False):
-        there = SimpleNamespace(logs={THERE: SimpleNamespace(facts=SimpleNamespace(log_start=log_start))})
+        destination = SimpleNamespace(logs={THERE: SimpleNamespace(facts=SimpleNamespace(log_start=log_start))})
         previous = Plan("one", "two", "digest", (entry,))
-        found = kept.kept_entries({draft.key: draft}, previous, SimpleNamespace(), there, match_on, same_offsets)
+        found = kept.kept_entries({draft.key: draft}, previous, SimpleNamespace(), destination, match_on, same_offsets)
         assert found in ({}, {entry.key: entry})
         return bool(found)
 

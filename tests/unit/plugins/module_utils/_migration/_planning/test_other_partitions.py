@@ -119,8 +119,8 @@ def clusters(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., Clusters]:
 
 def grown(clusters, new):
     """The destination had one partition when the old records were copied; of the new ones, so many have been copied since."""
-    here, there = (NEW[0::2], NEW[1::2]) if new else ((), ())
-    return clusters(list(map(log, LOGS_AT_SOURCE)), [log([*OLD, *here]), log(there)])
+    first, second = (NEW[0::2], NEW[1::2]) if new else ((), ())
+    return clusters(list(map(log, LOGS_AT_SOURCE)), [log([*OLD, *first]), log(second)])
 
 
 @pytest.mark.parametrize("new", [False, True])
@@ -139,8 +139,8 @@ def test_a_stray_record_is_named(clusters):
 
 def test_a_replication_tool_with_another_partitioner(clusters):
     contents = [*OLD, *NEW]
-    there = [log(contents[at::4] + contents[at + 1 :: 4]) for at in (0, 2)]
-    reasons = {entry.reason for entry in clusters(list(map(log, LOGS_AT_SOURCE)), there).planned(10, 10)}
+    destination = [log(contents[at::4] + contents[at + 1 :: 4]) for at in (0, 2)]
+    reasons = {entry.reason for entry in clusters(list(map(log, LOGS_AT_SOURCE)), destination).planned(10, 10)}
     assert reasons == {Reason.OTHER_PARTITIONS}
 
 
@@ -160,8 +160,8 @@ def test_what_every_group_has_consumed_may_stand_anywhere(clusters):
 
 
 def test_records_that_the_replication_tool_leaves_out_are_nowhere(clusters):
-    there = [log(LOGS_AT_SOURCE[0]), log(LOGS_AT_SOURCE[1][:3] + LOGS_AT_SOURCE[1][6:])]
-    for entry, offset in zip(clusters(list(map(log, LOGS_AT_SOURCE)), there).planned(5, 3), (5, 3), strict=True):
+    destination = [log(LOGS_AT_SOURCE[0]), log(LOGS_AT_SOURCE[1][:3] + LOGS_AT_SOURCE[1][6:])]
+    for entry, offset in zip(clusters(list(map(log, LOGS_AT_SOURCE)), destination).planned(5, 3), (5, 3), strict=True):
         assert (entry.verdict, entry.offset) == (Verdict.EXACT, offset)
 
 
@@ -187,6 +187,6 @@ def test_an_equal_record_of_the_other_partition_is_no_stray(clusters):
     """Heartbeats of all partitions at one time; the replication tool has left some of one partition out."""
     times = [1000 * number for number in range(12)]
     heartbeats = [log(times, contents=lambda _time: "heartbeat") for _partition in range(2)]
-    there = [heartbeats[0], log(itertools.chain(times[:3], times[6:]), contents=lambda _time: "heartbeat")]
-    reasons = {entry.reason for entry in clusters(heartbeats, there).planned(3, 3)}
+    destination = [heartbeats[0], log(itertools.chain(times[:3], times[6:]), contents=lambda _time: "heartbeat")]
+    reasons = {entry.reason for entry in clusters(heartbeats, destination).planned(3, 3)}
     assert Reason.OTHER_PARTITIONS not in reasons

@@ -86,11 +86,11 @@ class Spark:
         return self
 
     @contextlib.contextmanager
-    def counting(self, _spark: Spark, its: t.Any, here: Side, there: Side, *_more: t.Any) -> t.Iterator[t.Any]:
+    def counting(self, _spark: Spark, its: t.Any, source: Side, destination: Side, *_more: t.Any) -> t.Iterator[t.Any]:
         def count(below: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
             self.read += [
-                [there.logs[at].facts.end for at in its.targets],
-                [here.logs[at].facts.end for at in its.sources],
+                [destination.logs[at].facts.end for at in its.targets],
+                [source.logs[at].facts.end for at in its.sources],
             ]
             self.asked.append(list(map(list, below)))
             return [self.answers.pop(0) if len(self.answers) > 1 else self.answers[0] for _group in below]
@@ -122,8 +122,8 @@ def draft(partition: TopicPartition, offset: int, group: str = "g", metadata: st
 def entries(
     spark: Spark,
     *drafts: Draft,
-    here: Side | None = None,
-    there: Side | None = None,
+    source: Side | None = None,
+    destination: Side | None = None,
     sources: t.Mapping[str, int] | None = None,
     destinations: t.Mapping[str, int] | None = None,
     **wanted: t.Any,
@@ -133,8 +133,8 @@ def entries(
         drafts,
         SOURCES if sources is None else sources,
         DESTINATIONS if destinations is None else destinations,
-        here or Side([*EU, *US], 50),  # type: ignore[arg-type]
-        there or Side(ALL, 100),  # type: ignore[arg-type]
+        source or Side([*EU, *US], 50),  # type: ignore[arg-type]
+        destination or Side(ALL, 100),  # type: ignore[arg-type]
         TopicOptions(
             **{field: wanted.get(field, getattr(options, field)) for field in TopicOptions.__dataclass_fields__}
         ),
@@ -217,7 +217,7 @@ def test_what_lies_on_the_wrong_side_of_the_offset_is_no_evidence(spark):
     spark.answers = [told(before=before, after=after, unknown=2)]
     expired = Side([*EU, *US], 50)
     expired.starts[EU[0]] = 5
-    entry = entries(spark, draft(EU[0], 2), draft(EU[1], 20), here=expired)[0]
+    entry = entries(spark, draft(EU[0], 2), draft(EU[1], 20), source=expired)[0]
     assert (entry.offset, entry.reason) == (2, Reason.EXPIRED)
     assert (entry.evidence.before, entry.evidence.after) == (None, Copied(30, 8, NAME, EU[0]))
 
@@ -235,7 +235,7 @@ def test_what_expires_at_the_source_while_it_is_read_is_not_taken_for_destinatio
     spark.answers = [told(unknown=2)]
     expiring = Side([*EU, *US], 50)
     expiring.starts_later[EU[0]] = 25
-    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), here=expiring)
+    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), source=expiring)
     assert {(each.verdict, each.reason, each.offset) for each in found} == {(Verdict.SAFE, Reason.EXPIRED, 2)}
 
 
@@ -255,7 +255,7 @@ def test_what_is_still_to_come_blocks_all_partitions_and_is_waited_for(spark):
     spark.answers = [lagging, lagging, told()]
     spark.read.clear()
     found = entries(
-        spark, draft(EU[0], 20), draft(EU[1], 20), there=Side(ALL, 100, grows=True), wait_for_replication=60
+        spark, draft(EU[0], 20), draft(EU[1], 20), destination=Side(ALL, 100, grows=True), wait_for_replication=60
     )
     assert {(each.verdict, each.offset) for each in found} == {(Verdict.EXACT, 8)}
     # Each time, the destination was looked at before the source.
@@ -275,22 +275,22 @@ def test_what_lies_between_the_two_copies_is_read_where_the_source_has_lost_reco
     counts = told()
     answer = counts.answers[0]._replace(offset=5, last_consumed=4)
     spark.answers = [counts._replace(answers=(answer,) * 3)]
-    here, there = Side([*EU, *US], 50), Side(ALL, 100)
-    here.starts[EU[1]] = 2
-    there.younger = younger
-    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), here=here, there=there)
+    source, destination = Side([*EU, *US], 50), Side(ALL, 100)
+    source.starts[EU[1]] = 2
+    destination.younger = younger
+    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), source=source, destination=destination)
     assert {(each.offset, each.reason) for each in found} == {(offset, reason)}
-    assert there.logs[ALL[0]].read == [(5, 9)]
+    assert destination.logs[ALL[0]].read == [(5, 9)]
 
 
 def test_more_between_the_two_copies_than_the_limit_is_not_read(spark):
     counts = told()
     answer = counts.answers[0]._replace(first_wanted=9000)
     spark.answers = [counts._replace(answers=(answer,) * 3)]
-    here, there = Side([*EU, *US], 50), Side(ALL, 10_000)
-    here.starts[EU[1]] = 2
-    wanted = {"here": here, "there": there, "policy": Policy(budget=8000)}
+    source, destination = Side([*EU, *US], 50), Side(ALL, 10_000)
+    source.starts[EU[1]] = 2
+    wanted = {"source": source, "destination": destination, "policy": Policy(budget=8000)}
     found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), **wanted)
     assert {(each.offset, each.reason) for each in found} == {(8, Reason.SOURCE_LOST_RECORDS)}
     assert all("search_limit" in each.detail for each in found)
-    assert there.logs[ALL[0]].read == []
+    assert destination.logs[ALL[0]].read == []

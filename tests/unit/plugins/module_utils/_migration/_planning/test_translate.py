@@ -73,7 +73,7 @@ class World:
         error = None if count else "UNKNOWN_TOPIC_OR_PARTITION"
         return {name: types.SimpleNamespace(error=self.errors.get(name, error), partitions=count) for name in names}
 
-    def check_there(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> None:
+    def check_exists(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> None:
         """A broker says nothing of partitions that it does not have."""
         assert all(each.partition < self.counts[connection.name] for each in partitions)
 
@@ -82,16 +82,16 @@ class World:
             return topics.partition_counts(connection, names)
 
     def topic_settings(self, connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
-        self.check_there(connection, [TopicPartition(name, 0) for name in names])
+        self.check_exists(connection, [TopicPartition(name, 0) for name in names])
         settings = types.SimpleNamespace(log_append_time=False, compacted=False, retention_ms=None)
         return dict.fromkeys(names, settings)
 
     def partition_bounds(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
-        self.check_there(connection, partitions)
+        self.check_exists(connection, partitions)
         return dict.fromkeys(partitions, self.bounds)
 
     def read_ranges(self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], **_options: t.Any) -> t.Any:
-        self.check_there(connection, wanted)
+        self.check_exists(connection, wanted)
         records = self.records[connection.name]
         return {
             partition: [(start, end, [each for each in records if start <= each.offset < end]) for start, end in spans]
@@ -99,7 +99,7 @@ class World:
         }
 
     def lookup_all_times(self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]) -> t.Any:
-        self.check_there(connection, [partition for partition, _time in wanted])
+        self.check_exists(connection, [partition for partition, _time in wanted])
         records = self.records[connection.name]
         return {
             (partition, time): next((each.offset for each in records if each.timestamp >= time), None)
