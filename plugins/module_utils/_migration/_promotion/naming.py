@@ -72,11 +72,11 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
 
 
 def check_topic_names(
-    names: t.Mapping[str, str], there: t.Collection[str], one_cluster: bool, destination: str
+    names: t.Mapping[str, str], existing: t.Collection[str], one_cluster: bool, destination: str
 ) -> None:
     """Raise InvalidInput where the names of the destination cannot be what is meant.
 
-    names: of Pairs. there: every topic of the destination. one_cluster: whether source and destination are the same.
+    names: of Pairs. existing: every topic of the destination. one_cluster: whether source and destination are the same.
     """
     for source, name in names.items():
         if one_cluster and source == name:
@@ -111,15 +111,15 @@ def check_topic_names(
                 f"{' and '.join(sources)} would both become {name}",
                 remedy=f"correct {option_name('topic_map')}, or leave all but one of them out",
             )
-    _check_collisions(set(names.values()), there, destination)
+    _check_collisions(set(names.values()), existing, destination)
 
 
-def _check_collisions(names: set[str], there: t.Collection[str], destination: str) -> None:
+def _check_collisions(names: set[str], existing: t.Collection[str], destination: str) -> None:
     """Brokers refuse a topic whose name differs from another one's only in dots and underscores: their metrics would be one."""
     seen: dict[str, str] = {}
-    for name in [*sorted(there), *sorted(names - set(there))]:
+    for name in [*sorted(existing), *sorted(names - set(existing))]:
         known = seen.setdefault(name.replace(".", "_"), name)
-        if known != name and (name in names or known in names) and not {name, known} <= set(there):
+        if known != name and (name in names or known in names) and not {name, known} <= set(existing):
             raise InvalidInput(
                 f"{name} and {known} differ only in . and _, and Kafka does not allow both",
                 cluster=destination,

@@ -74,15 +74,15 @@ def plan_promotion(
 
 def promotion_receipt(destination: Connection, known: PromotionReceipt | None) -> PromotionReceipt:
     """The receipt of earlier runs, or an empty one. Raises Refused for the receipt of another cluster."""
-    here = topics.cluster_id(destination)
-    if known is not None and known.cluster_id != here:
+    destination_id = topics.cluster_id(destination)
+    if known is not None and known.cluster_id != destination_id:
         raise Refused(
-            f"the receipt is of cluster {known.cluster_id}, and the destination is cluster {here}",
+            f"the receipt is of cluster {known.cluster_id}, and the destination is cluster {destination_id}",
             cluster=str(destination),
             remedy="use another directory, because the rollback of the earlier run needs this receipt",
             kind=FailureKind.OTHER_CLUSTER,
         )
-    return known or PromotionReceipt(here)
+    return known or PromotionReceipt(destination_id)
 
 
 def check_expected(
@@ -103,11 +103,12 @@ def check_expected(
     left = [
         _left(destination, change, states.get(change.topic), receipt.topics.get(change.topic)) for change in plan.topics
     ]
-    there = list_acls(destination) if plan.acls else frozenset()
+    acls_now = list_acls(destination) if plan.acls else frozenset()
     acls = [
         each
         for each in plan.acls
-        if not (each.action == ADD and each.acl in there) and not (each.action == REMOVE and each.acl not in there)
+        if not (each.action == ADD and each.acl in acls_now)
+        and not (each.action == REMOVE and each.acl not in acls_now)
     ]
     remaining = dataclasses.replace(plan, topics=tuple(left), acls=tuple(acls))
     trial.check(destination, remaining)
@@ -218,40 +219,40 @@ def _with_ids(receipt: PromotionReceipt, creation: Creation) -> PromotionReceipt
 
 
 def _left(
-    destination: Connection, change: TopicChange, there: TopicState | None, known: TopicReceipt | None
+    destination: Connection, change: TopicChange, state: TopicState | None, known: TopicReceipt | None
 ) -> TopicChange:
     """What is left to do for a topic, or Refused."""
-    if there is None:
+    if state is None:
         if change.before is not None:
             raise _changed(destination, change, "it does not exist any more")
         return change
     if change.before is None:
         if change.after is None:
-            return dataclasses.replace(change, before=there.partitions, after=there.partitions, settings={})
-        if known is None or not known.created or not _is_ours(change, known, there):
+            return dataclasses.replace(change, before=state.partitions, after=state.partitions, settings={})
+        if known is None or not known.created or not _is_ours(change, known, state):
             raise _changed(destination, change, "somebody else has created it since then")
-        return dataclasses.replace(change, before=change.after, settings={}, topic_id=there.topic_id)
-    if change.topic_id is not None and there.topic_id != change.topic_id:
+        return dataclasses.replace(change, before=change.after, settings={}, topic_id=state.topic_id)
+    if change.topic_id is not None and state.topic_id != change.topic_id:
         raise _changed(destination, change, "it was deleted and created again")
-    if there.partitions not in (change.before, change.after):
-        raise _changed(destination, change, f"it has {there.partitions} partitions, and had {change.before}")
+    if state.partitions not in (change.before, change.after):
+        raise _changed(destination, change, f"it has {state.partitions} partitions, and had {change.before}")
     for name, each in change.settings.items():
-        now = there.configs.own.get(name)
+        now = state.configs.own.get(name)
         if not is_same_value(now, each.before) and not is_same_value(now, each.after):
             raise _changed(destination, change, f"its {name} is {_shown(now)}, and was {_shown(each.before)}")
     left = {
         name: each
         for name, each in change.settings.items()
-        if not is_same_value(there.configs.own.get(name), each.after)
+        if not is_same_value(state.configs.own.get(name), each.after)
     }
-    return dataclasses.replace(change, before=there.partitions, settings=left)
+    return dataclasses.replace(change, before=state.partitions, settings=left)
 
 
-def _is_ours(change: TopicChange, known: TopicReceipt, there: TopicState) -> bool:
+def _is_ours(change: TopicChange, known: TopicReceipt, state: TopicState) -> bool:
     """Whether a run that was killed has made the topic. Before it has noted an id, one that looks like it will do."""
     if known.topic_id is not None:
-        return there.topic_id == known.topic_id
-    return is_as_made(trial.new_topic(change), there.partitions, there.configs.own)
+        return state.topic_id == known.topic_id
+    return is_as_made(trial.new_topic(change), state.partitions, state.configs.own)
 
 
 def _changed(destination: Connection, change: TopicChange, how: str) -> Refused:

@@ -66,26 +66,26 @@ def take_survey(
 ) -> Survey:
     """What both clusters have of the selected topics. which: none reads no ACLs."""
     source_id, destination_id = both(source, destination, topics.cluster_id)
-    here, there = both(source, destination, topics.list_topics)
-    found = naming.pairs(selection, mapping, here, str(source))
-    naming.check_topic_names(found.names, there, source_id == destination_id, str(destination))
+    source_topics, destination_topics = both(source, destination, topics.list_topics)
+    found = naming.pairs(selection, mapping, source_topics, str(source))
+    naming.check_topic_names(found.names, destination_topics, source_id == destination_id, str(destination))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         at_source = pool.submit(topic_states, source, list(found.names))
         at_destination = pool.submit(topic_states, destination, list(found.names.values()))
-    here_states, states = at_source.result(), at_destination.result()
-    gone = found.names.keys() - here_states.keys()
+    source_states, destination_states = at_source.result(), at_destination.result()
+    gone = found.names.keys() - source_states.keys()
     if gone:  # deleted since it was listed: as if it had never been there, and an error if the user names it
-        here = [topic for topic in here if topic not in gone]
-        found = naming.pairs(selection, mapping, here, str(source))
+        source_topics = [topic for topic in source_topics if topic not in gone]
+        found = naming.pairs(selection, mapping, source_topics, str(source))
     return Survey(
         source_id,
         destination_id,
         found.names,
-        tuple(here),
-        tuple(there),
-        here_states,
-        states,
-        _known(destination, states),
+        tuple(source_topics),
+        tuple(destination_topics),
+        source_states,
+        destination_states,
+        _known(destination, destination_states),
         storage.broker_count(destination),
         *(both(source, destination, _acls) if which is not Acls.NONE else (frozenset(), frozenset())),
         found.notes,

@@ -80,19 +80,21 @@ def decide_topics(
     }
     settings.check_known_settings(carried, options, destination)
     for source, name in survey.names.items():
-        here, there = survey.source[source], survey.destination.get(name)
+        source_state, destination_state = survey.source[source], survey.destination.get(name)
         wanted = carried.get(source, settings.Wanted({}, {}))
         if source in carried:
             notes += [f"{name}: the brokers do not know {setting}, which is left out." for setting in wanted.unknown]
             notes += [
                 f"{source}: the source's brokers hide the value of {setting}, which is left out."
-                for setting in sorted(here.configs.hidden)
+                for setting in sorted(source_state.configs.hidden)
             ]
-        if there is None:
-            topics.append(_missing(source, name, here, wanted, survey.brokers, options, notes))
+        if destination_state is None:
+            topics.append(_missing(source, name, source_state, wanted, survey.brokers, options, notes))
         else:
-            topics.append(_existing(source, name, here, there, wanted, use, options, notes, destination))
-        _check_replicas(topics[-1], there, destination)
+            topics.append(
+                _existing(source, name, source_state, destination_state, wanted, use, options, notes, destination)
+            )
+        _check_replicas(topics[-1], destination_state, destination)
     found = access.Access((), ())
     if options.acls is not Acls.NONE:
         found = access.acl_changes(
@@ -113,7 +115,7 @@ def decide_topics(
 def _missing(
     source: str,
     name: str,
-    here: TopicState,
+    source_state: TopicState,
     wanted: settings.Wanted,
     brokers: int,
     options: PromotionOptions,
@@ -122,11 +124,11 @@ def _missing(
     if options.on_missing is OnMissing.LEAVE:
         notes.append(f"{name} is missing at the destination, and {option_name('on_missing')} leaves it so.")
         return TopicChange(name, source, None, None)
-    new = topic_like(here.partitions, here.replicas, wanted.values, brokers, options.replication_factor)
-    if options.replication_factor is None and new.replication_factor < here.replicas:
+    new = topic_like(source_state.partitions, source_state.replicas, wanted.values, brokers, options.replication_factor)
+    if options.replication_factor is None and new.replication_factor < source_state.replicas:
         notes.append(
-            f"{name} gets {counted(new.replication_factor, 'replica')} instead of the source's {here.replicas}, because the "
-            f"destination has {counted(brokers, 'broker')}."
+            f"{name} gets {counted(new.replication_factor, 'replica')} instead of the source's {source_state.replicas}, "
+            f"because the destination has {counted(brokers, 'broker')}."
         )
     changes = {setting: SettingChange(None, value, wanted.origins[setting]) for setting, value in new.configs.items()}
     return TopicChange(name, source, None, new.partitions, new.replication_factor, changes)
@@ -135,45 +137,47 @@ def _missing(
 def _existing(
     source: str,
     name: str,
-    here: TopicState,
-    there: TopicState,
+    source_state: TopicState,
+    destination_state: TopicState,
     wanted: settings.Wanted,
     use: TopicUse,
     options: PromotionOptions,
     notes: list[str],
     destination: str,
 ) -> TopicChange:
-    after = there.partitions
-    if there.partitions > here.partitions:
+    after = destination_state.partitions
+    if destination_state.partitions > source_state.partitions:
         notes.append(
-            f"{name} has {counted(there.partitions, 'partition')}, and {source} has {here.partitions} at the source. "
-            "It stays so, and records with a key may be in other partitions."
+            f"{name} has {counted(destination_state.partitions, 'partition')}, and {source} has {source_state.partitions} "
+            "at the source. It stays so, and records with a key may be in other partitions."
         )
-    elif there.partitions < here.partitions and _grows(name, source, here, there, use, options, destination):
-        after = here.partitions
+    elif destination_state.partitions < source_state.partitions and _grows(
+        name, source, source_state, destination_state, use, options, destination
+    ):
+        after = source_state.partitions
         readers = use.readers.get(name, ())
         read = f" Groups that read it: {first_of(readers, _NAMED)}." if readers else ""
         notes.append(
-            f"{name} grows from {there.partitions} to {after} partitions: from now on, records with a key go to "
+            f"{name} grows from {destination_state.partitions} to {after} partitions: from now on, records with a key go to "
             f"other partitions than before.{read}"
         )
-    elif there.partitions < here.partitions:
+    elif destination_state.partitions < source_state.partitions:
         filled = " and holds records" if options.on_fewer_partitions is OnFewerPartitions.GROW_EMPTY_OR_LEAVE else ""
         notes.append(
-            f"{name} has {counted(there.partitions, 'partition')}{filled}, and {source} has {here.partitions} at the source. "
-            f"{option_name('on_fewer_partitions')} leaves it so."
+            f"{name} has {counted(destination_state.partitions, 'partition')}{filled}, and {source} has "
+            f"{source_state.partitions} at the source. {option_name('on_fewer_partitions')} leaves it so."
         )
-    hidden = there.configs.hidden & wanted.values.keys()
+    hidden = destination_state.configs.hidden & wanted.values.keys()
     notes += [f"{name}: the brokers hide the value of {setting}, which is left alone." for setting in sorted(hidden)]
-    changes = settings.setting_changes(wanted, there.configs.own, there.configs.hidden, options)
-    return TopicChange(name, source, there.partitions, after, None, changes, there.topic_id)
+    changes = settings.setting_changes(wanted, destination_state.configs.own, destination_state.configs.hidden, options)
+    return TopicChange(name, source, destination_state.partitions, after, None, changes, destination_state.topic_id)
 
 
 def _grows(
     name: str,
     source: str,
-    here: TopicState,
-    there: TopicState,
+    source_state: TopicState,
+    destination_state: TopicState,
     use: TopicUse,
     options: PromotionOptions,
     destination: str,
@@ -183,7 +187,8 @@ def _grows(
     if choice is OnFewerPartitions.FAIL or (choice is OnFewerPartitions.GROW_EMPTY and name not in use.empty):
         why = " and holds records" if choice is OnFewerPartitions.GROW_EMPTY else ""
         raise Refused(
-            f"the topic has {counted(there.partitions, 'partition')}{why}, and {source} has {here.partitions} at the source",
+            f"the topic has {counted(destination_state.partitions, 'partition')}{why}, and {source} has "
+            f"{source_state.partitions} at the source",
             cluster=destination,
             topic=name,
             remedy=f"set {option_name('on_fewer_partitions')} to leave; or to grow, "
@@ -195,15 +200,15 @@ def _grows(
     return choice is not OnFewerPartitions.LEAVE
 
 
-def _check_replicas(change: TopicChange, there: TopicState | None, destination: str) -> None:
+def _check_replicas(change: TopicChange, destination_state: TopicState | None, destination: str) -> None:
     """Raise Refused where more replicas had to be in sync than there are: nothing could be written with acks=all.
 
     How many the brokers' defaults would give a new topic is asked later, see trial.py.
     """
     setting: SettingChange | None = change.settings.get(IN_SYNC)
-    replicas = change.replication_factor if there is None else there.replicas
+    replicas = change.replication_factor if destination_state is None else destination_state.replicas
     problem = settings.replicas_problem(
-        change.topic, setting and setting.after, replicas or 0, there is None, destination
+        change.topic, setting and setting.after, replicas or 0, destination_state is None, destination
     )
     if problem:
         raise problem

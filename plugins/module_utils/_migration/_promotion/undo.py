@@ -58,19 +58,19 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
     states = survey.topic_states(destination, list(receipt.topics))
     settings, left = {}, {}
     for name, known in receipt.topics.items():
-        there = states.get(name)
-        if there is None or (known.topic_id is not None and there.topic_id != known.topic_id):
-            if not known.created or there is not None:
+        state = states.get(name)
+        if state is None or (known.topic_id is not None and state.topic_id != known.topic_id):
+            if not known.created or state is not None:
                 notes.append(
-                    f"{name} was {'deleted' if there is None else 'deleted and created again'}, and is left alone."
+                    f"{name} was {'deleted' if state is None else 'deleted and created again'}, and is left alone."
                 )
             continue
-        back = {} if known.created else _settings_back(name, known, there, notes)
+        back = {} if known.created else _settings_back(name, known, state, notes)
         if back:
             settings[name] = back
         rest = known if known.created else dataclasses.replace(known, settings={})
         if known.partitions is not None and not known.created:
-            if there.partitions == known.before:  # the run was killed before it added any
+            if state.partitions == known.before:  # the run was killed before it added any
                 rest = dataclasses.replace(rest, before=None, partitions=None)
             else:
                 notes.append(
@@ -107,11 +107,11 @@ def undo_promotion(destination: Connection, undo: Undo, save: t.Callable[[Promot
     save(undo.receipt)
 
 
-def _settings_back(name: str, known: TopicReceipt, there: TopicState, notes: list[str]) -> dict[str, SettingChange]:
+def _settings_back(name: str, known: TopicReceipt, state: TopicState, notes: list[str]) -> dict[str, SettingChange]:
     """What somebody has set since the promotion is not touched."""
     back = {}
     for setting, each in known.settings.items():
-        now = there.configs.own.get(setting)
+        now = state.configs.own.get(setting)
         if is_same_value(now, each.before):
             continue
         if is_same_value(now, each.written):

@@ -126,8 +126,8 @@ def clusters(monkeypatch):
 
     def take_survey(_source, _destination, selection, _mapping, _which):
         names = {name: name for name in selection.topics}
-        there = destination.states(names)
-        every = (tuple(source.topics), tuple(destination.topics), source.states(names), there)
+        destination_states = destination.states(names)
+        every = (tuple(source.topics), tuple(destination.topics), source.states(names), destination_states)
         return Survey("S", "D", names, *every, frozenset(), 1, frozenset(source.acls), frozenset(destination.acls))
 
     def writes(change):

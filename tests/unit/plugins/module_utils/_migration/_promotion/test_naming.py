@@ -69,7 +69,7 @@ def test_a_topic_with_the_prefix_of_the_policy_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("names", "there", "why"),
+    ("names", "existing", "why"),
     [
         ({"a": "x", "b": "x"}, [], "a and b would both become x"),
         ({"a": "x" * 250}, [], "has 250 characters, and Kafka allows 249"),
@@ -80,9 +80,9 @@ def test_a_topic_with_the_prefix_of_the_policy_is_refused():
         ({"a": "x.y"}, ["x_y"], r"x\.y and x_y differ only in \. and _"),
     ],
 )
-def test_names_that_cannot_be_meant_are_refused(names, there, why):
+def test_names_that_cannot_be_meant_are_refused(names, existing, why):
     with pytest.raises(InvalidInput, match=why):
-        check_topic_names(names, there, False, "destination")
+        check_topic_names(names, existing, False, "destination")
 
 
 def test_names_that_the_destination_has_already_are_no_collision():

@@ -38,9 +38,17 @@ def topic(partitions=1, replicas=1, hidden=(), **own):
 
 def planned(source, destination=None, use=UNUSED, brokers=3, known=KNOWN, **options):
     """The change of one topic, and the notes."""
-    there = {} if destination is None else {"orders": destination}
+    destination_states = {} if destination is None else {"orders": destination}
     survey = Survey(
-        "s", "d", {"orders": "orders"}, ("orders",), tuple(there), {"orders": source}, there, known, brokers
+        "s",
+        "d",
+        {"orders": "orders"},
+        ("orders",),
+        tuple(destination_states),
+        {"orders": source},
+        destination_states,
+        known,
+        brokers,
     )
     made = decide_topics(survey, Mapping(), PromotionOptions(**options), use, "destination")
     return made.plan.topics[0], made.notes
@@ -79,11 +87,11 @@ def test_more_replicas_than_brokers_are_refused():
 
 def test_more_replicas_in_sync_than_replicas_are_refused():
     override = (Override((".*",), {"min.insync.replicas": "2"}),)
-    for there in (None, topic(1, 1)):
+    for destination in (None, topic(1, 1)):
         with pytest.raises(
             Refused, match=r"topic orders: min\.insync\.replicas would be 2, and the topic has 1 replica"
         ):
-            planned(topic(), there, overrides=override)
+            planned(topic(), destination, overrides=override)
     planned(topic(1, 2), overrides=override)
     planned(topic(), topic(1, 2), overrides=override)
     planned(topic(), replication_factor=-1, overrides=override)  # the brokers say how many, see test_trial.py
@@ -91,13 +99,13 @@ def test_more_replicas_in_sync_than_replicas_are_refused():
 
 def test_merge_deletes_nothing_and_exact_all_but_what_is_kept():
     source = topic(retention_ms="5", cleanup_policy="compact, delete")
-    there = topic(
+    destination = topic(
         retention_ms="5", cleanup_policy="compact,delete", segment_ms="7", preallocate="true", min_insync_replicas="1"
     )
-    assert values(planned(source, there)[0]) == {}
-    exact = planned(source, there, settings=Settings.EXACT, keep_settings=("pre.*",))[0]
+    assert values(planned(source, destination)[0]) == {}
+    exact = planned(source, destination, settings=Settings.EXACT, keep_settings=("pre.*",))[0]
     assert values(exact) == {"segment.ms": ("7", None, "default")}
-    everything = planned(source, there, settings=Settings.EXACT, exclude_settings=())[0]
+    everything = planned(source, destination, settings=Settings.EXACT, exclude_settings=())[0]
     assert everything.settings.keys() == {"segment.ms", "preallocate", "min.insync.replicas"}
 
 
@@ -195,8 +203,8 @@ def test_settings_that_the_brokers_do_not_know_are_named_of_all_topics_at_once()
 
 
 def test_a_value_that_brokers_hide_is_named_and_left_alone():
-    source, there = topic(retention_ms="5"), topic(hidden=["retention.ms", "segment.ms"])
-    change, notes = planned(source, there, settings=Settings.EXACT)
+    source, destination = topic(retention_ms="5"), topic(hidden=["retention.ms", "segment.ms"])
+    change, notes = planned(source, destination, settings=Settings.EXACT)
     assert values(change) == {}
     assert notes == ("orders: the brokers hide the value of retention.ms, which is left alone.",)
     _change, notes = planned(topic(hidden=["segment.ms"]))
@@ -223,11 +231,11 @@ def test_more_partitions_stay():
 )
 def test_fewer_partitions_grow_only_as_asked_for(choice, is_empty, after):
     use = TopicUse(frozenset({"orders"} if is_empty else ()), {"orders": ("billing",)})
-    source, there, option = topic(3), topic(2), OnFewerPartitions(choice)
+    source, destination, option = topic(3), topic(2), OnFewerPartitions(choice)
     if after is None:
         with pytest.raises(Refused, match="destination, topic orders: the topic has 2 partitions"):
-            planned(source, there, use, on_fewer_partitions=option)
+            planned(source, destination, use, on_fewer_partitions=option)
         return
-    change, notes = planned(source, there, use, on_fewer_partitions=option)
+    change, notes = planned(source, destination, use, on_fewer_partitions=option)
     assert change.after == after and change.grows == (after == 3)
     assert ("Groups that read it: billing." in notes[0]) == (after == 3)
