@@ -110,8 +110,8 @@ def of_plan(
     """
     check_clusters(plan, source, destination)
     entries, problems = (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination)
-    there = _existing(entries, destination)
-    entries, without_records = there, len(entries) - len(there)
+    existing = _existing(entries, destination)
+    entries, without_records = existing, len(entries) - len(existing)
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)
     together: dict[tuple[str, tuple[SourcePosition, ...]], list[PlanEntry]] = {}
     for entry in entries:

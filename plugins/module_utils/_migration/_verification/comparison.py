@@ -97,14 +97,14 @@ def _look(
     tell: Say,
 ) -> _Look:
     """existed: only what is before these offsets of the source can be skipped."""
-    here, there = ClusterLogs(source), ClusterLogs(destination)
+    source_logs, destination_logs = ClusterLogs(source), ClusterLogs(destination)
     # The destination's end first: what it has must be there at the source.
-    there.learn({partition for case in cases for partition, _offset in case.claim.destination})
-    here.learn({partition for case in cases for partition, _offset in case.claim.source})
+    destination_logs.learn({partition for case in cases for partition, _offset in case.claim.destination})
+    source_logs.learn({partition for case in cases for partition, _offset in case.claim.source})
     found: dict[int, tuple[ClaimCounts, Matching]] = {}
     for parts in sorted({case.match_on.covered for case in cases}):
         numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
-        units = _units(cases, numbers, here, there, limit, existed)
+        units = _units(cases, numbers, source_logs, destination_logs, limit, existed)
         with contextlib.ExitStack() as stack:
             size = sum(unit.size for unit in units)
             if size:
@@ -116,7 +116,11 @@ def _look(
             else:
                 reader = stack.enter_context(on_spark(session(), source, destination, units, parts, limit))
             found |= _counted(cases, units, reader, tell)
-    return _Look([_finding(case, *found[number], here, there) for number, case in enumerate(cases)], here, there)
+    return _Look(
+        [_finding(case, *found[number], source_logs, destination_logs) for number, case in enumerate(cases)],
+        source_logs,
+        destination_logs,
+    )
 
 
 def _looked_again(
@@ -164,8 +168,8 @@ def _has_grown(cases: t.Sequence[ClaimCase], before: ClusterLogs, destination: C
 def _units(
     cases: t.Sequence[ClaimCase],
     numbers: t.Sequence[int],
-    here: ClusterLogs,
-    there: ClusterLogs,
+    source_logs: ClusterLogs,
+    destination_logs: ClusterLogs,
     limit: int | None,
     existed: t.Mapping[TopicPartition, int],
 ) -> list[PartitionUnit]:
@@ -175,23 +179,27 @@ def _units(
         claim = cases[number].claim
         sources = tuple(partition for partition, _offset in claim.source)
         destinations = tuple(partition for partition, _offset in claim.destination)
-        stable = tuple(here.logs[partition].facts.end for partition in sources)
+        stable = tuple(source_logs.logs[partition].facts.end for partition in sources)
         key = sources, destinations, cases[number].match_on
         units.setdefault(key, PartitionUnit(sources, destinations, stable)).windows[number] = _windows(
-            claim, here, there, limit, existed
+            claim, source_logs, destination_logs, limit, existed
         )
     return list(units.values())
 
 
 def _windows(
-    claim: Claim, here: ClusterLogs, there: ClusterLogs, limit: int | None, existed: t.Mapping[TopicPartition, int]
+    claim: Claim,
+    source_logs: ClusterLogs,
+    destination_logs: ClusterLogs,
+    limit: int | None,
+    existed: t.Mapping[TopicPartition, int],
 ) -> Windows:
     """At the source up to the high watermark: what an open transaction holds is not consumed, and may be copied."""
     # What comes again stands between the offset and the copies of what is unconsumed.
     reach = None if limit is None else limit + min(claim.repeats or 0, limit)
     return Windows(
-        tuple(_until(_window(here, each, reach, hidden=True), existed.get(each[0])) for each in claim.source),
-        tuple(_window(there, each, reach, hidden=False) for each in claim.destination),
+        tuple(_until(_window(source_logs, each, reach, hidden=True), existed.get(each[0])) for each in claim.source),
+        tuple(_window(destination_logs, each, reach, hidden=False) for each in claim.destination),
     )
 
 
@@ -231,24 +239,29 @@ def _unequal(counts: Counts) -> int:
     return counts.absent + counts.to_come + counts.destination_only
 
 
-def _finding(case: ClaimCase, its: ClaimCounts, how: Matching, here: ClusterLogs, there: ClusterLogs) -> Finding:
+def _finding(
+    case: ClaimCase, its: ClaimCounts, how: Matching, source_logs: ClusterLogs, destination_logs: ClusterLogs
+) -> Finding:
     claim = case.claim
     partitions: list[TopicPartition] = [partition for partition, _offset in claim.destination]
-    stamped = all(there.logs[partition].facts.log_append_time for partition in partitions)
+    stamped = all(destination_logs.logs[partition].facts.log_append_time for partition in partitions)
     its_parts = (*case.match_on.covered, *(() if stamped else ("timestamp",)))
     found = finding(
         claim,
         its.counts,
         its.windows,
         tuple(part for part in how.parts if part in its_parts),
-        is_compacted=any(there.logs[partition].facts.compacted for partition in partitions),
+        is_compacted=any(destination_logs.logs[partition].facts.compacted for partition in partitions),
     )
     wrong = [
         Flaw(
             ProblemKind.BEYOND_END,
             f"offset {offset} of {partition} is after the {name}'s end {side.logs[partition].facts.high_watermark}",
         )
-        for name, side, positions in (("source", here, found.source), ("destination", there, found.destination))
+        for name, side, positions in (
+            ("source", source_logs, found.source),
+            ("destination", destination_logs, found.destination),
+        )
         for partition, offset in positions
         if offset > side.logs[partition].facts.high_watermark
     ]

@@ -66,8 +66,8 @@ class PartitionUnit:
     @property
     def size(self) -> int:
         """How many offsets are read."""
-        here = sum((each.open_end or each.end) - each.start for _place, each in self.source_extents)
-        return here + sum(each.end - each.start for _place, each in self.destination_extents)
+        source_offsets = sum((each.open_end or each.end) - each.start for _place, each in self.source_extents)
+        return source_offsets + sum(each.end - each.start for _place, each in self.destination_extents)
 
 
 class ClaimCounts(t.NamedTuple):
@@ -100,11 +100,11 @@ class InProcess:
     ) -> None:
         """Read everything. Raises as scan_frame() does."""
         self._units = units
-        here = [[extent for _place, extent in unit.source_extents] for unit in units]
-        there = [[extent for _place, extent in unit.destination_extents] for unit in units]
-        stable = _spans((each.partition, each.start, each.end) for its in here for each in its)
-        held = _spans((each.partition, each.end, each.open_end or each.end) for its in here for each in its)
-        copies = _spans((each.partition, each.start, each.end) for its in there for each in its)
+        source_extents = [[extent for _place, extent in unit.source_extents] for unit in units]
+        destination_extents = [[extent for _place, extent in unit.destination_extents] for unit in units]
+        stable = _spans((each.partition, each.start, each.end) for its in source_extents for each in its)
+        held = _spans((each.partition, each.end, each.open_end or each.end) for its in source_extents for each in its)
+        copies = _spans((each.partition, each.start, each.end) for its in destination_extents for each in its)
         self._source = _read(source, stable, parts, committed=True)
         for partition, records in _read(source, held, parts, committed=False).items():
             self._source[partition] = self._source.get(partition, []) + records

@@ -116,11 +116,12 @@ def anchors(
     found = []
     for parts in sorted({entry.evidence.matched_by for entry in looked_at}):
         alike = [entry for entry in looked_at if entry.evidence.matched_by == parts]
-        here, there = ClusterLogs(source, MatchOn.of(parts)), ClusterLogs(destination, MatchOn.of(parts))
-        _read(here, {(_source_partition(entry, at), at.source) for entry in alike for at in _anchors(entry)})
-        _read(there, {(entry.partition, at.destination) for entry in alike for at in _anchors(entry)})
+        source_logs = ClusterLogs(source, MatchOn.of(parts))
+        destination_logs = ClusterLogs(destination, MatchOn.of(parts))
+        _read(source_logs, {(_source_partition(entry, at), at.source) for entry in alike for at in _anchors(entry)})
+        _read(destination_logs, {(entry.partition, at.destination) for entry in alike for at in _anchors(entry)})
         for entry in alike:
-            its = list(_record_problems(entry, here, there))
+            its = list(_record_problems(entry, source_logs, destination_logs))
             wrong += its
             found.append(_finding(entry, its))
     verified = Verified(
@@ -178,7 +179,7 @@ def _read(side: ClusterLogs, wanted: set[tuple[TopicPartition, int]]) -> None:
     side.read(spans)
 
 
-def _record_problems(entry: PlanEntry, here: ClusterLogs, there: ClusterLogs) -> t.Iterator[Problem]:
+def _record_problems(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> t.Iterator[Problem]:
     if entry.offset is None:
         return
     before, after = entry.evidence.before, entry.evidence.after
@@ -191,8 +192,8 @@ def _record_problems(entry: PlanEntry, here: ClusterLogs, there: ClusterLogs) ->
         )
         yield entry_problem(entry, ProblemKind.SKIPPED, f"{what}: the group would skip it")
     for at in _anchors(entry):
-        original = _record(here, _source_partition(entry, at), at.source)
-        copy = _record(there, entry.partition, at.destination)
+        original = _record(source_logs, _source_partition(entry, at), at.source)
+        copy = _record(destination_logs, entry.partition, at.destination)
         # What has expired since the plan was made cannot be read again; its fingerprint stands in the plan.
         for side, record in (("source", original), ("destination", copy)):
             offset = at.source if side == "source" else at.destination

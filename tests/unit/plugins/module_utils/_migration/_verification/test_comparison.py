@@ -36,16 +36,16 @@ def read(text: str, first: int = 0) -> list[Record]:
 
 def world(source: str, copies: str, *, stable: int | None = None, start: int = 0, first: int = 0) -> Clusters:
     """stable: the source's last stable offset; start: its log start. first: the offset of the first copy."""
-    here, there = read(source), read(copies, first)
+    originals, copied = read(source), read(copies, first)
     size, end = len(source.split()), first + len(copies.split())
     stable = size if stable is None else stable
     return Clusters(
         Cluster(
             LogFacts(start, stable, size),
-            [each for each in here if start <= each.offset < stable],
-            [each for each in here if each.offset >= stable],
+            [each for each in originals if start <= each.offset < stable],
+            [each for each in originals if each.offset >= stable],
         ),
-        Cluster(LogFacts(first, end, end), there),
+        Cluster(LogFacts(first, end, end), copied),
     )
 
 
