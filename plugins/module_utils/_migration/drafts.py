@@ -146,22 +146,25 @@ def without_records(
     draft: Draft, source_partitions: t.Mapping[str, int], destination_partitions: t.Mapping[str, int]
 ) -> PlanEntry | None:
     """The entry that topics alone decide, or None: a missing topic or partition, or partition counts that differ."""
-    here = source_partitions.get(draft.source_partition.topic)
-    there = destination_partitions.get(draft.partition.topic)
-    if here is None or there is None:
-        if here is None:
+    source_count = source_partitions.get(draft.source_partition.topic)
+    destination_count = destination_partitions.get(draft.partition.topic)
+    if source_count is None or destination_count is None:
+        if source_count is None:
             detail = f"topic {draft.source_partition.topic} does not exist at the source: exclude it"
         else:
             detail = f"topic {draft.partition.topic} does not exist at the destination: fill it, map it, or exclude it"
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
-    if here != there:
+    if source_count != destination_count:
         detail = (
-            f"{draft.source_partition.topic} has {here} partitions at the source, and {draft.partition.topic} {there} "
-            "at the destination: name it in repartitioned, so that each record is looked for in all partitions"
+            f"{draft.source_partition.topic} has {source_count} partitions at the source, and {draft.partition.topic} "
+            f"{destination_count} at the destination: name it in repartitioned, so that each record is looked for in all "
+            "partitions"
         )
         return draft.entry(Verdict.BLOCKED, reason=Reason.PARTITION_COUNT_DIFFERS, detail=detail)
-    if draft.source_partition.partition >= here:
-        detail = f"{draft.source_partition} does not exist at the source, which has {here} partitions of this topic"
+    if draft.source_partition.partition >= source_count:
+        detail = (
+            f"{draft.source_partition} does not exist at the source, which has {source_count} partitions of this topic"
+        )
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
     return None
 

@@ -111,11 +111,11 @@ def look(
     # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
     topics = {draft.source_partition.topic for draft in wanted} | set(selection.topics)
     problems += _missing(source, reads_groups={draft.source_group for draft in wanted}, reads_topics=topics)
-    here = {draft.group for draft in wanted}
-    there = {draft.partition.topic for draft in wanted}
-    needs = {"commits_groups": here, "commits_topics": there} if commits else {}
-    needs |= {"writes_topics": there} if copies else {}
-    problems += _missing(destination, reads_groups=here, reads_topics=there, **needs)
+    destination_groups = {draft.group for draft in wanted}
+    destination_topics = {draft.partition.topic for draft in wanted}
+    needs = {"commits_groups": destination_groups, "commits_topics": destination_topics} if commits else {}
+    needs |= {"writes_topics": destination_topics} if copies else {}
+    problems += _missing(destination, reads_groups=destination_groups, reads_topics=destination_topics, **needs)
     notes: list[str] = []
     differing: list[SettingDifference] = []
     if not problems and not copies:
@@ -178,12 +178,12 @@ def _lacking(options: SparkOptions, otherwise: str | None) -> list[MigrationErro
 
 def receipt_of_another(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str]) -> list[MigrationError]:
     """Why a receipt that is there cannot be added to; cluster_ids are those of look()."""
-    here = cluster_ids.get("destination")
-    if here in (None, receipt.cluster_id):
+    destination_id = cluster_ids.get("destination")
+    if destination_id in (None, receipt.cluster_id):
         return []
     return [
         Refused(
-            f"the receipt {path} is of cluster {receipt.cluster_id}, and the destination is cluster {here}",
+            f"the receipt {path} is of cluster {receipt.cluster_id}, and the destination is cluster {destination_id}",
             remedy="use another directory, because the rollback of the earlier run needs this receipt",
             kind=FailureKind.OTHER_CLUSTER,
         )

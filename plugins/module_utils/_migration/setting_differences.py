@@ -184,10 +184,11 @@ _WHY = {
 def _difference(
     kind: SettingKind, topic: str, copy: str, setting: str, own: SettingValues, other: SettingValues, why: str
 ) -> SettingDifference:
-    mine, theirs = own.get(setting), other.get(setting)
+    source_value, destination_value = own.get(setting), other.get(setting)
     name = topic if topic == copy else f"{topic} ({copy} at the destination)"
-    values = f"{'not set' if mine is None else mine} at the source, {theirs} at the destination"
-    return SettingDifference(kind, topic, copy, setting, mine, theirs, f"topic {name}: {setting} is {values}: {why}.")
+    shown = "not set" if source_value is None else source_value
+    message = f"topic {name}: {setting} is {shown} at the source, {destination_value} at the destination: {why}."
+    return SettingDifference(kind, topic, copy, setting, source_value, destination_value, message)
 
 
 def _is_compacted(settings: SettingValues) -> bool:

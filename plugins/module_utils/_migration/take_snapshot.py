@@ -210,10 +210,10 @@ def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupRea
     """The groups that an earlier run has removed, as they were. Raises Refused for a file of another cluster."""
     if removed is None:
         return {}
-    here = cluster_id(connection)
-    if removed.cluster_id != here:
+    source_id = cluster_id(connection)
+    if removed.cluster_id != source_id:
         raise Refused(
-            f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {here}",
+            f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {source_id}",
             cluster=str(connection),
             remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
             kind=FailureKind.OTHER_CLUSTER,

@@ -38,7 +38,7 @@ class Amount(t.NamedTuple):
 
     def plus(self, other: Amount) -> Amount:
         """Both together."""
-        return Amount(*(mine + its for mine, its in zip(self, other, strict=True)))
+        return Amount(*(own + added for own, added in zip(self, other, strict=True)))
 
 
 def read_progress(backlog: Backlog, destination: Connection, stable: bool) -> dict[TopicPartition, Progress | None]:

@@ -31,9 +31,12 @@ def copy_differences(
         )
     identity.check_topics(backlog, source, destination)
     ranges = [each for each in backlog.ranges if each.copies]
-    here = positions.partition_bounds(source, [each.source for each in ranges])
-    there = positions.partition_bounds(destination, [each.destination for each in ranges])
-    wanted = [Compared(each, here[each.source].log_start, there[each.destination].end) for each in ranges]
+    source_bounds = positions.partition_bounds(source, [each.source for each in ranges])
+    destination_bounds = positions.partition_bounds(destination, [each.destination for each in ranges])
+    wanted = [
+        Compared(each, source_bounds[each.source].log_start, destination_bounds[each.destination].end)
+        for each in ranges
+    ]
     if not wanted:
         return []
     say(f"comparing {counted(len(wanted), 'partition')} with the source from where the copy began")

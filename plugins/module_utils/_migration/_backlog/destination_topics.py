@@ -73,8 +73,9 @@ class Prepared(t.NamedTuple):
 
 def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[TopicPair]) -> list[BacklogTopic]:
     """What has to be made, and what suspended. Raises Refused for topics that cannot take these records as they are."""
-    here, there = [pair.source for pair in pairs], [pair.destination for pair in pairs]
-    counts, known = topics.partition_counts(source, here), topics.partition_counts(destination, there)
+    source_topics, destination_topics = [pair.source for pair in pairs], [pair.destination for pair in pairs]
+    counts = topics.partition_counts(source, source_topics)
+    known = topics.partition_counts(destination, destination_topics)
     for pair in pairs:
         if pair.source not in counts:
             raise NotFound(
@@ -92,7 +93,7 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
                 remedy=f"map it to another topic by {option_name('topic_map')}, or make one with as many partitions",
                 kind=FailureKind.TOPIC_UNSUITABLE,
             )
-    configs = topic_configs(source, here)
+    configs = topic_configs(source, source_topics)
     existing = topic_configs(destination, known)
     _check_replicas(destination, {name: existing[name] for name in known})
     brokers = storage.broker_count(destination)
@@ -215,10 +216,10 @@ def lines(planned: t.Iterable[BacklogTopic]) -> list[str]:
 
 
 def _existing(
-    destination: Connection, pair: TopicPair, source: TopicConfigs, there: TopicConfigs
+    destination: Connection, pair: TopicPair, source: TopicConfigs, existing: TopicConfigs
 ) -> dict[str, Suspended]:
     """The settings of a topic that is there by which it would lose or change records."""
-    if _is_compacted(there) and not _is_compacted(source):
+    if _is_compacted(existing) and not _is_compacted(source):
         raise Refused(
             f"the topic is compacted, and {pair.source} at the source is not: what was copied would be removed",
             cluster=str(destination),
@@ -227,10 +228,11 @@ def _existing(
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
     during = {name: _SUSPENDED[name] for name in _EVERYWHERE}
-    if int(there.effective[_LARGEST]) < int(source.effective[_LARGEST]):
+    if int(existing.effective[_LARGEST]) < int(source.effective[_LARGEST]):
         during[_LARGEST] = source.effective[_LARGEST]
-    held = {name: Suspended(there.own.get(name), value) for name, value in during.items()}
-    return {name: each for name, each in held.items() if there.effective.get(name) != each.during} | _limits(there)
+    held = {name: Suspended(existing.own.get(name), value) for name, value in during.items()}
+    changed = {name: each for name, each in held.items() if existing.effective.get(name) != each.during}
+    return changed | _limits(existing)
 
 
 def _missing(pair: TopicPair, layout: TopicLayout, brokers: int, own: t.Mapping[str, str]) -> BacklogTopic:
@@ -242,16 +244,16 @@ def _missing(pair: TopicPair, layout: TopicLayout, brokers: int, own: t.Mapping[
     return BacklogTopic(pair.destination, pair.source, created, suspended)
 
 
-def _with_limits(topic: BacklogTopic, there: TopicConfigs | None) -> BacklogTopic:
+def _with_limits(topic: BacklogTopic, configs: TopicConfigs | None) -> BacklogTopic:
     """The limits of a topic that is made are its brokers', as far as they tell; what stood there is written down once."""
-    if topic.created is None or there is None or not topic.suspended:
+    if topic.created is None or configs is None or not topic.suspended:
         return topic
-    return dataclasses.replace(topic, suspended=_limits(there) | topic.suspended)
+    return dataclasses.replace(topic, suspended=_limits(configs) | topic.suspended)
 
 
-def _noted_again(topic: BacklogTopic, there: TopicConfigs) -> BacklogTopic:
+def _noted_again(topic: BacklogTopic, configs: TopicConfigs) -> BacklogTopic:
     """A setting that is not what the copy has set is somebody's."""
-    own = {name: there.own.get(name) for name in topic.suspended}
+    own = {name: configs.own.get(name) for name in topic.suspended}
     suspended = {
         name: held if own[name] == held.during else Suspended(own[name], held.during)
         for name, held in topic.suspended.items()
@@ -259,12 +261,12 @@ def _noted_again(topic: BacklogTopic, there: TopicConfigs) -> BacklogTopic:
     return dataclasses.replace(topic, suspended=suspended)
 
 
-def _limits(there: TopicConfigs) -> dict[str, Suspended]:
+def _limits(configs: TopicConfigs) -> dict[str, Suspended]:
     """The limits of timestamps that these brokers know and that records may exceed."""
     return {
-        name: Suspended(there.own.get(name), value)
+        name: Suspended(configs.own.get(name), value)
         for name, value in _SUSPENDED.items()
-        if name not in _EVERYWHERE and there.effective.get(name, value) != value
+        if name not in _EVERYWHERE and configs.effective.get(name, value) != value
     }
 
 

@@ -32,13 +32,13 @@ def with_ids(
     planned: t.Sequence[BacklogTopic], source: Connection, destination: Connection
 ) -> tuple[BacklogTopic, ...]:
     """The topics with the ids that they have now, where none is known yet."""
-    there = topics.topic_ids(destination, [topic.name for topic in planned if topic.topic_id is None])
-    here = topics.topic_ids(source, [topic.source for topic in planned if topic.source_topic_id is None])
+    destination_ids = topics.topic_ids(destination, [topic.name for topic in planned if topic.topic_id is None])
+    source_ids = topics.topic_ids(source, [topic.source for topic in planned if topic.source_topic_id is None])
     return tuple(
         dataclasses.replace(
             topic,
-            topic_id=topic.topic_id or there.get(topic.name),
-            source_topic_id=topic.source_topic_id or here.get(topic.source),
+            topic_id=topic.topic_id or destination_ids.get(topic.name),
+            source_topic_id=topic.source_topic_id or source_ids.get(topic.source),
         )
         for topic in planned
     )
@@ -83,7 +83,7 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
             _check_id(source, name, origins[name], its)
 
 
-def not_made(destination: Connection, there: t.Iterable[BacklogTopic], ids: t.Mapping[str, str | None]) -> list[str]:
+def not_made(destination: Connection, existing: t.Iterable[BacklogTopic], ids: t.Mapping[str, str | None]) -> list[str]:
     """Those of these topics, which are there, that the copy was to make and that are other ones, as far as that can be known.
 
     A run may be killed between making a topic and noting its id. Its topic then has the partitions and settings that
@@ -91,7 +91,7 @@ def not_made(destination: Connection, there: t.Iterable[BacklogTopic], ids: t.Ma
     """
     unsure = {
         topic.name: topic.created
-        for topic in there
+        for topic in existing
         if topic.created is not None and topic.topic_id is None and ids.get(topic.name) is not None
     }
     return topic_making.unlike_planned(destination, unsure)

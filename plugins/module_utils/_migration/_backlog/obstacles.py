@@ -36,8 +36,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session i
 def check_acls(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
     """Raise NotAuthorized that names every ACL which is missing on a cluster. members: the destination's groups."""
     progress, names = all_groups(backlog), [topic.name for topic in backlog.topics]
-    here = permissions.missing_acls(source, reads_topics={topic.source for topic in backlog.topics})
-    there = permissions.missing_acls(
+    source_missing = permissions.missing_acls(source, reads_topics={topic.source for topic in backlog.topics})
+    destination_missing = permissions.missing_acls(
         destination,
         reads_groups=[*members, *progress],
         commits_groups=progress,
@@ -45,7 +45,7 @@ def check_acls(backlog: Backlog, source: Connection, destination: Connection, me
         writes_topics=names,
         transactional_ids=transactional_ids(backlog),
     )
-    for connection, lacking in ((source, here), (destination, there)):
+    for connection, lacking in ((source, source_missing), (destination, destination_missing)):
         if lacking:
             raise NotAuthorized(
                 f"missing ACL {', '.join(lacking)}",

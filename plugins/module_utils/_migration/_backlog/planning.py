@@ -71,7 +71,9 @@ def plan(
     """
     source_id, destination_id = _clusters(snapshot, source, destination)
     names = {draft.source_partition.topic: draft.partition.topic for draft in wanted}
-    if source_id == destination_id and any(here == there for here, there in names.items()):
+    if source_id == destination_id and any(
+        source_topic == destination_topic for source_topic, destination_topic in names.items()
+    ):
         raise InvalidInput(
             "source and destination are one cluster, and topics would be copied into themselves",
             cluster=str(destination),
@@ -82,8 +84,12 @@ def plan(
     bounds = unconsumed.quiet_bounds(source, {draft.source_partition for draft in wanted}, wait)
     found = unconsumed.open_ranges(wanted, bounds, source, options.on_uncommitted)
     pairs = [
-        TopicPair(here, there, any(each.start < each.end for each in found if each.source.topic == here))
-        for here, there in sorted(names.items())
+        TopicPair(
+            source_topic,
+            destination_topic,
+            any(each.start < each.end for each in found if each.source.topic == source_topic),
+        )
+        for source_topic, destination_topic in sorted(names.items())
     ]
     made = plan_topics(source, destination, pairs)
     planned = Backlog(
@@ -199,10 +205,11 @@ def _check_names(wanted: t.Iterable[Draft]) -> None:
     """Two topics in one would mix their records, and no group could stand between those of one and the other."""
     sources: dict[str, str] = {}
     for draft in wanted:
-        here, there = draft.source_partition.topic, draft.partition.topic
-        if sources.setdefault(there, here) != here:
+        source_topic, destination_topic = draft.source_partition.topic, draft.partition.topic
+        if sources.setdefault(destination_topic, source_topic) != source_topic:
             raise InvalidInput(
-                f"two topics would be copied into one: {sources[there]} and {here} both become {there}",
+                f"two topics would be copied into one: {sources[destination_topic]} and {source_topic} both become "
+                f"{destination_topic}",
                 remedy=f"correct {option_name('topic_map')}",
             )
 

@@ -83,9 +83,9 @@ def remove_copy(
     identity.check_copy_cluster(backlog, destination)
     if plan is not None:
         identity.check_plan(backlog, plan, destination)
-    here, warnings = _still_ours(backlog, destination)
-    made = _made(here, destination) if remove_topics else []
-    staying = [topic for topic in here if topic not in made]
+    ours, warnings = _still_ours(backlog, destination)
+    made = _made(ours, destination) if remove_topics else []
+    staying = [topic for topic in ours if topic not in made]
     names, deleted = all_groups(backlog), [topic.name for topic in made]
     _check_acls(backlog, destination, names, staying, made)
     running.check_idle(backlog, destination, wait)
@@ -98,7 +98,7 @@ def remove_copy(
         say(f"looking whether others have written to {counted(len(deleted), 'topic')}")
         others.check_records(backlog, deleted, destination, fenced=not predict)
         # What was right before may have taken hours to read.
-        if _still_ours(backlog, destination)[0] != here:
+        if _still_ours(backlog, destination)[0] != ours:
             raise Refused(
                 "topics were deleted or created while records were read",
                 cluster=str(destination),
@@ -170,7 +170,7 @@ def _named(backlog: Backlog, destination: Connection) -> dict[TopicPartition, Ru
 def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[BacklogTopic], list[str]]:
     """The topics that are still those that the copy has written to, and a word on each of the others."""
     found = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
-    here, warnings = [], []
+    ours, warnings = [], []
     for topic in backlog.topics:
         if topic.name not in found:
             if topic.created is None or topic.topic_id is not None:  # else it was never made
@@ -178,15 +178,15 @@ def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[Backlog
         elif not identity.is_same(topic, found):
             warnings.append(f"The topic {topic.name} was deleted and created again, and is left alone.")
         else:
-            here.append(topic)
-    others_made = identity.not_made(destination, here, found)
+            ours.append(topic)
+    others_made = identity.not_made(destination, ours, found)
     warnings += [f"The topic {name} was created by somebody else, and is left alone." for name in others_made]
-    return [topic for topic in here if topic.name not in others_made], warnings
+    return [topic for topic in ours if topic.name not in others_made], warnings
 
 
-def _made(here: t.Iterable[BacklogTopic], destination: Connection) -> list[BacklogTopic]:
+def _made(ours: t.Iterable[BacklogTopic], destination: Connection) -> list[BacklogTopic]:
     """The topics that the copy has made. Raises Refused where that is not sure."""
-    made = [topic for topic in here if topic.created is not None]
+    made = [topic for topic in ours if topic.created is not None]
     for topic in made:
         if topic.topic_id is None:
             raise Refused(

@@ -102,8 +102,8 @@ def ends(
     destination: Connection, found: t.Sequence[BacklogRange], existing: t.Collection[str], append: bool
 ) -> dict[TopicPartition, int]:
     """Where the destination's logs end now; 0 in topics that are still to be made."""
-    there = [each.destination for each in found if each.destination.topic in existing]
-    bounds = positions.partition_bounds(destination, there) if there else {}
+    partitions = [each.destination for each in found if each.destination.topic in existing]
+    bounds = positions.partition_bounds(destination, partitions) if partitions else {}
     for where, its in sorted(bounds.items()):
         if its.log_start < its.high_watermark and not append:
             raise Refused(

@@ -77,8 +77,8 @@ def remove_old_groups(
     Everything is checked before anything is removed. Raises Refused, GroupBusy, NotAuthorized, BrokerError.
     """
     name = str(cluster)
-    here = _check_cluster(cluster, plan.destination_id, "plan")
-    known = _known(removed, here)
+    this_cluster = _check_cluster(cluster, plan.destination_id, "plan")
+    known = _known(removed, this_cluster)
     removable.check_names(plan, name)
     sources = removable.source_groups(plan)
     readings = {group: each for group, each in writing.read_named_groups(cluster, sources).items() if each.exists}
@@ -110,8 +110,8 @@ def remove_old_groups(
     try:
         writing.remove_groups(cluster, wanted, "stop its consumers, and run the same again")
     except MigrationError:  # the file tells of no group that is still there
-        there = {group for group, each in writing.read_named_groups(cluster, wanted).items() if each.exists}
-        save(known.with_removed(each for group, each in wanted.items() if group not in there))
+        remaining = {group for group, each in writing.read_named_groups(cluster, wanted).items() if each.exists}
+        save(known.with_removed(each for group, each in wanted.items() if group not in remaining))
         raise
     return outcome
 
@@ -133,9 +133,9 @@ def restore_old_groups(
     _check_cluster(cluster, removed.cluster_id, "file of removed groups")
     gone = removed.gone()
     names = set(gone) if selection is None else set(gone) & set(selection.select_groups(gone).names)
-    there = writing.read_named_groups(cluster, gone)
-    removable.check_order(names, {group for group, each in there.items() if not each.exists}, receipt, name)
-    readings = {group: each for group, each in there.items() if group in names}
+    all_readings = writing.read_named_groups(cluster, gone)
+    removable.check_order(names, {group for group, each in all_readings.items() if not each.exists}, receipt, name)
+    readings = {group: each for group, each in all_readings.items() if group in names}
     current = commits_of(readings)
     was: dict[Key, Target] = {
         (group, partition): each for group in sorted(names) for partition, each in sorted(gone[group].items())
@@ -190,11 +190,11 @@ def _check_cluster(cluster: Connection, expected: str, file: str) -> str:
     return found
 
 
-def _known(removed: Removed | None, here: str) -> Removed:
-    if removed is not None and removed.cluster_id != here:
+def _known(removed: Removed | None, this_cluster: str) -> Removed:
+    if removed is not None and removed.cluster_id != this_cluster:
         raise Refused(
-            f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {here}",
+            f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {this_cluster}",
             remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
             kind=FailureKind.OTHER_CLUSTER,
         )
-    return removed or Removed(here)
+    return removed or Removed(this_cluster)

@@ -237,15 +237,15 @@ def _check(task: Handover, changes: Offsets) -> None:
 def _problems(task: Handover, offsets: Offsets) -> list[str]:
     """MirrorMaker 2 begins anew, without a word, where a position is out of range."""
     policy = task.policy
-    here = topics.partition_counts(task.source, {where.topic for where in offsets})
-    there = topics.partition_counts(task.destination, {policy.topic(where.topic) for where in offsets})
+    source_counts = topics.partition_counts(task.source, {where.topic for where in offsets})
+    destination_counts = topics.partition_counts(task.destination, {policy.topic(where.topic) for where in offsets})
     lines = []
     known = []
     for where in offsets:
         copy = policy.topic(where.topic)
-        if where.partition >= here.get(where.topic, 0):
+        if where.partition >= source_counts.get(where.topic, 0):
             lines.append(f"{where} does not exist at the source")
-        elif where.partition >= there.get(copy, 0):
+        elif where.partition >= destination_counts.get(copy, 0):
             lines.append(f"{copy}-{where.partition}, the copy of {where}, does not exist at the destination")
         else:
             known.append(where)

@@ -126,12 +126,12 @@ def stored_by(connection: Connection, topic: str, connector: str) -> Stored:
                 kind=FailureKind.POSITIONS_UNCLEAR,
             )
     if not found:
-        there = f"it holds those of {', '.join(sorted(others))}" if others else "it holds those of no connector"
+        holds = f"it holds those of {', '.join(sorted(others))}" if others else "it holds those of no connector"
         raise NotFound(
             f"no position of {connector} is there",
             cluster=str(connection),
             topic=topic,
-            why=there,
+            why=holds,
             remedy="correct the connector's name or the topic",
         )
     return Stored({where: each[0][1] for where, each in found.items()}, tuple(sorted(others)), unknown)

@@ -52,14 +52,14 @@ class TopicStore:
     def check(self) -> None:
         """The worker is stopped; the topic, if it is there, keeps the last value of each key for ever."""
         check_stopped(self.connection, [self.worker_group])
-        if not self._is_there():
+        if not self._exists():
             return
         why = "a worker of Connect does not start unless it is compact"
         check_policy(self.connection, self.topic, why, "or correct the topic's name")
 
     def read(self) -> StoredOffsets:
         """Connect reads what was aborted too, unless it copies exactly once: both views must agree."""
-        if not self._is_there():
+        if not self._exists():
             return StoredOffsets({}, notes=self._doubts())
         found, of_committed = self._read(committed=False), self._read(committed=True)
         if found != of_committed:
@@ -74,7 +74,7 @@ class TopicStore:
 
     def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
         """Plainly: what an aborted transaction holds would count."""
-        if not self._is_there():
+        if not self._exists():
             factor = min(_REPLICAS, storage.broker_count(self.connection))
             create_topics(self.connection, {self.topic: NewTopic(_PARTITIONS, factor, _SETTINGS)})
         if misplaced:
@@ -87,7 +87,7 @@ class TopicStore:
             records.append(NewRecord(where, key, None if offset is None else connect_offsets.offset_value(offset)))
         write_records(self.connection, records)
 
-    def _is_there(self) -> bool:
+    def _exists(self) -> bool:
         return bool(topics.partition_counts(self.connection, [self.topic]))
 
     def _doubts(self) -> tuple[str, ...]:

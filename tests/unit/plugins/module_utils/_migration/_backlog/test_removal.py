@@ -234,26 +234,26 @@ class TestATopicThatTheCopyWasToMake:
     )
 
     @pytest.fixture
-    def there(self, monkeypatch):
-        def there(partitions, **own):
+    def existing(self, monkeypatch):
+        def existing(partitions, **own):
             configs = TopicConfigs({}, {name.replace("_", "."): value for name, value in own.items()})
             patch = monkeypatch.setattr
             making = removal.identity.topic_making
             patch(making.configs, "topic_configs", lambda _connection, names: dict.fromkeys(names, configs))
             patch(removal.topics, "partition_counts", lambda _connection, names: dict.fromkeys(names, partitions))
 
-        return there
+        return existing
 
     @pytest.mark.parametrize("partitions, retention", [(2, "-1"), (1, "777")])
-    def test_one_of_somebody_else_is_left_alone(self, cluster, there, partitions, retention):
-        there(partitions, retention_ms=retention)
+    def test_one_of_somebody_else_is_left_alone(self, cluster, existing, partitions, retention):
+        existing(partitions, retention_ms=retention)
         cluster.back = {}
         removed = cluster.remove(self.PLANNED, remove_topics=True)
         assert removed.warnings == ["The topic orders was created by somebody else, and is left alone."]
         assert removed.topics == ()
 
-    def test_one_like_it_may_be_its_own(self, cluster, there):
-        there(1, retention_ms="-1")
+    def test_one_like_it_may_be_its_own(self, cluster, existing):
+        existing(1, retention_ms="-1")
         assert cluster.remove(self.PLANNED).settings == ("orders",)
         with pytest.raises(Refused, match="nobody knows whether it is that one"):
             cluster.remove(self.PLANNED, remove_topics=True)
