@@ -57,27 +57,36 @@ def cut(its, pairs):
     """The definition of aligned(): each pair that stands in both windows is looked at."""
     if its.is_complete:
         return its
-    here, there = its
-    nears, their_nears, their_lows = (collections.defaultdict(list) for _kind in range(3))
-    for source_place, source, place, offset in pairs:
-        mine, their = here[source_place], there[place]
-        if not (mine.low <= source < mine.high and their.low <= offset < their.high):
+    source_windows, destination_windows = its
+    source_nears, destination_nears, destination_lows = (collections.defaultdict(list) for _kind in range(3))
+    for source_place, source_offset, place, offset in pairs:
+        source_window, destination_window = source_windows[source_place], destination_windows[place]
+        if not (
+            source_window.low <= source_offset < source_window.high
+            and destination_window.low <= offset < destination_window.high
+        ):
             continue
-        if source >= mine.at:
-            nears[source_place, place].append(source)
-        if offset >= their.at:
-            their_nears[place, source_place].append(offset)
+        if source_offset >= source_window.at:
+            source_nears[source_place, place].append(source_offset)
+        if offset >= destination_window.at:
+            destination_nears[place, source_place].append(offset)
         else:
-            their_lows[place, source_place].append(-offset)
+            destination_lows[place, source_place].append(-offset)
     if any(each.cut_above for each in its.destination):
-        here = tuple(
-            each._replace(near=min(each.near, outermost(nears, at, each.at - 1) + 1)) for at, each in enumerate(here)
+        source_windows = tuple(
+            each._replace(near=min(each.near, outermost(source_nears, at, each.at - 1) + 1))
+            for at, each in enumerate(source_windows)
         )
     if any(each.cut_above for each in its.source):
-        there = tuple(each._replace(near=outermost(their_nears, at, each.at - 1) + 1) for at, each in enumerate(there))
+        destination_windows = tuple(
+            each._replace(near=outermost(destination_nears, at, each.at - 1) + 1)
+            for at, each in enumerate(destination_windows)
+        )
     if any(each.cut_below for each in its.source):
-        there = tuple(each._replace(low=-outermost(their_lows, at, -each.at)) for at, each in enumerate(there))
-    return Windows(here, there)
+        destination_windows = tuple(
+            each._replace(low=-outermost(destination_lows, at, -each.at)) for at, each in enumerate(destination_windows)
+        )
+    return Windows(source_windows, destination_windows)
 
 
 @given(windows(), st.lists(st.sampled_from([0, 0, 0, 0, 0, 0, 1, 2, -1, 9]), max_size=80))

@@ -113,9 +113,16 @@ def with_gaps(records: t.Sequence[tuple[str, int | None]]) -> Log:
 @settings(max_examples=300)
 @given(sources, destinations, st.integers(0, 20), st.integers(0, 24))
 def test_it_is_what_the_definition_says(source: t.Any, copies: t.Any, committed: int, offset: int) -> None:
-    here, there = with_gaps(source), with_gaps(copies)
-    promise = Logs(seen(here), seen(there), lambda record: record.fingerprint, timestamps=True, start=0, end=end(there))
-    found = judged(here, there, committed, offset)
+    source_log, destination_log = with_gaps(source), with_gaps(copies)
+    promise = Logs(
+        seen(source_log),
+        seen(destination_log),
+        lambda record: record.fingerprint,
+        timestamps=True,
+        start=0,
+        end=end(destination_log),
+    )
+    found = judged(source_log, destination_log, committed, offset)
     skipped, repeated, absent = promise.judge(committed, offset)
     assert (found.skipped, found.absent + found.to_come) == (skipped, absent)
     assert found.repeated <= repeated  # which is more where nobody knows on which side copies are missing
@@ -132,17 +139,17 @@ def test_several_partitions_are_counted_as_one(
     source: t.Any, copies: t.Any, committed: list[int], offsets: list[int]
 ) -> None:
     """By content alone: so many copies follow in all partitions as there are unconsumed records in all partitions."""
-    here = [[(offset, content, 0) for offset, content, _time in with_gaps(each)] for each in source]
-    there = [[(offset, content, 0) for offset, content, _time in with_gaps(each)] for each in copies]
-    contents = contents_of(here, there)
+    source_log = [[(offset, content, 0) for offset, content, _time in with_gaps(each)] for each in source]
+    destination_log = [[(offset, content, 0) for offset, content, _time in with_gaps(each)] for each in copies]
+    contents = contents_of(source_log, destination_log)
     windows = Windows(
-        tuple(window(at, 0, end(its), None) for at, its in zip(committed, here, strict=False)),
-        tuple(window(at, 0, end(its), None) for at, its in zip(offsets, there, strict=False)),
+        tuple(window(at, 0, end(its), None) for at, its in zip(committed, source_log, strict=False)),
+        tuple(window(at, 0, end(its), None) for at, its in zip(offsets, destination_log, strict=False)),
     )
     whole = Contents(contents)
     found = whole.counts(windows, whole.progress)
-    consumed, unconsumed = apart(here, committed)
-    before, follow = apart(there, offsets)
+    consumed, unconsumed = apart(source_log, committed)
+    before, follow = apart(destination_log, offsets)
     assert found.skipped == sum(
         max(0, min(number, before[its] + follow[its]) - follow[its]) for its, number in unconsumed.items()
     )
@@ -166,30 +173,32 @@ def apart(logs: t.Iterable[Log], offsets: t.Iterable[int]) -> tuple[collections.
     return low, high
 
 
-@pytest.mark.parametrize(("gaps_here", "gaps_there"), [(1, 1), (3, 1), (1, 3)])
+@pytest.mark.parametrize(("source_gaps", "destination_gaps"), [(1, 1), (3, 1), (1, 3)])
 @pytest.mark.parametrize("beats", [0, 7])
-def test_a_limit_raises_no_false_alarm_and_sees_what_is_near(gaps_here: int, gaps_there: int, beats: int) -> None:
+def test_a_limit_raises_no_false_alarm_and_sees_what_is_near(
+    source_gaps: int, destination_gaps: int, beats: int
+) -> None:
     """With markers on one side, and a content that comes again and again with the broker's times."""
 
     def spread(step: int) -> Log:
         names = (f"p{number}" if not beats or number % beats else "beat" for number in range(1000))
         return [(number * step, name, None) for number, name in enumerate(names)]
 
-    here = [(offset, name, offset) for offset, name, _time in spread(gaps_here)]
-    there = spread(gaps_there)
+    source = [(offset, name, offset) for offset, name, _time in spread(source_gaps)]
+    destination = spread(destination_gaps)
     for lag in (0, 30):
-        copies = there[: len(there) - lag]
+        copies = destination[: len(destination) - lag]
         for number in (0, 150, 500, 960):
-            right = judged(here, copies, number * gaps_here, number * gaps_there, 100)
+            right = judged(source, copies, number * source_gaps, number * destination_gaps, 100)
             assert right.compared > 0
             if beats and right.to_come:
                 continue  # nobody can see that a beat that stands before the offset is not the one that is still to come
             assert right[1:] == (0, 0, right.to_come, 0, 0, right.destination_only, 0, None, None, None), (lag, number)
             for moved in (1, 10):
-                far = judged(here, copies, number * gaps_here, (number + moved) * gaps_there, 100)
+                far = judged(source, copies, number * source_gaps, (number + moved) * destination_gaps, 100)
                 assert far.skipped in (moved, moved - 1, moved - 2), (lag, number, moved)
                 if number:
-                    low = judged(here, copies, number * gaps_here, (number - moved) * gaps_there, 100)
+                    low = judged(source, copies, number * source_gaps, (number - moved) * destination_gaps, 100)
                     assert low.repeated in (moved, moved - 1, moved - 2), (lag, number, moved)
 
 
@@ -202,9 +211,9 @@ def test_within_a_limit_a_reordering_tool_raises_no_false_alarm() -> None:
     copies = list(
         itertools.chain.from_iterable([*range(at + 5, at + 10), *range(at, at + 5)] for at in range(0, 2000, 10))
     )
-    there = [(offset, f"p{number}", number) for offset, number in enumerate(copies)]
+    destination = [(offset, f"p{number}", number) for offset, number in enumerate(copies)]
     for number in range(500, 600, 10):
-        found = judged(numbered(2000), there, number, number, 300)
+        found = judged(numbered(2000), destination, number, number, 300)
         assert (found.skipped, found.repeated, found.absent) == (0, 0, 0)
 
 

@@ -121,7 +121,7 @@ def _refusals(truth: Oracle, decision: Decision) -> t.Iterator[str]:
         allowed.add(Reason.OPEN_TRANSACTION)
     if scenario.policy.on_expired == "fail" and scenario.committed < facts.log_start:
         allowed.add(Reason.POLICY_FAIL)
-    if not truth.purely_unconsumed_there:
+    if not truth.purely_unconsumed_copied:
         allowed.add(Reason.DESTINATION_LAGS)
         if scenario.policy.on_no_anchor == "fail" and not truth.consumed:
             allowed.add(Reason.POLICY_FAIL)

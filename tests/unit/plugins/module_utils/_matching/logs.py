@@ -63,7 +63,7 @@ def scenario(random: rnd.Random, most_records: int = 24, plain: bool = False) ->
         compacted=compacted,
         retention_ms=_pick(random, (None, HOUR, 24 * HOUR)),
     )
-    arrived, aborted_there, facts = _destination(random, arrivals, traits)
+    arrived, aborted_copies, facts = _destination(random, arrivals, traits)
     policy = Policy(now=NOON + HOUR) if plain else _policy(random)
     if not policy.with_timestamp and _chance(random, 0.5):
         traits.add("rewritten_times")
@@ -74,7 +74,7 @@ def scenario(random: rnd.Random, most_records: int = 24, plain: bool = False) ->
         source_facts,
         passes,
         arrived,
-        aborted_there,
+        aborted_copies,
         facts,
         append_time,
         policy,

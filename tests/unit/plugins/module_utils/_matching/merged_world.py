@@ -141,7 +141,7 @@ def world(random: rnd.Random, most_records: int = 10) -> World:
             wanted += wanted[random.randrange(len(wanted) + 1) :]
         batches.append(wanted)
     late = chance(0.15)
-    arrived, there = _arrived(random, batches, other_width, keyed=chance(0.6), late=late)
+    arrived, destination = _arrived(random, batches, other_width, keyed=chance(0.6), late=late)
     source = []
     for number, log in enumerate(written):
         first_open = next((each.offset for each in log if each.kind == "open"), len(log))
@@ -160,7 +160,7 @@ def world(random: rnd.Random, most_records: int = 10) -> World:
         with_timestamp=not chance(0.1),
         now=NOON + HOUR + random.randrange(20),
     )
-    return World(written, tuple(source), arrived, there, groups, policy, unlike=not alphabet)
+    return World(written, tuple(source), arrived, destination, groups, policy, unlike=not alphabet)
 
 
 def _written(random: rnd.Random, partition: int, size: int, alphabet: int) -> tuple[Written, ...]:

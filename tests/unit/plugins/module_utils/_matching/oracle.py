@@ -78,8 +78,8 @@ class Oracle:
     @functools.cached_property
     def owed(self) -> collections.Counter[Content]:
         """How many different unconsumed records of each content are at the destination."""
-        there = {a.origin for a in self.scenario.arrived}
-        return collections.Counter(self.content(w) for w in self.unconsumed.values() if w.offset in there)
+        copied = {a.origin for a in self.scenario.arrived}
+        return collections.Counter(self.content(w) for w in self.unconsumed.values() if w.offset in copied)
 
     def ahead(self, offset: int) -> collections.Counter[Content]:
         """What a consumer reads that starts at this destination offset."""
@@ -104,22 +104,22 @@ class Oracle:
 
     def _stand_ins(self, content: Content, offset: int) -> int:
         """How many copies of consumed records may be taken for equal ones: unconsumed, aborted or foreign ones after."""
-        equal, at_source = self._equal_there[content], self._equal_at_source[content]
+        equal, at_source = self._equal_copies[content], self._equal_at_source[content]
         read = {a.origin for a in equal if a.offset >= offset}
-        there = {a.origin for a in equal}
+        copied = {a.origin for a in equal}
         visible = sum(1 for w in at_source if self.scenario.counts(w))
         counted_out = len(equal) in (visible, len(at_source))
         missed = [
             w.offset
             for w in at_source
-            if w.offset in self.unconsumed and w.offset not in read and (w.offset in there or counted_out)
+            if w.offset in self.unconsumed and w.offset not in read and (w.offset in copied or counted_out)
         ]
         never_due = {w.offset for w in at_source if w.kind == "aborted" and w.offset >= self.scenario.committed}
         unseen = [a for a in equal if a.offset < offset and (a.origin is None or a.origin in never_due)]
         return len(missed) + len(unseen)
 
     @functools.cached_property
-    def _equal_there(self) -> dict[Content, list[Arrived]]:
+    def _equal_copies(self) -> dict[Content, list[Arrived]]:
         equal: dict[Content, list[Arrived]] = collections.defaultdict(list)
         for arrived in self.scenario.arrived:
             equal[self.content(arrived)].append(arrived)
@@ -170,7 +170,7 @@ class Oracle:
         return self.scenario.committed > 0 and facts.log_start <= self.scenario.committed <= facts.end
 
     @functools.cached_property
-    def purely_unconsumed_there(self) -> bool:
+    def purely_unconsumed_copied(self) -> bool:
         """Is a record at the destination that can only be a copy of an unconsumed one?"""
         before = {
             self.content(w) for w in self.scenario.written if w.kind != "marker" and w.offset < self.scenario.committed
@@ -186,8 +186,8 @@ class Oracle:
         aborted = {w.offset for w in self.scenario.written if w.kind == "aborted"}
         if any(arrived.origin in aborted for arrived in self.scenario.arrived):
             return False  # what is counted leaves aborted records out, and their copies are nobody's
-        there = {arrived.origin for arrived in self.scenario.arrived}
-        if self.scenario.destination_facts.log_append_time and any(offset not in there for offset in self.consumed):
+        copied = {arrived.origin for arrived in self.scenario.arrived}
+        if self.scenario.destination_facts.log_append_time and any(offset not in copied for offset in self.consumed):
             return False  # no time shows that the replication tool has passed a consumed record without a copy
         if not self.visible:
             return not self.scenario.arrived and self.scenario.committed == facts.end == facts.high_watermark
@@ -211,18 +211,18 @@ class Oracle:
         and the source has none besides that it lost or that was aborted.
         """
         s, facts = self.scenario, self.scenario.source_facts
-        there = [self.content(a) for a in s.arrived]
-        if facts.compacted or facts.log_start or there != [self.content(w) for w in self.visible][: len(there)]:
+        contents = [self.content(a) for a in s.arrived]
+        if facts.compacted or facts.log_start or contents != [self.content(w) for w in self.visible][: len(contents)]:
             return False
         before = collections.Counter(self.content(w) for w in self.consumed.values())
         after = collections.Counter(self.content(w) for w in self.unconsumed.values())
         aborted = {self.content(w) for w in s.written if w.kind == "aborted"}
         on_both_sides = before.keys() & after.keys()
-        counts = collections.Counter(there)
+        counts = collections.Counter(contents)
         return (
-            0 < len(self.consumed) <= len(there)
+            0 < len(self.consumed) <= len(contents)
             and not self._times_are_doubted
-            and aborted.isdisjoint(there)
+            and aborted.isdisjoint(contents)
             and all(counts[content] == before[content] + after[content] for content in on_both_sides)
         )
 

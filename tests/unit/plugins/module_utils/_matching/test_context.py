@@ -73,8 +73,8 @@ def test_aborted_records_have_their_side() -> None:
 
 def test_sides() -> None:
     known = Known(read(log("a x@9 (q) | x@9 b (r)".replace("| ", "")), 3, 8), Matching(True, True))
-    there = log("a x@9 b f a@77 q r").records
-    assert known.sides(there) == [
+    destination = log("a x@9 b f a@77 q r").records
+    assert known.sides(destination) == [
         Side.CONSUMED,
         Side.BOTH,
         Side.UNCONSUMED,

@@ -118,8 +118,8 @@ def test_whatever_is_there_it_is_the_last_offset_that_skips_nothing(source: str,
         return collections.Counter(record.fingerprint for record in copied_records if record.offset >= offset)
 
     def skips(offset: int) -> int:
-        there, after = following(0), following(offset)
-        return sum(max(0, min(number, there[its]) - after[its]) for its, number in unconsumed.items())
+        all_copies, after = following(0), following(offset)
+        return sum(max(0, min(number, all_copies[its]) - after[its]) for its, number in unconsumed.items())
 
     def repeats(offset: int) -> int:
         """Where copies of a content are missing, each of them may have been an unconsumed one."""

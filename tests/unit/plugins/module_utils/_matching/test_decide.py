@@ -103,12 +103,12 @@ class TestNoRecordAtTheSource:
         assert said(decided(9, self.empty, log("", start=5))) == (EXACT, 5, None, 0)
 
     def test_by_retention(self) -> None:
-        there = log("a@1 b@50 c@120 d@130", start=2)
-        assert said(decided(9, self.empty, there, now=EPOCH + 200)) == (SAFE, 4, Reason.CAUGHT_UP, None)
+        destination = log("a@1 b@50 c@120 d@130", start=2)
+        assert said(decided(9, self.empty, destination, now=EPOCH + 200)) == (SAFE, 4, Reason.CAUGHT_UP, None)
 
     def test_all_old_enough_is_the_end(self) -> None:
-        there = log("a@1 b@50", start=2)
-        assert said(decided(9, self.empty, there, now=EPOCH + 200)) == (SAFE, 4, Reason.CAUGHT_UP, None)
+        destination = log("a@1 b@50", start=2)
+        assert said(decided(9, self.empty, destination, now=EPOCH + 200)) == (SAFE, 4, Reason.CAUGHT_UP, None)
 
     def test_kept_for_ever_is_the_start(self) -> None:
         decision = decided(9, log("", start=9), log("a b", start=2))
@@ -131,10 +131,10 @@ class TestExpired:
     """The source has lost records that the group has not consumed."""
 
     source = log("d e f", start=3)
-    there = log("a b c d e f", start=10)
+    destination = log("a b c d e f", start=10)
 
     def test_counted_back(self) -> None:
-        assert said(decided(1, self.source, self.there)) == (SAFE, 11, Reason.EXPIRED, None)
+        assert said(decided(1, self.source, self.destination)) == (SAFE, 11, Reason.EXPIRED, None)
 
     def test_counted_back_past_records_that_stand_there_twice(self) -> None:
         assert said(decided(1, self.source, log("a b c b c d e f"))) == (SAFE, 3, Reason.EXPIRED, None)
@@ -153,10 +153,15 @@ class TestExpired:
 
     @pytest.mark.parametrize(("option", "offset"), [("start", 10), ("first_visible", 13)])
     def test_by_option(self, option: str, offset: int) -> None:
-        assert said(decided(1, self.source, self.there, on_expired=option)) == (SAFE, offset, Reason.EXPIRED, None)
+        assert said(decided(1, self.source, self.destination, on_expired=option)) == (
+            SAFE,
+            offset,
+            Reason.EXPIRED,
+            None,
+        )
 
     def test_by_option_fail(self) -> None:
-        assert decided(1, self.source, self.there, on_expired="fail").reason is Reason.POLICY_FAIL
+        assert decided(1, self.source, self.destination, on_expired="fail").reason is Reason.POLICY_FAIL
 
 
 class TestBehindOrPast:
@@ -199,9 +204,9 @@ class TestGaps:
     @pytest.mark.parametrize("copied", ["a b c d", "a b (x) (y) c d", "a b x y c d"])
     def test_aborted_data_before_the_offset(self, copied: str) -> None:
         decision = decided(5, log("a b (x@1) (y@1) - c d"), log(copied.replace("x", "x@1").replace("y", "y@1")))
-        there = log(copied.replace("x", "x@1").replace("y", "y@1"))
-        b = next(record.offset for record in there.records if record.fingerprint == b"b")
-        c = next(record.offset for record in there.records if record.fingerprint == b"c")
+        destination = log(copied.replace("x", "x@1").replace("y", "y@1"))
+        b = next(record.offset for record in destination.records if record.fingerprint == b"b")
+        c = next(record.offset for record in destination.records if record.fingerprint == b"c")
         assert decision.verdict is EXACT and decision.offset is not None
         assert b < decision.offset <= c
 

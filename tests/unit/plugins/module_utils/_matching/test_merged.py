@@ -215,7 +215,7 @@ def violations(its: World, group: int, decisions: list[Decision]) -> list[str]:
             side[its.key(each.text, each.timestamp)] += 1
     originals = collections.Counter(each.text for number in range(len(positions)) for each in its.readable(number))
     copies = collections.Counter(copy.text for log in its.arrived for copy in log)
-    there: collections.Counter[t.Any] = collections.Counter()
+    at_destination: collections.Counter[t.Any] = collections.Counter()
     after: collections.Counter[t.Any] = collections.Counter()
     for number, (log, offset) in enumerate(zip(its.arrived, offsets, strict=True)):
         facts = its.destination[number]
@@ -223,7 +223,7 @@ def violations(its: World, group: int, decisions: list[Decision]) -> list[str]:
             problems.append(f"{number}: {offset} is not in the log")
         for copy in log:
             key = its.key(copy.text, copy.timestamp)
-            there[key] += 1
+            at_destination[key] += 1
             after[key] += copy.offset >= offset
             lost = copy.origin is not None and _lost_unconsumed(its, positions, copy.origin)
             # Where the source has as many of a content as the destination, each of these counts as its copy.
@@ -231,8 +231,8 @@ def violations(its: World, group: int, decisions: list[Decision]) -> list[str]:
             if lost and more and copy.offset < offset and its.policy.on_expired == "count_back":
                 problems.append(f"{number}: {copy} has expired at the source before it was consumed, and is skipped")
     for key, count in unconsumed.items():
-        if after[key] < min(count, there[key]):
-            problems.append(f"{key}: {count} unconsumed, {there[key]} there, {after[key]} from the offsets on")
+        if after[key] < min(count, at_destination[key]):
+            problems.append(f"{key}: {count} unconsumed, {at_destination[key]} there, {after[key]} from the offsets on")
     repeated = sum(max(0, after[key] - unconsumed[key]) for key in consumed)
     stated = [decision.repeats for decision in decisions]
     if None not in stated and sum(each or 0 for each in stated) < repeated:

@@ -24,10 +24,12 @@ NOTHING, OLDER, YOUNGER = Between(False, False), Between(True, False), Between(T
 LAST, FIRST = Record(100, 10, b"last", b"last"), Record(105, 20, b"first", b"first")
 
 
-def placed(between: Between, last: int | None, first: int | None, *, compacted: bool, there: tuple[int, ...] = ()):
-    """(offset, proved). last, first: the source offsets of both copies; there: offsets that the source still has."""
+def placed(
+    between: Between, last: int | None, first: int | None, *, compacted: bool, source_offsets: tuple[int, ...] = ()
+):
+    """(offset, proved). last, first: the source offsets of both copies; source_offsets: offsets that the source still has."""
     source = Log(LogFacts(0, 200, 200, compacted=compacted))
-    source.add((0, 200), [Record(offset, 0, b"%d" % offset, b"%d" % offset) for offset in there])
+    source.add((0, 200), [Record(offset, 0, b"%d" % offset, b"%d" % offset) for offset in source_offsets])
     source.add_uncommitted((0, 200), [])
     reader = Reader(Question(COMMITTED, source, Log(LogFacts(90, 110, 110)), Policy(budget=BUDGET)))
     reader.destination._log.add((90, 110), [])
@@ -41,7 +43,7 @@ def placed(between: Between, last: int | None, first: int | None, *, compacted: 
 
 
 @pytest.mark.parametrize(
-    ("between", "last", "first", "compacted", "there", "expected"),
+    ("between", "last", "first", "compacted", "source_offsets", "expected"),
     [
         pytest.param(NOTHING, 59, 60, True, (), (101, True), id="nothing lies between"),
         pytest.param(YOUNGER, 50, 61, False, (), (101, True), id="the source has lost nothing"),
@@ -57,5 +59,5 @@ def placed(between: Between, last: int | None, first: int | None, *, compacted: 
         pytest.param(NOTHING, 59, None, True, (), (101, True), id="nothing unconsumed"),
     ],
 )
-def test_the_place_between_two_copies(between, last, first, compacted, there, expected):
-    assert tuple(placed(between, last, first, compacted=compacted, there=there)) == expected
+def test_the_place_between_two_copies(between, last, first, compacted, source_offsets, expected):
+    assert tuple(placed(between, last, first, compacted=compacted, source_offsets=source_offsets)) == expected

@@ -86,8 +86,8 @@ def test_the_counts_are_those_of_the_offsets_one_by_one(to, start, length, commi
     log = ResetLog(start, start + length, start + length)
     value = abs(value) if to == "offset" else value
     decision = decided(to, value if to in ("shift", "offset") else 0, committed, log, CLAMP)
-    there = range(log.log_start, log.end)
+    held = range(log.log_start, log.end)
     assert decision.offset is not None and log.log_start <= decision.offset <= log.end
-    assert decision.repeats == sum(decision.offset <= each < committed for each in there)
-    skipped = sum(committed <= each < decision.offset for each in there)
+    assert decision.repeats == sum(decision.offset <= each < committed for each in held)
+    skipped = sum(committed <= each < decision.offset for each in held)
     assert (f" {skipped} offset" in decision.detail and "skipped" in decision.detail) or not skipped

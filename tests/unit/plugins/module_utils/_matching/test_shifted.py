@@ -151,8 +151,8 @@ def test_a_source_that_was_recreated_is_another_one():
 
 def test_a_replication_tool_that_began_again_is_seen_by_the_times_of_values_that_come_again_and_again():
     words = [f"{'abcde'[number % 5]}@{number}" for number in range(120)]
-    source, there = log(" ".join(words)), words[:100] + words[90:110]
+    source, destination = log(" ".join(words)), words[:100] + words[90:110]
     anchor = Anchor(95, 95, b"a".hex())
     assert on(source, log(" ".join(words[:110])), anchor, True) is True
-    assert on(source, log(" ".join(there)), anchor, True) is False
-    assert on(log(" ".join(words + words[:5])), copied(" ".join(there)), anchor) is False
+    assert on(source, log(" ".join(destination)), anchor, True) is False
+    assert on(log(" ".join(words + words[:5])), copied(" ".join(destination)), anchor) is False

@@ -56,7 +56,7 @@ class Scenario:
     source_facts: LogFacts
     stage: int
     arrived: tuple[Arrived, ...]
-    aborted_there: tuple[Arrived, ...]
+    aborted_copies: tuple[Arrived, ...]
     destination_facts: LogFacts
     source_append_time: bool = False
     policy: Policy = dataclasses.field(default_factory=Policy)
@@ -87,7 +87,7 @@ class Scenario:
         return FullLog(
             self.destination_facts,
             [_record(a.offset, a.timestamp, a.text, late) for a in self.arrived],
-            [_record(a.offset, a.timestamp, a.text, late) for a in self.aborted_there],
+            [_record(a.offset, a.timestamp, a.text, late) for a in self.aborted_copies],
         )
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ class Scenario:
             + ("(lost)" if w.offset < lost or w.compacted <= self.stage else "")
             for w in self.written
         )
-        there = " ".join(
+        destination = " ".join(
             f"{a.offset}:{a.text}@{a.timestamp - NOON if a.timestamp >= 0 else 'none'}"
             + (f"<{a.origin}" if a.origin is not None else "(foreign)")
             for a in self.arrived
@@ -107,8 +107,8 @@ class Scenario:
         return (
             f"C = {self.committed}, traits: {' '.join(sorted(self.traits))}\n  {self.policy}\n"
             f"  source      {self.source_facts}\n    {source}\n"
-            f"  destination {self.destination_facts}\n    {there}\n"
-            + (f"    aborted: {[(a.offset, a.text) for a in self.aborted_there]}\n" if self.aborted_there else "")
+            f"  destination {self.destination_facts}\n    {destination}\n"
+            + (f"    aborted: {[(a.offset, a.text) for a in self.aborted_copies]}\n" if self.aborted_copies else "")
         )
 
 
