@@ -33,9 +33,7 @@ class Outcome:
     missing: int = 0
 
     def __add__(self, other: Outcome) -> Outcome:
-        sums = (
-            mine + theirs for mine, theirs in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
-        )
+        sums = (own + added for own, added in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True))
         return Outcome(*sums)
 
 
@@ -50,20 +48,23 @@ def read_logs(cluster: Servers, topics: t.Iterable[str], restamped: t.Collection
 
 
 def outcome(
-    committed: Commits, here: Commits, source: Logs, destination: Logs, repartitioned: t.Collection[str] = ()
+    committed: Commits, at_destination: Commits, source: Logs, destination: Logs, repartitioned: t.Collection[str] = ()
 ) -> Outcome:
-    """What becomes of a group that has committed at the source, and goes on at the destination where it stands `here`.
+    """What becomes of a group that has committed at the source, and goes on at the destination.
 
+    committed, at_destination: what it has committed at both.
     Without a commit there it starts at the beginning (auto.offset.reset=earliest), or would lose what it has missed.
     Partitions are compared one by one, but for repartitioned topics.
     """
     total = Outcome()
     for part in _parts(committed, repartitioned):
         before = {where: offset for where, (offset, _unused) in committed.items() if part in (where, where[0])}
-        there = [where for where in destination if part in (where, where[0])] if isinstance(part, str) else [part]
-        start = {where: here[where][0] if where in here else 0 for where in there}
-        missing = sum(where not in here for where in there)
-        total += dataclasses.replace(judge(source, before, destination, start), entries=len(there), missing=missing)
+        partitions = [where for where in destination if part in (where, where[0])] if isinstance(part, str) else [part]
+        start = {where: at_destination[where][0] if where in at_destination else 0 for where in partitions}
+        missing = sum(where not in at_destination for where in partitions)
+        total += dataclasses.replace(
+            judge(source, before, destination, start), entries=len(partitions), missing=missing
+        )
     return total
 
 

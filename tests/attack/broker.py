@@ -33,10 +33,10 @@ class Broker:
         self.facts = LogFacts(
             edges.start, edges.stable, edges.end, edges.append_time, edges.compacted, edges.retention_ms
         )
-        there = [r for r in records if not getattr(r, "gone", False) and edges.start <= r.offset < edges.end]
-        self._times = [(r.offset, r.time) for r in there]
-        self.everything = [_record(r, edges) for r in there if r.kind != "marker"]
-        self.visible = [_record(r, edges) for r in there if r.kind == "data" and r.offset < edges.stable]
+        held = [r for r in records if not getattr(r, "gone", False) and edges.start <= r.offset < edges.end]
+        self._times = [(r.offset, r.time) for r in held]
+        self.everything = [_record(r, edges) for r in held if r.kind != "marker"]
+        self.visible = [_record(r, edges) for r in held if r.kind == "data" and r.offset < edges.stable]
         # Nobody can tell yet what will have been aborted of it.
         self.with_open = [*self.visible, *(r for r in self.everything if r.offset >= edges.stable)]
 

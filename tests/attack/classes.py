@@ -25,7 +25,7 @@ class Traits:
     alphabet: so many different contents, 0 for all unlike; unlike: the share of records that are unlike any other even
     so. stamps: where the destination's broker stamps: no, whole, from, until, between. times: what the tool does to
     times: kept, rewritten, some, zero_to_now, zero_to_one, rounded. manners: what its passes do: drops, filter,
-    doubles, reorders, overtaking. strangers, markers_there: how often there is one before a record.
+    doubles, reorders, overtaking. strangers, destination_markers: how often there is one before a record.
     """
 
     size: int
@@ -50,9 +50,9 @@ class Traits:
     recreated: bool = False
     stamps: str = "no"
     strangers: float = 0.0
-    markers_there: float = 0.0
-    retention_there: bool = False
-    compaction_there: bool = False
+    destination_markers: float = 0.0
+    destination_retention: bool = False
+    destination_compaction: bool = False
     options: bool = False
 
     def passes(self, random: rnd.Random, size: int) -> list[Span]:
@@ -152,9 +152,9 @@ def _mixed(random: rnd.Random) -> Traits:
     if its.transactions and its.uncommitted:
         its.stamps = its.stamps if its.stamps in ("no", "whole") else "no"
         its.times = its.times if its.times in ("kept", "rewritten") else "kept"
-    its.markers_there = random.choice((0, 0, 0, 0.1, 0.4))
-    its.retention_there = chance(0.15)
-    its.compaction_there = chance(0.1)
+    its.destination_markers = random.choice((0, 0, 0, 0.1, 0.4))
+    its.destination_retention = chance(0.15)
+    its.destination_compaction = chance(0.1)
     its.options = chance(0.3)
     its.route = random.choice(("all", "all", "again", "late", "first_tries", "mixed"))
     its.two_tools = its.route == "all" and chance(0.1)
@@ -164,7 +164,9 @@ def _mixed(random: rnd.Random) -> Traits:
         its.manners = random.choice(
             (("drops",), ("filter",), ("doubles",), *((("reorders",), ("overtaking",)) if steady else ()))
         )
-    may_lack_copies = its.lag or its.retention_there or its.compaction_there or its.route != "all" or its.manners
+    may_lack_copies = (
+        its.lag or its.destination_retention or its.destination_compaction or its.route != "all" or its.manners
+    )
     if its.times == "rounded" and may_lack_copies:
         its.times = "kept"  # a declared class is about both
     return its
@@ -183,7 +185,7 @@ CLASSES: dict[str, _Make] = {
     "equal records": _with(clock=("same", "bursts", "append_time"), alphabet=(1, 2, 3)),
     "no times": _with(clock=("none", "zero", "some_zero", "half_none")),
     "clocks back": _with(clock=(*_BACK, "back_by_hours")),
-    "transactions": _with(transactions=True, uncommitted=(False, True), markers_there=(0.0, 0.2)),
+    "transactions": _with(transactions=True, uncommitted=(False, True), destination_markers=(0.0, 0.2)),
     "open, copied": _with(transactions=(False, True), left_open=True, uncommitted=True),
     "open, stamped": _with(transactions=(False, True), left_open=True, uncommitted=True, stamps="whole"),
     "open, expired": _with(transactions=(False, True), left_open=True, uncommitted=True, expiry=True),
@@ -218,12 +220,12 @@ CLASSES: dict[str, _Make] = {
     ),
     "again, lag, stamped partly": _with(route="again", lag=True, stamps=("from", "until", "between")),
     "strangers": _with(strangers=(0.1, 0.4), route=("all", "again")),
-    "destination aged": _with(retention_there=True, route=("all", "again")),
-    "destination compacted": _with(compaction_there=True, route=("all", "again")),
-    "exactly-once tool": _with(markers_there=(0.1, 0.4), route=("all", "again")),
+    "destination aged": _with(destination_retention=True, route=("all", "again")),
+    "destination compacted": _with(destination_compaction=True, route=("all", "again")),
+    "exactly-once tool": _with(destination_markers=(0.1, 0.4), route=("all", "again")),
     "exactly-once, late": _with(
         size=tuple(range(20, 700, 20)),
-        markers_there=(0.02, 0.1, 0.4),
+        destination_markers=(0.02, 0.1, 0.4),
         route=("all", "again", "late", "first_tries", "mixed"),
         clock=("steps", "even", "bursts", *_BACK),
         lag=(False, True),
@@ -245,9 +247,9 @@ CLASSES: dict[str, _Make] = {
         clock=("steps", "same", "bursts"),
         manners=("drops",),
     ),
-    "moved on": _with(kept=True, lag=(False, True), expiry=(False, True), retention_there=(False, True)),
+    "moved on": _with(kept=True, lag=(False, True), expiry=(False, True), destination_retention=(False, True)),
     "moved on, open": _with(kept=True, transactions=(False, True), left_open=True, uncommitted=True),
-    "moved on, recreated": _with(kept=True, recreated=True, retention_there=(False, True)),
+    "moved on, recreated": _with(kept=True, recreated=True, destination_retention=(False, True)),
     "mixed": _mixed,
     "mixed, compacted": _mixed_compacted,
     DECLARED + "drops and reorders": _with(manners=("drops", "reorders")),
@@ -267,7 +269,9 @@ UNKNOWABLE: dict[str, _Make] = {
     DECLARED + "aborted, stamped partly": _with(
         transactions=True, uncommitted=True, stamps=("from", "until", "between"), route=("all", "again")
     ),
-    DECLARED + "rounded, copies missing": _with(times="rounded", retention_there=(False, True), manners=("drops",)),
+    DECLARED + "rounded, copies missing": _with(
+        times="rounded", destination_retention=(False, True), manners=("drops",)
+    ),
     DECLARED + "lag, expired, equal times": _with(lag=True, expiry=True, clock=("same", "bursts", "append_time")),
     DECLARED + "lag, strangers": _with(lag=True, strangers=(0.1, 0.4)),
 }

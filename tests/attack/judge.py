@@ -127,7 +127,9 @@ def _is_doubted(case: Case) -> bool:
             times[original.text.partition("+")[0]][0].append(original.time)
     for copy in case.destination:
         times[copy.text.partition("+")[0]][1].append(copy.time)
-    return any(doubted(collections.Counter(here), collections.Counter(there)) for here, there in times.values())
+    return any(
+        doubted(collections.Counter(source), collections.Counter(destination)) for source, destination in times.values()
+    )
 
 
 def contradiction(case: Case, one: Answer, other: Answer, ways: str) -> list[Finding]:

@@ -61,7 +61,7 @@ class Merged:
                     copy._replace(origin=None if copy.origin is None else place[number, copy.origin])
                     for copy, number in copies
                 ),
-                there,
+                destination_edges,
                 tuple(
                     copy._replace(origin=place[number, copy.origin])
                     for number, case in enumerate(self.sources)
@@ -70,7 +70,7 @@ class Merged:
                 ),
                 self.sources[0].options,
             )
-            for copies, there in zip(self.copies, self.edges, strict=True)
+            for copies, destination_edges in zip(self.copies, self.edges, strict=True)
         ]
 
     def read_from(self, offsets: t.Sequence[int]) -> tuple[Case, int]:

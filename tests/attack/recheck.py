@@ -94,12 +94,12 @@ class _Facts:
     def _counted(self, key: _Key) -> bool:
         """Of each content: does as much follow as is unconsumed, as far as it is there, and no more of a consumed one?"""
         known = {key(record) for record in self.source}
-        wanted, consumed, after, there = (
+        wanted, consumed, after, copied = (
             collections.Counter(map(key, records))
             for records in (self._unconsumed, self._consumed, self._after, self.copies)
         )
         return all(
-            min(wanted[each], there[each]) <= after[each] and (not consumed[each] or after[each] <= wanted[each])
+            min(wanted[each], copied[each]) <= after[each] and (not consumed[each] or after[each] <= wanted[each])
             for each in known
         )
 

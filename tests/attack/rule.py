@@ -285,12 +285,12 @@ class _Sides(t.NamedTuple):
 
     @classmethod
     def of(cls, its: Merged) -> t.Self:
-        here = [Broker(case.source, case.source_edges) for case in its.sources]
-        there = [
+        sources = [Broker(case.source, case.source_edges) for case in its.sources]
+        destinations = [
             Broker([copy for copy, _number in copies], edges)
             for copies, edges in zip(its.copies, its.edges, strict=True)
         ]
-        return cls(here, there, policy(its.sources[0].options))
+        return cls(sources, destinations, policy(its.sources[0].options))
 
     def positions(self, its: Merged) -> tuple[Position, ...]:
         """Where a group stands."""
@@ -347,11 +347,11 @@ def identical(case: Case) -> Answer:
     committed = CommittedOffset(case.committed)
     draft = Draft("group", partition, "group", partition, committed)
     logs = Logs(case)
-    here, there = (
+    source, destination = (
         t.cast(t.Any, _Side({partition: log}, broker))
         for log, broker in ((logs.question().source, logs.source), (logs.question().destination, logs.destination))
     )
-    [entry] = identical_entries({draft.key: draft}, here, there, is_one_cluster=False).values()
+    [entry] = identical_entries({draft.key: draft}, source, destination, is_one_cluster=False).values()
     reason = None if entry.reason is None else entry.reason.value
     return Answer(entry.verdict.value, entry.offset, entry.repeats, reason)
 

@@ -38,15 +38,15 @@ def _smaller(case: Case) -> t.Iterator[Case]:
         for first in range(size - length, -1, -length):
             yield _without_originals(case, {r.offset for r in case.source[first : first + length]})
         length //= 2
-    there = case.destination
-    for length in (len(there) // 2, len(there) // 4, 1):
-        if length and there:
-            yield _without_copies(case, {copy.offset for copy in there[:length]})
-            yield _without_copies(case, {copy.offset for copy in there[-length:]})
-    for copy in there:
+    copies = case.destination
+    for length in (len(copies) // 2, len(copies) // 4, 1):
+        if length and copies:
+            yield _without_copies(case, {copy.offset for copy in copies[:length]})
+            yield _without_copies(case, {copy.offset for copy in copies[-length:]})
+    for copy in copies:
         if copy.origin is None:
             yield _without_copies(case, {copy.offset})
-    taken = {copy.offset for copy in there}
+    taken = {copy.offset for copy in copies}
     edges = case.destination_edges
     yield _without_copies(case, set(range(edges.start)))
     for gap in range(edges.start, edges.end):

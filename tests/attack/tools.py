@@ -43,13 +43,13 @@ class Destination:
         for record in batch:
             while self.traits.strangers and self.random.random() < self.traits.strangers:
                 self._stranger(batch)
-            if self.traits.markers_there and self.random.random() < self.traits.markers_there:
+            if self.traits.destination_markers and self.random.random() < self.traits.destination_markers:
                 if self.random.random() < 0.3:
                     self.put(*self.seen(record)[::-1], record.offset, kind="aborted")
                 self.put("", self.clock, None, kind="marker")
             time, text = self.seen(record)
             self.put(text, time, record.offset)
-        if self.traits.markers_there and batch:
+        if self.traits.destination_markers and batch:
             self.put("", self.clock, None, kind="marker")
 
     def put(self, text: str, time: int, origin: int | None, kind: str = "data") -> None:
@@ -93,14 +93,14 @@ class Destination:
 
     def age(self) -> None:
         """What retention and compaction take in the end."""
-        if self.traits.retention_there and self.next > self.start:
+        if self.traits.destination_retention and self.next > self.start:
             self.start = self.random.randrange(self.start, self.next + 1)
-        if self.traits.compaction_there:
+        if self.traits.destination_compaction:
             self.log = [copy for copy in self.log if self.random.random() >= 0.2]
         self.log = [copy for copy in self.log if copy.offset >= self.start]
 
     def edges(self) -> Edges:
-        return Edges(self.start, self.next, self.next, self.stamping, self.traits.compaction_there)
+        return Edges(self.start, self.next, self.next, self.stamping, self.traits.destination_compaction)
 
 
 def interleaved(random: rnd.Random, one: list[Original], other: list[Original]) -> list[Original]:

@@ -121,9 +121,9 @@ class Truth:
         }
         skipped = 0
         for text in lacking:
-            there = [(copy, time) for copy, its, time in read if its == text]
+            copied = [(copy, time) for copy, its, time in read if its == text]
             records = [record for record in self._owed if self._text_of(record.text) == text]
-            skipped += len(records) - largest_matching([self._equal(record, there) for record in records])
+            skipped += len(records) - largest_matching([self._equal(record, copied) for record in records])
         return skipped
 
     @functools.cached_property
@@ -137,16 +137,16 @@ class Truth:
     @functools.cached_property
     def _owed(self) -> list[Original]:
         """The unconsumed records that are at the destination."""
-        there = {copy.origin for copy, _text, _time in self._visible}
-        return [record for record in self.unconsumed.values() if record.offset in there]
+        copied = {copy.origin for copy, _text, _time in self._visible}
+        return [record for record in self.unconsumed.values() if record.offset in copied]
 
     def _equal(self, record: Original, copies: t.Iterable[tuple[Copy, int | None]]) -> list[int]:
         """The offsets of those copies of its content that can be taken for one of the record: any that looks like one."""
-        times = self._times_there[record.offset]
+        times = self._copied_times[record.offset]
         return [copy.offset for copy, time in copies if time in (_OTHER, record.time) or copy.time in times]
 
     @functools.cached_property
-    def _times_there(self) -> dict[int | None, set[int]]:
+    def _copied_times(self) -> dict[int | None, set[int]]:
         """With which times the copies of a source record can be seen."""
         times: dict[int | None, set[int]] = collections.defaultdict(set)
         for copy, _text, _time in self._visible:

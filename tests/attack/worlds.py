@@ -80,7 +80,7 @@ class _History:
         self.random, self.traits = random, traits
         self.written = written(random, traits)
         self.size = len(self.written)
-        self.there = Destination(random, traits)
+        self.destination = Destination(random, traits)
         self.places: list[int] = [
             0,
             self.size,
@@ -108,7 +108,7 @@ class _History:
                 taken |= {r.offset for r in self.written if self.chance(traits.compaction / len(passes))}
             from_offset = begin
             if number == begun_again:
-                self.there.recreate()
+                self.destination.recreate()
                 from_offset = 0 if self.chance(0.7) else begin
             batch = self._readable(from_offset, end, start, taken)
             if traits.truncation and number == 0:
@@ -120,10 +120,10 @@ class _History:
                 if traits.two_tools and number + 1 < len(passes) and number % 2 == 0:
                     pending = wanted
                 else:
-                    self.there.copy(wanted)
+                    self.destination.copy(wanted)
             if number == earlier:
                 if traits.kept and self.chance(0.3):
-                    self.there.age()
+                    self.destination.age()
                 self.first = self._snapshot(
                     start, taken, max(e for _b, e in passes[: number + 1]), passes[: number + 1]
                 )
@@ -131,7 +131,7 @@ class _History:
             start = max(start, random.randrange(self.size + 1))
         if traits.compaction:
             taken |= {r.offset for r in self.written if self.chance(traits.compaction / len(passes))}
-        self.there.age()
+        self.destination.age()
         self.last = self._snapshot(start, taken, self.size, passes)
         if earlier == len(passes) - 1 and not traits.kept:
             self.first = self.last
@@ -171,10 +171,10 @@ class _History:
     def _truncated(self, batch: list[Original]) -> None:
         """The source loses its end after this pass, and other records take its offsets."""
         cut = self.random.randrange(len(batch) + 1)
-        self.there.copy(batch[:cut])
+        self.destination.copy(batch[:cut])
         for number, record in enumerate(batch[cut:]):
             text = record.text if self.chance(0.3) else f"z{number}"
-            self.there.put(text, record.time + self.random.randrange(3), None)
+            self.destination.put(text, record.time + self.random.randrange(3), None)
 
     def _snapshot(self, start: int, taken: set[int], size: int, passes: t.Sequence[Span]) -> _Snapshot:
         written = tuple(
@@ -184,8 +184,8 @@ class _History:
         copied_to = passes[-1][1]
         late = []
         if self.traits.lag:
-            late = [r for r in self._readable(copied_to, size, start, taken) if r.offset not in self.there.ever]
-        to_come = tuple(Copy(-1, *self.there.seen(r), r.offset, stamped=self.there.stamping) for r in late)
+            late = [r for r in self._readable(copied_to, size, start, taken) if r.offset not in self.destination.ever]
+        to_come = tuple(Copy(-1, *self.destination.seen(r), r.offset, stamped=self.destination.stamping) for r in late)
         edges = Edges(
             min(start, stable),
             stable,
@@ -195,7 +195,13 @@ class _History:
             self.random.choice((None, HOUR, 24 * HOUR)),
         )
         return _Snapshot(
-            written, edges, tuple(self.there.log), self.there.edges(), to_come, self.options, self.traits.scaled
+            written,
+            edges,
+            tuple(self.destination.log),
+            self.destination.edges(),
+            to_come,
+            self.options,
+            self.traits.scaled,
         )
 
     def commits(self) -> list[int]:

@@ -103,11 +103,11 @@ def _codecs(bed: Bed, program: Program) -> None:
     sizes = {}
     for _again in range(1 if bed.short else REPEATS):
         for codec in ("none", "lz4"):
-            there, turn = _copied(bed, load, [program], {"compression.type": codec})
+            copied, turn = _copied(bed, load, [program], {"compression.type": codec})
             turns.setdefault(codec, []).append(turn)
-            logs = (bed.folder / "destination").rglob(f"{there.topic_names[0]}-*/*.log")
+            logs = (bed.folder / "destination").rglob(f"{copied.topic_names[0]}-*/*.log")
             sizes[codec] = sum(log.stat().st_size for log in logs)
-            remove(bed.destination.near, there.topic_names)
+            remove(bed.destination.near, copied.topic_names)
     _table(turns)
     print(
         f"  {sizes['none'] / 1e6:.0f} MB without, {sizes['lz4'] / 1e6:.0f} MB with lz4 at the destination", flush=True
@@ -133,14 +133,14 @@ def _warm(bed: Bed, load: Load, program: Program) -> Turn:
 
 def _worked(bed: Bed, load: Load, programs: t.Sequence[Program]) -> Turn:
     """Let them copy a topic together, a share of its partitions each."""
-    there, turn = _copied(bed, load, programs, {})
-    remove(bed.destination.near, there.topic_names)
+    copied, turn = _copied(bed, load, programs, {})
+    remove(bed.destination.near, copied.topic_names)
     return turn
 
 
 def _copied(bed: Bed, load: Load, programs: t.Sequence[Program], config: dict[str, str]) -> tuple[Load, Turn]:
-    there = load._replace(name=f"copy-{next(_number)}")
-    create(bed.destination.near, there)
+    copied = load._replace(name=f"copy-{next(_number)}")
+    create(bed.destination.near, copied)
     before = sum(program.cpu() for program in programs)
     partitions = list(range(load.partitions))
     for number, program in enumerate(programs):
@@ -149,7 +149,7 @@ def _copied(bed: Bed, load: Load, programs: t.Sequence[Program], config: dict[st
                 "source": bed.source.near,
                 "destination": bed.destination.near,
                 "topic": load.topic_names[0],
-                "to": there.topic_names[0],
+                "to": copied.topic_names[0],
                 "partitions": partitions[number :: len(programs)],
                 "records": load.records,
                 "client_config": config,
@@ -158,7 +158,7 @@ def _copied(bed: Bed, load: Load, programs: t.Sequence[Program], config: dict[st
     records = _records(load)
     seconds = max(program.answer(records // len(programs)) for program in programs)
     used = sum(program.cpu() for program in programs) - before
-    return there, Turn(records / seconds, used / records * 1e6)
+    return copied, Turn(records / seconds, used / records * 1e6)
 
 
 def _module(bed: Bed, load: Load) -> Run:

@@ -26,8 +26,8 @@ async def main(milliseconds: str, *routes: str) -> None:
     delay = float(milliseconds) / 1000
     loop = asyncio.get_running_loop()
     for route in routes:
-        here, there = map(int, route.split(":"))
-        await asyncio.start_server(_joining(there, delay), "127.0.0.1", here)
+        port, target = map(int, route.split(":"))
+        await asyncio.start_server(_joining(target, delay), "127.0.0.1", port)
     await loop.run_in_executor(None, sys.stdin.read)
 
 

@@ -84,10 +84,10 @@ def _exactness(bed: Bed, load: Load, own: t.Mapping[str, int | None]) -> None:
     for stamps, topic in zip(STAMPS, load.topic_names, strict=True):
         wanted = {group: at[topic, 0] for group, at in _commits(load).items() if (topic, 0) in at}
         snapshot = _snapshot(bed, list(wanted), next(_number))
-        there = {group: offset for group in wanted if (offset := own[group]) is not None}
-        if without := wanted.keys() - there.keys():
+        offsets = {group: offset for group in wanted if (offset := own[group]) is not None}
+        if without := wanted.keys() - offsets.keys():
             print(f"  MirrorMaker 2 has committed nothing for {len(without)} of {len(wanted)} groups", flush=True)
-        repeated[f"{stamps}, MirrorMaker 2's own sync"] = _repeated(bed, topic, wanted, there)
+        repeated[f"{stamps}, MirrorMaker 2's own sync"] = _repeated(bed, topic, wanted, offsets)
         for _again in range(1 if bed.short else REPEATS):
             for name, options in STRATEGIES.items():
                 run = _translate(
@@ -110,11 +110,11 @@ def _exactness(bed: Bed, load: Load, own: t.Mapping[str, int | None]) -> None:
         row(name, its, read)
 
 
-def _repeated(bed: Bed, topic: str, wanted: t.Mapping[str, int], there: t.Mapping[str, int]) -> list[int]:
+def _repeated(bed: Bed, topic: str, wanted: t.Mapping[str, int], offsets: t.Mapping[str, int]) -> list[int]:
     """How many records each group would get again. Raises RuntimeError where one would be skipped."""
-    its = sorted(there)
+    its = sorted(offsets)
     next_ones = record_numbers(bed.source.near, [(topic, 0, wanted[group]) for group in its])
-    given = record_numbers(bed.destination.near, [(f"{ALIAS}.{topic}", 0, there[group]) for group in its])
+    given = record_numbers(bed.destination.near, [(f"{ALIAS}.{topic}", 0, offsets[group]) for group in its])
     found = [number - first for number, first in zip(next_ones, given, strict=True)]
     if min(found, default=0) < 0:
         raise RuntimeError(f"{-min(found)} records of {topic} would be skipped")
@@ -178,8 +178,10 @@ def _translate(bed: Bed, snapshot: Run, plan: Path, **options: t.Any) -> Run:
 
 def _commit(bed: Bed, number: int, **options: t.Any) -> Run:
     """Nobody is in the groups, so that there is nothing to wait for."""
-    there = connection(bed.destination.near)
-    return run_module("kafka_offset_commit", cluster=there, receipt=str(_receipt(bed, number)), idle_wait=0, **options)
+    destination = connection(bed.destination.near)
+    return run_module(
+        "kafka_offset_commit", cluster=destination, receipt=str(_receipt(bed, number)), idle_wait=0, **options
+    )
 
 
 def _receipt(bed: Bed, number: int) -> Path:

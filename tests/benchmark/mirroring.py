@@ -97,11 +97,11 @@ class Rival(MirrorMaker):
 
 def mirrored(folder: Path, source: str, destination: str, load: Load, exactly_once: bool) -> Mirrored:
     """Let MirrorMaker copy a topic to a new one. All that it leaves at both clusters is removed."""
-    there = load._replace(name=f"src.{load.name}")
-    (topic,), (copy,) = load.topic_names, there.topic_names
+    copies = load._replace(name=f"src.{load.name}")
+    (topic,), (copy,) = load.topic_names, copies.topic_names
     records = load.partitions * load.records
     more: dict[str, t.Any] = {**USUAL, "dst.exactly.once.source.support": "enabled"} if exactly_once else USUAL
-    create(destination, there)
+    create(destination, copies)
     clusters = Cluster([source]), Cluster([destination])
     try:
         with Rival(folder, *clusters, topics=topic, groups="none", identity=False, sync_groups=False, more=more) as it:
@@ -126,8 +126,8 @@ def mirrored(folder: Path, source: str, destination: str, load: Load, exactly_on
 def remove(address: str, topics: t.Iterable[str]) -> None:
     """Remove those of the topics that are there."""
     admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
-    there = admin.list_topics(timeout=30).topics
-    if gone := [topic for topic in topics if topic in there]:
+    existing = admin.list_topics(timeout=30).topics
+    if gone := [topic for topic in topics if topic in existing]:
         for answer in admin.delete_topics(gone).values():
             answer.result()
 

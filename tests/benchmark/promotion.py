@@ -100,9 +100,9 @@ def _check(
     wanted, found = (topic_configs(each, names) for each in both)
     if any(each.own != SETTINGS for each in (*wanted.values(), *found.values())):
         raise RuntimeError("the settings are not those of the source")
-    expected, there = map(list_acls, both)
-    if len(expected) != len(names) * len(ALLOWED) or there != expected:
-        raise RuntimeError(f"{len(expected ^ there)} ACLs are not those of the source")
+    expected, given = map(list_acls, both)
+    if len(expected) != len(names) * len(ALLOWED) or given != expected:
+        raise RuntimeError(f"{len(expected ^ given)} ACLs are not those of the source")
 
 
 def _connection(address: str) -> Connection:

@@ -62,7 +62,7 @@ def _of_partition(wanted: list[Stored], found: list[Stored], complete: bool) -> 
     known = [at for at in seen if at is not None]
     doubled = len(known) - len(set(known))
     first = list(dict.fromkeys(known))
-    misplaced = len(seen) - len(known) + sum(here > after for here, after in itertools.pairwise(first))
+    misplaced = len(seen) - len(known) + sum(before > after for before, after in itertools.pairwise(first))
     due = len(wanted) if complete else max(known, default=-1) + 1
     missing = sorted(set(range(due)) - set(known))
     example = ""
@@ -90,17 +90,17 @@ def standing(
     cluster: Servers, topic: str, group: str, allowed: t.Sequence[t.Mapping[int, int]], *, mixed: bool
 ) -> Harm:
     """Where a group stands: as one of the allowed states says; mixed: each partition as any of them."""
-    there = of_topic(committed(cluster, group), topic)
-    if any(there == dict(state) for state in allowed):
+    offsets = of_topic(committed(cluster, group), topic)
+    if any(offsets == dict(state) for state in allowed):
         return Harm()
     wrong = [
         at
-        for at in sorted({*there, *(each for state in allowed for each in state)})
-        if not any(there.get(at) == state.get(at) for state in allowed)
+        for at in sorted({*offsets, *(each for state in allowed for each in state)})
+        if not any(offsets.get(at) == state.get(at) for state in allowed)
     ]
     if mixed and not wrong:
         return Harm()
-    return Harm(misplaced=max(1, len(wrong)), example=f"group {group} stands at {there}, and may at {list(allowed)}")
+    return Harm(misplaced=max(1, len(wrong)), example=f"group {group} stands at {offsets}, and may at {list(allowed)}")
 
 
 def of_topic(commits: Commits, topic: str) -> dict[int, int]:

@@ -172,15 +172,15 @@ def check_copy(
 
     entries: of the plan. to_group: what the group of this number is called at the destination.
     """
-    here = _unconsumed(source, topic, groups)
-    there = read(destination, to)
-    assert [content(record) for record in there] == [content(record) for record in here]
+    originals = _unconsumed(source, topic, groups)
+    copies = read(destination, to)
+    assert [content(record) for record in copies] == [content(record) for record in originals]
     planned = {(each["group"], each["partition"]): each for each in entries}
     for number, stands in enumerate(groups):
         for partition, offset in stands.items():
             entry = planned[to_group(number), partition]
             assert entry["verdict"] == "exact" and entry["repeats"] == 0
-            assert _before(there, partition, entry["offset"]) == _before(here, partition, offset), (offset, entry)
+            assert _before(copies, partition, entry["offset"]) == _before(originals, partition, offset), (offset, entry)
 
 
 def _unconsumed(cluster: Servers, topic: str, groups: Stands) -> list[Stored]:

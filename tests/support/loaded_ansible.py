@@ -88,8 +88,8 @@ def _play(words: list[str], environment: dict[str, str], output: str) -> t.NoRet
     try:
         printed = os.open(output, os.O_WRONLY | os.O_APPEND)
         nothing = os.open(os.devnull, os.O_RDONLY)
-        for there, here in ((nothing, 0), (printed, 1), (printed, 2)):
-            os.dup2(there, here)
+        for opened, standard in ((nothing, 0), (printed, 1), (printed, 2)):
+            os.dup2(opened, standard)
         sys.stdin = os.fdopen(0, closefd=False)  # else what the other side of the pipe has sent meanwhile
         os.environ.clear()
         os.environ.update(environment)

@@ -79,21 +79,21 @@ def mirrored(
     settings: dict[str, str] = {"emit.heartbeats.enabled": "false"}  # or it starts flows back, too
     aliases: list[str] = []
     for number, name in enumerate(names):
-        here, there = f"here{number}{tag}", f"there{number}{tag}"
-        aliases += [here, there]
+        source_alias, target_alias = f"here{number}{tag}", f"there{number}{tag}"
+        aliases += [source_alias, target_alias]
         kind = FLOWS[name]
-        policy = {"name": "default", "source_alias": here, "target_alias": there, **kind.policy}
+        policy = {"name": "default", "source_alias": source_alias, "target_alias": target_alias, **kind.policy}
         flow = flows[name] = _filled(source, destination, f"mirrored-{number}-{tag}", policy, kind.stamped)
         settings |= {
-            f"{here}.bootstrap.servers": ",".join(source.bootstrap_servers),
-            f"{there}.bootstrap.servers": ",".join(destination.bootstrap_servers),
-            f"{here}.consumer.isolation.level": "read_uncommitted" if kind.aborted_too else "read_committed",
-            f"{there}.offset.flush.interval.ms": "1000",
-            f"{there}.exactly.once.source.support": "enabled" if kind.exactly_once else "disabled",
-            f"{here}->{there}.enabled": "true",
-            f"{here}->{there}.topics": flow.topic,
-            f"{here}->{there}.groups": f".*{flow.topic}.*",
-            **{f"{here}->{there}.{key}": value for key, value in kind.settings.items()},
+            f"{source_alias}.bootstrap.servers": ",".join(source.bootstrap_servers),
+            f"{target_alias}.bootstrap.servers": ",".join(destination.bootstrap_servers),
+            f"{source_alias}.consumer.isolation.level": "read_uncommitted" if kind.aborted_too else "read_committed",
+            f"{target_alias}.offset.flush.interval.ms": "1000",
+            f"{target_alias}.exactly.once.source.support": "enabled" if kind.exactly_once else "disabled",
+            f"{source_alias}->{target_alias}.enabled": "true",
+            f"{source_alias}->{target_alias}.topics": flow.topic,
+            f"{source_alias}->{target_alias}.groups": f".*{flow.topic}.*",
+            **{f"{source_alias}->{target_alias}.{key}": value for key, value in kind.settings.items()},
         }
     settings["clusters"] = ", ".join(aliases)
     with MirrorMaker(folder, source, destination, identity=False, version=version, more=settings):

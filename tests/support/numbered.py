@@ -23,9 +23,9 @@ class Judge:
     def lost(self, partition: int, committed: int, offset: int) -> set[int]:
         """The unconsumed records that a group at this offset of the copy would never get, though they are there."""
         unconsumed = {number for at, number in self._source.get(partition, []) if at >= committed}
-        there = self._copy.get(partition, [])
-        got = {number for at, number in there if at >= offset}
-        return (unconsumed & {number for _at, number in there}) - got
+        copied = self._copy.get(partition, [])
+        got = {number for at, number in copied if at >= offset}
+        return (unconsumed & {number for _at, number in copied}) - got
 
     def repeated(self, partition: int, committed: int, offset: int) -> list[int]:
         """The consumed records that it would get again, each as often as it would."""

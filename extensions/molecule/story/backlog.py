@@ -136,8 +136,8 @@ def consume(staging: Cluster, production: Cluster, name: str) -> None:
 
 def restored(staging: Cluster, production: Cluster, name: str) -> None:
     for topic in TOPICS:
-        here, there = (topic_settings(cluster, f"{name}-{topic}") for cluster in (staging, production))
-        assert here == there == {"retention.ms": "-1"}, (topic, here, there)
+        source, destination = (topic_settings(cluster, f"{name}-{topic}") for cluster in (staging, production))
+        assert source == destination == {"retention.ms": "-1"}, (topic, source, destination)
 
 
 def _unconsumed(staging: Cluster, name: str, topic: str) -> list[Stored]:

@@ -104,8 +104,8 @@ def proof(staging: Cluster, name: str, folder: Path) -> None:
     old = {group: dict(its) for group, its in stands(name).items()}
     assert not set(old) & set(list_groups(staging)), "an old group is still there"
     for group, its in expected(name).items():
-        there = committed(staging, group)
-        assert there == {where: (at, "día 3") for where, at in its.items()}, (group, there)
+        commits = committed(staging, group)
+        assert commits == {where: (at, "día 3") for where, at in its.items()}, (group, commits)
         ends = {topic: log_bounds(staging, topic) for topic, _partition in its}
         gets = _consume(staging, group, its, {where: ends[where[0]][where[1]][1] for where in its})
         for (topic, partition), at in its.items():

@@ -67,12 +67,12 @@ def move(story: Story) -> None:
 
 
 def groups(story: Story) -> None:
-    there = [group for group in story.groups if group in list_groups(story.production)]
+    existing = [group for group in story.groups if group in list_groups(story.production)]
     print(
         json.dumps(
             {
                 group: sorted([*where, *at] for where, at in committed(story.production, group).items())
-                for group in there
+                for group in existing
             }
         )
     )
@@ -81,8 +81,10 @@ def groups(story: Story) -> None:
 def proof(story: Story) -> None:
     copy = f"{ALIAS}.{story.topic}"
     for group in story.groups:
-        here, there = committed(story.staging, group), committed(story.production, group)
-        assert {where[1]: at[1] for where, at in here.items()} == {where[1]: at[1] for where, at in there.items()}
+        source, destination = committed(story.staging, group), committed(story.production, group)
+        assert {where[1]: at[1] for where, at in source.items()} == {
+            where[1]: at[1] for where, at in destination.items()
+        }
         left, gets = unconsumed(story.staging, group, story.topic), unconsumed(story.production, group, copy)
         assert gets == left, f"{group}: {len(left)} records are left, and it gets {len(gets)}"
 

@@ -166,10 +166,10 @@ def groups(story: Story) -> None:
 
 def proof(story: Story) -> None:
     for group in (story.billing, story.shipping):
-        here, there = committed(story.staging, group), committed(story.production, group)
-        assert here.keys() == there.keys(), (group, here, there)
-        for (topic, partition), (offset, _metadata) in here.items():
-            at, _metadata = there[topic, partition]
+        source, destination = committed(story.staging, group), committed(story.production, group)
+        assert source.keys() == destination.keys(), (group, source, destination)
+        for (topic, partition), (offset, _metadata) in source.items():
+            at, _metadata = destination[topic, partition]
             records = read(story.production, topic, [partition], start={partition: at})
             # A group that has consumed nothing starts at the start, where records are that were never on staging.
             gets = [int(record.value or b"") for record in records if not (record.value or b"").startswith(b"junk")]

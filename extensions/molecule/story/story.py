@@ -91,10 +91,10 @@ def groups(staging: Cluster, production: Cluster, name: str) -> None:
 
 def proof(staging: Cluster, production: Cluster, name: str) -> None:
     for group in (f"{name}-billing", f"{name}-shipping"):
-        here, there = committed(staging, group), committed(production, group)
-        assert here.keys() == there.keys(), (group, here, there)
-        for (topic, partition), (offset, metadata) in here.items():
-            at, same = there[topic, partition]
+        source, destination = committed(staging, group), committed(production, group)
+        assert source.keys() == destination.keys(), (group, source, destination)
+        for (topic, partition), (offset, metadata) in source.items():
+            at, same = destination[topic, partition]
             left = [record.value for record in read(staging, topic, [partition], start={partition: offset})]
             # A group that has consumed nothing starts at the start, where records lie that were never at staging.
             found = [record.value for record in read(production, topic, [partition], start={partition: at})]
@@ -104,10 +104,10 @@ def proof(staging: Cluster, production: Cluster, name: str) -> None:
 
 
 def nothing_missed(staging: Cluster, production: Cluster, name: str) -> None:
-    here, there = (committed(cluster, f"{name}-marketing") for cluster in (staging, production))
-    assert there.keys() == {(f"{name}-visits", number) for number in range(4)}, there
-    left = _left(staging, here)
-    gets = _left(production, there)
+    source, destination = (committed(cluster, f"{name}-marketing") for cluster in (staging, production))
+    assert destination.keys() == {(f"{name}-visits", number) for number in range(4)}, destination
+    left = _left(staging, source)
+    gets = _left(production, destination)
     assert not left - gets, f"{(left - gets).total()} records are missed"
     assert gets.total() < 600, "it begins again at the start"
 

@@ -60,9 +60,9 @@ def test_a_repartitioned_topic_is_one_for_its_group():
     logs = {("t", 0): SOURCE[:2], ("t", 1): SOURCE[2:]}
     copies = {("t", 0): [(0, b"a"), (1, b"c")], ("t", 1): [(0, b"d")], ("t", 2): [(0, b"b")]}
     commits = {("t", 0): (11, ""), ("t", 1): (12, "")}  # a is consumed
-    here = {("t", 0): (1, ""), ("t", 1): (0, ""), ("t", 2): (0, "")}
-    assert outcome(commits, here, logs, copies, ["t"]) == Outcome(consumed=1, entries=3)
-    late = {**here, ("t", 2): (1, "")}
+    at_destination = {("t", 0): (1, ""), ("t", 1): (0, ""), ("t", 2): (0, "")}
+    assert outcome(commits, at_destination, logs, copies, ["t"]) == Outcome(consumed=1, entries=3)
+    late = {**at_destination, ("t", 2): (1, "")}
     assert outcome(commits, late, logs, copies, ["t"]) == Outcome(consumed=1, losses=1, entries=3)
     source = [{"topic": "t", "partition": at, "offset": 11 + at} for at in (0, 1)]
     plan = [
@@ -75,7 +75,7 @@ def test_a_repartitioned_topic_is_one_for_its_group():
             "verdict": "safe",
             "repeats": 0,
         }
-        for (_topic, at), (offset, _metadata) in here.items()
+        for (_topic, at), (offset, _metadata) in at_destination.items()
     ]
     assert contradicted(plan, logs, copies, ["t"]) == []
     assert contradicted([*plan[:2], plan[2] | {"offset": 1}], logs, copies, ["t"]) != []
