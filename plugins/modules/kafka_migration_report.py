@@ -12,7 +12,7 @@ version_added: 0.2.0
 description:
   - Reads the files of a migration, C(snapshot.json), C(plan.json), C(report.json) and C(receipt.json), and writes
     C(report.html) and C(report.md) beside them.
-  - The report says what was asked for and how it ended, which group-partitions are blocked or safe and why, what the
+  - The report says what was asked for, by whom, and how it ended, which group-partitions are blocked or safe and why, what the
     verification found, what to do next, and how to roll back. C(report.html) also has every group-partition in a table
     that sorts and searches. It is a single file that loads nothing from a network.
   - A missing file is no failure. The report says which files are missing.
@@ -78,6 +78,11 @@ options:
     description:
       - Message that ended the run, for the report of a failed run.
     type: str
+  ran_by:
+    description:
+      - Who has started the run. The roles give the user of AWX or of the automation controller, and otherwise the user
+        who runs C(ansible-playbook).
+    type: str
 attributes:
   check_mode:
     support: full
@@ -116,6 +121,7 @@ EXAMPLES = r"""
     destination: cloud
     selection:
       groups: [billing]
+    ran_by: "{{ lookup('ansible.builtin.env', 'USER') }}"
 """
 
 RETURN = r"""
@@ -226,6 +232,7 @@ def _occasion(module: Module, folder: str) -> Occasion:
         selection=_selection(params["selection"]),
         versions={"ansible-core": ansible_version, "Python": platform.python_version()},
         failure=params["failure"] or "",
+        ran_by=params["ran_by"] or "",
         files=[name for name in NAMES if name in params["files"]],
     )
 
@@ -254,6 +261,7 @@ def main() -> None:
             "destination": text,
             "selection": {"type": "dict", "default": {}},
             "failure": text,
+            "ran_by": text,
         },
         supports_check_mode=True,
     )

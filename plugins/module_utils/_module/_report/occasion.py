@@ -32,7 +32,7 @@ class Occasion:
 
     role: the role without the collection's name. selection: its variables that choose groups and topics, without prefix.
     when: the moment of the report, as text. versions: of programs, by name. failure: the message that ended the run.
-    files: the names of those that the report is about.
+    files: the names of those that the report is about. ran_by: the person, or what else has started the run.
     """
 
     directory: str
@@ -44,6 +44,7 @@ class Occasion:
     selection: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
     versions: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     failure: str = ""
+    ran_by: str = ""
     files: t.Sequence[str] = NAMES
 
     @property

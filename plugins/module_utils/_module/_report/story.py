@@ -132,6 +132,8 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
 
 def _facts(files: MigrationFiles, occasion: Occasion) -> t.Iterator[tuple[str, str]]:
     yield "Report made", occasion.when
+    if occasion.ran_by:
+        yield "Run by", occasion.ran_by
     if occasion.role:
         yield "Role", occasion.role
     if occasion.phase:

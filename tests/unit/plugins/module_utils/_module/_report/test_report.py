@@ -135,6 +135,12 @@ def test_a_failed_run_says_why_and_what_to_do():
     assert "no broker answers" in Reader(html_page(story)).text and "no broker answers" in markdown(story)
 
 
+def test_the_report_says_who_has_started_the_run():
+    story = told(texts_of(ENTRIES), dataclasses.replace(OCCASION, ran_by="mia <night shift>"))
+    assert "mia <night shift>" in Reader(html_page(story)).text
+    assert "| Run by | `mia <night shift>` |" in markdown(story)
+
+
 def test_a_plan_is_committed_by_its_digest():
     story = told(texts_of(ENTRIES[:2]), dataclasses.replace(OCCASION, phase="plan"))
     assert '"group_migration_phase": "apply"' in story.next_command
@@ -284,9 +290,10 @@ def test_what_other_runs_committed_is_counted_and_left_alone():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_name_acts_as_code_in_the_page(name):
-    plain = told(texts_of([entry("billing", "orders", 0, Verdict.BLOCKED, reason=Reason.BEYOND_END, detail="x")]))
+    usual = [entry("billing", "orders", 0, Verdict.BLOCKED, reason=Reason.BEYOND_END, detail="x")]
+    plain = told(texts_of(usual), dataclasses.replace(OCCASION, ran_by="mia"))
     blocked = entry(name, "orders", 0, Verdict.BLOCKED, reason=Reason.BEYOND_END, detail=name)
-    occasion = dataclasses.replace(OCCASION, failure=name, selection={"groups": [name]}, source=name)
+    occasion = dataclasses.replace(OCCASION, failure=name, selection={"groups": [name]}, source=name, ran_by=name)
     story = told(texts_of([blocked]), dataclasses.replace(occasion, failure=""))
     page = Reader(html_page(story))
     assert page.tags == Reader(html_page(plain)).tags and page.attributes == Reader(html_page(plain)).attributes
