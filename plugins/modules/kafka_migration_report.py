@@ -83,6 +83,27 @@ options:
       - Who has started the run. The roles give the user of AWX or of the automation controller, and otherwise the user
         who runs C(ansible-playbook).
     type: str
+  steps:
+    description:
+      - How long the steps of the run took, in their order.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description:
+          - Name of the step.
+        type: str
+        required: true
+      seconds:
+        description:
+          - How long it took.
+        type: float
+        required: true
+      records:
+        description:
+          - How many records it has read or compared. The report then says how many these are in a second.
+        type: int
 attributes:
   check_mode:
     support: full
@@ -191,6 +212,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import f
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import NAMES, read_files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import story
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
@@ -233,6 +255,7 @@ def _occasion(module: Module, folder: str) -> Occasion:
         versions={"ansible-core": ansible_version, "Python": platform.python_version()},
         failure=params["failure"] or "",
         ran_by=params["ran_by"] or "",
+        steps=[Step(**step) for step in params["steps"]],
         files=[name for name in NAMES if name in params["files"]],
     )
 
@@ -262,6 +285,16 @@ def main() -> None:
             "selection": {"type": "dict", "default": {}},
             "failure": text,
             "ran_by": text,
+            "steps": {
+                "type": "list",
+                "elements": "dict",
+                "default": [],
+                "options": {
+                    "name": {"type": "str", "required": True},
+                    "seconds": {"type": "float", "required": True},
+                    "records": {"type": "int"},
+                },
+            },
         },
         supports_check_mode=True,
     )

@@ -12,6 +12,7 @@ import shlex
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import NAMES
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 
 # The playbook of each role; a rollback has one for all.
 _PLAYBOOKS = {
@@ -32,7 +33,8 @@ class Occasion:
 
     role: the role without the collection's name. selection: its variables that choose groups and topics, without prefix.
     when: the moment of the report, as text. versions: of programs, by name. failure: the message that ended the run.
-    files: the names of those that the report is about. ran_by: the person, or what else has started the run.
+    files: the names of those that the report is about. ran_by: the person, or what else has started the run. steps: as
+    long as they have taken, in their order.
     """
 
     directory: str
@@ -45,6 +47,7 @@ class Occasion:
     versions: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     failure: str = ""
     ran_by: str = ""
+    steps: t.Sequence[Step] = ()
     files: t.Sequence[str] = NAMES
 
     @property

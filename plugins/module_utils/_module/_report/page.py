@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
     as_script_data,
     name_html,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import steps_html
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Exceptions, Problems, Story
 
 
@@ -47,6 +48,7 @@ def html_page(story: Story) -> str:
     sections = (
         _head(story),
         _totals(story.totals),
+        steps_html(story.occasion.steps),
         _exceptions(story),
         _findings(story),
         _notes(story),

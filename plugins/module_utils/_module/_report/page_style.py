@@ -43,6 +43,7 @@ svg.bar { display: block; width: 100%; height: 1.75rem; }
 .legend svg { width: .8rem; height: .8rem; margin-right: .4rem; }
 .exact { fill: var(--exact); } .safe { fill: var(--safe); } .blocked { fill: var(--blocked); }
 .requested { fill: var(--requested); } .uncommitted { fill: var(--uncommitted); } .none { fill: var(--line); }
+.taken { fill: var(--link); }
 pre { background: var(--band); padding: .75rem 1rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; border: 1px solid var(--line); }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }

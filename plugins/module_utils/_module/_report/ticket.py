@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
     block_markdown,
     name_markdown,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import steps_markdown
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Story
 
 MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
@@ -31,6 +32,7 @@ def markdown(story: Story) -> str:
     parts = (
         _head(story),
         _totals(story),
+        steps_markdown(story.occasion.steps),
         _exceptions(story),
         _findings(story),
         _groups(story),

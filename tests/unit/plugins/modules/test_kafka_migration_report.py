@@ -41,6 +41,14 @@ def test_check_mode_returns_the_same_and_writes_nothing(run_module, migration):
     assert run_module(kafka_migration_report, directory=str(migration)) == predicted
 
 
+def test_the_report_says_who_ran_it_and_how_long_the_steps_took(run_module, migration):
+    steps = [{"name": "plan", "seconds": 2, "records": 66}, {"name": "read back", "seconds": 0.25}]
+    result = run_module(kafka_migration_report, directory=str(migration), ran_by="mia", steps=steps)
+    ticket = (migration / "report.md").read_text()
+    assert not result["changed"] and "| Run by | `mia` |" in ticket
+    assert "| plan | 2.0 s | 66 | 33 |" in ticket and "| read back | 0.2 s |  |  |" in ticket
+
+
 def test_an_empty_directory_gets_a_report_that_says_so(run_module, tmp_path):
     result = run_module(kafka_migration_report, directory=str(tmp_path))
     assert result["headline"] == "There is no plan yet." and "snapshot.json, plan.json" in result["notes"][0]

@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import visible
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
     ENTRIES,
@@ -139,6 +140,24 @@ def test_the_report_says_who_has_started_the_run():
     story = told(texts_of(ENTRIES), dataclasses.replace(OCCASION, ran_by="mia <night shift>"))
     assert "mia <night shift>" in Reader(html_page(story)).text
     assert "| Run by | `mia <night shift>` |" in markdown(story)
+
+
+STEPS = (Step("snapshot", 0.42), Step("plan", 8.0, 40_000), Step("verify <b>", 125.4, 0), Step("commit", 0.0, 3))
+
+
+def test_the_report_says_how_long_each_step_took_and_how_fast_it_was():
+    story = told(texts_of(ENTRIES), dataclasses.replace(OCCASION, steps=STEPS))
+    shown = [line for line in markdown(story).splitlines() if line.startswith(("| snapshot", "| plan", "| verify"))]
+    assert shown == [
+        "| snapshot | 0.4 s |  |  |",
+        "| plan | 8.0 s | 40,000 | 5,000 |",
+        "| verify &lt;b&gt; | 2 min 5 s | 0 | 0 |",
+    ]
+    page = html_page(story)
+    widths = re.findall(r'class="taken" width="([0-9.]+)"', page)
+    assert widths == ["0.33", "6.38", "100.00", "0.00"] and "Together: 2 min 14 s." in page
+    assert "verify <b>" in Reader(page).text and "b" not in Reader(page).tags
+    assert "Steps" not in html_page(told(texts_of(ENTRIES)))  # where nobody has measured
 
 
 def test_a_plan_is_committed_by_its_digest():
