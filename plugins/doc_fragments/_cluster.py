@@ -118,11 +118,25 @@ requirements:
 """
 
 
-# The same for a source that a module only reads, and that is optional.
-ModuleDocFragment.SOURCE = (  # type: ignore[attr-defined]
-    ModuleDocFragment.DOCUMENTATION.replace("  cluster:\n", "  source:\n", 1)
-    .replace("- The Kafka cluster.", "- The Kafka cluster that the groups come from.", 1)
-    .replace("    required: true\n    suboptions:", "    suboptions:", 1)
-    .replace("O(cluster.", "O(source.")
-    .partition("requirements:\n")[0]
+def _only_read(option: str, description: str) -> str:
+    """The same for a cluster that a module only reads, and that is optional."""
+    return (
+        ModuleDocFragment.DOCUMENTATION.replace("  cluster:\n", f"  {option}:\n", 1)
+        .replace("- The Kafka cluster.", f"- {description}", 1)
+        .replace("    required: true\n    suboptions:", "    suboptions:", 1)
+        .replace("O(cluster.", f"O({option}.")
+        .partition("requirements:\n")[0]
+    )
+
+
+ModuleDocFragment.SOURCE = _only_read(  # type: ignore[attr-defined]
+    "source", "The Kafka cluster that the groups come from."
+)
+ModuleDocFragment.SOURCE_CLUSTER = _only_read(  # type: ignore[attr-defined]
+    "source_cluster",
+    "The source cluster, for the lag and the ends of its logs. If it does not answer within seconds, the report says so.",
+)
+ModuleDocFragment.DESTINATION_CLUSTER = _only_read(  # type: ignore[attr-defined]
+    "destination_cluster",
+    "The destination cluster, for the ends of its logs. If it does not answer within seconds, the report says so.",
 )

@@ -17,11 +17,15 @@ description:
     that sorts and searches. It is a single file that loads nothing from a network.
   - A missing file is no failure. The report says which files are missing.
   - Never returns C(changed), because a report contains the time at which it was made and nothing depends on it.
-  - Connects to no cluster, so the report has no log ends. The number of unconsumed records comes from the verification.
+  - Connects to no cluster unless O(source_cluster) or O(destination_cluster) is set. Then it reads where the logs begin
+    and end, and no records, and the report has the lag at the source and draws where each group is in its logs. A cluster
+    that does not answer, or refuses, never fails the module. The report notes what is missing, and why.
 author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
+  - streamshift.kafka._cluster.source_cluster
+  - streamshift.kafka._cluster.destination_cluster
 options:
   directory:
     description:
@@ -114,7 +118,7 @@ attributes:
   idempotent:
     support: full
     details:
-      - Never returns changed, but every run writes a report with the current time.
+      - Never returns changed, but every run writes a report with the current time and the log ends of this time.
 seealso:
   - module: streamshift.kafka.kafka_offset_translate
   - module: streamshift.kafka.kafka_offset_verify
@@ -132,6 +136,12 @@ EXAMPLES = r"""
 - name: Say where it is
   ansible.builtin.debug:
     msg: "{{ migration.headline }} See {{ migration.html }}"
+
+- name: Write it with the lag and with the logs
+  streamshift.kafka.kafka_migration_report:
+    directory: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"
+    source_cluster: "{{ hostvars.onprem.kafka_cluster }}"
+    destination_cluster: "{{ hostvars.cloud.kafka_cluster }}"
 
 - name: Write it with the commands to go on and to roll back
   streamshift.kafka.kafka_migration_report:
@@ -162,7 +172,7 @@ headline:
   type: str
   sample: "Committed: 66 of 66 group-partitions of 12 groups, 0 blocked."
 notes:
-  description: What else the report notes, such as files that are missing or left out.
+  description: What else the report notes, such as files that are missing or left out, and clusters that did not answer.
   returned: success
   type: list
   elements: str
@@ -206,10 +216,17 @@ import typing as t
 
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.log_bounds import read_log_bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import NAMES, read_files
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import group_partitions
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import KnownLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import (
+    NAMES,
+    MigrationFiles,
+    read_files,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
@@ -229,7 +246,8 @@ def write_report(module: Module) -> dict[str, t.Any]:
         files.check_writable(path)
     texts = {name: files.read(os.path.join(folder, name)) for name in NAMES if name in params["files"]}
     there = {name: text for name, text in texts.items() if text is not None}
-    told = story(read_files(there, folder, OnMismatch(params["on_mismatch"])), _occasion(module, folder))
+    migration = read_files(there, folder, OnMismatch(params["on_mismatch"]))
+    told = story(migration, _occasion(module, folder), _logs(params, migration))
     if not module.check_mode:
         files.write(paths["report.html"], html_page(told))
         files.write(paths["report.md"], markdown(told))
@@ -260,6 +278,25 @@ def _occasion(module: Module, folder: str) -> Occasion:
     )
 
 
+def _logs(params: dict[str, t.Any], migration: MigrationFiles) -> KnownLogs:
+    """The logs of the clusters that are given, those that an offset of this migration is in."""
+    rows = group_partitions(migration)
+    at_source = {at.partition for row in rows for at in row.source if at.offset is not None}
+    at_destination = {row.partition for row in rows if row.offset is not None}
+    clusters = (
+        ("source_cluster", migration.source_id, at_source),
+        ("destination_cluster", migration.destination_id, at_destination),
+    )
+    connections = {name: options.connection(params, name) for name, _id, _wanted in clusters if params[name]}
+    read = {
+        name: read_log_bounds(connections[name], cluster_id, wanted)
+        for name, cluster_id, wanted in clusters
+        if name in connections
+    }
+    source, destination = (read[name].ranges if name in read else None for name, _id, _wanted in clusters)
+    return KnownLogs(source, destination, tuple(its.note for its in read.values() if its.note))
+
+
 def _selection(given: dict[str, t.Any]) -> dict[str, list[str]]:
     """The selection as lists of texts, in the order of SELECTION."""
     for name, chosen in given.items():
@@ -273,8 +310,10 @@ def _selection(given: dict[str, t.Any]) -> dict[str, list[str]]:
 
 def main() -> None:
     text: dict[str, t.Any] = {"type": "str"}
+    clusters = options.cluster_spec("source_cluster", "destination_cluster")
     module = Module(
         argument_spec={
+            **{name: {**spec, "required": False} for name, spec in clusters.items()},
             "directory": {"type": "path", "required": True},
             "files": {"type": "list", "elements": "str", "choices": list(NAMES), "default": list(NAMES)},
             "on_mismatch": {**options.choices(OnMismatch), "default": "fail"},

@@ -17,7 +17,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
     ENTRIES,
+    OCCASION,
     entry,
+    logs_of,
     texts_of,
     told,
 )
@@ -40,7 +42,8 @@ def browser() -> Iterator[Browser]:
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     """``opened(**settings of the browser)`` is the page; whatever it says on the console, or asks a network, fails the test."""
     file = tmp_path / "report.html"
-    file.write_text(html_page(told(texts_of(ENTRIES_SHOWN, committed=True, skipped=2))), encoding="utf-8")
+    made = told(texts_of(ENTRIES_SHOWN, committed=True, skipped=2), OCCASION, logs_of(ENTRIES_SHOWN))
+    file.write_text(html_page(made), encoding="utf-8")
     said: list[str] = []
     pages = []
 
@@ -66,16 +69,54 @@ def test_rows_are_sorted_searched_filtered_and_turned(opened):
     page.locator("#partitions").get_by_role("button", name="Next").click()
     expect(rows).to_have_count(56)
     page.locator("#partitions").get_by_role("button", name="Destination offset").click()
-    assert column(page, 5)[:4] == ["0", "1", "2", "3"]
+    assert column(page, 6)[:4] == ["0", "1", "2", "3"]
     page.locator("#partitions").get_by_role("button", name="Destination offset").click()
-    assert column(page, 5)[:2] == ["1046", "149"]
+    assert column(page, 6)[:2] == ["1046", "149"]
     page.get_by_label("Search group-partitions").fill("FRAUD equal")
     expect(rows).to_have_count(1)
-    assert column(page, 1) == ["fraud"] and column(page, 8) == ["66"]
+    assert column(page, 1) == ["fraud"] and column(page, 9) == ["66"]
     page.get_by_label("Search group-partitions").fill("")
     page.locator("#partitions").get_by_label("Verdict").select_option("blocked")
     expect(rows).to_have_count(1)
     assert column(page, 2) == ["clicks-0"]
+
+
+def test_where_a_group_is_in_its_logs_is_drawn_and_said(opened):
+    page = opened()
+    page.get_by_label("Search group-partitions").fill("billing orders-0")
+    row = page.locator("#partitions tbody tr")
+    expect(row).to_have_count(1)
+    expect(row.get_by_role("img", name="offset 41 of 1 to 120, 79 after it")).to_be_visible()
+    expect(row.get_by_role("img", name="offset 46 of 6 to 126, 80 after it")).to_be_visible()
+    assert column(page, 4) == ["79"]
+    passed = row.locator("svg.log rect.passed").first
+    assert float(passed.get_attribute("width") or 0) == pytest.approx(100 * 40 / 119)
+    page.get_by_role("button", name="Details of billing orders-0").click()
+    expect(page.locator("#partitions tr.more")).to_contain_text(
+        "Log at the source: offset 41 of 1 to 120, 79 after it."
+    )
+    # Blocked, so there is no offset at the destination to draw.
+    page.get_by_label("Search group-partitions").fill("billing clicks-0")
+    expect(row.locator("svg.log")).to_have_count(1)
+
+
+def test_offsets_outside_of_their_logs_are_at_its_edges(opened):
+    page = opened()
+    page.get_by_label("Search group-partitions").fill("billing orders-1")
+    mark = page.get_by_role("img", name="offset 1046, after the log from 6 to 126").locator("rect.mark")
+    expect(mark).to_have_attribute("x", "96")
+    page.get_by_label("Search group-partitions").fill("topic-3-3")
+    mark = page.get_by_role("img", name="offset 3, before the log from 6 to 126").locator("rect.mark")
+    expect(mark).to_have_attribute("x", "0")
+
+
+def test_groups_have_their_lag_and_are_sorted_by_it(opened):
+    page = opened()
+    header = page.locator("#groups th", has_text="Lag")
+    header.get_by_role("button").click()
+    header.get_by_role("button").click()
+    assert page.locator("#groups tbody tr td:nth-child(1)").all_inner_texts()[:2] == ["many", "billing"]
+    assert page.locator("#groups tbody tr td:nth-child(9)").all_inner_texts()[:2] == ["11,850", "237"]
 
 
 def test_names_with_markup_are_texts(opened):

@@ -52,6 +52,40 @@ def partition_bounds(connection: Connection, partitions: t.Collection[TopicParti
     return {each: Bounds(*(found[(each, time, level)] for time, level in kinds)) for each in wanted}
 
 
+def bounds_as_far_as_known(
+    connection: Connection, partitions: t.Collection[TopicPartition], deadline: float
+) -> tuple[str, dict[TopicPartition, Bounds]]:
+    """The cluster's id, and the bounds as partition_bounds() gives them, of all partitions whose leaders tell them now.
+
+    Left out: partitions that do not exist, that have no leader at the moment, and those that the user may not describe.
+    deadline: seconds after which no further try begins.
+    """
+    kinds = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))
+    wanted = set(partitions)
+
+    def read(client: KafkaAdminClient) -> tuple[str, dict[TopicPartition, Bounds]]:
+        answer = request_metadata(client, sorted({each.topic for each in wanted}))
+        leaders = {
+            each: partition.leader_id
+            for topic in answer.topics
+            for partition in topic.partitions
+            if (each := TopicPartition(topic.name, partition.partition_index)) in wanted and partition.leader_id >= 0
+        }
+        rounds = _rounds([(each, time, level) for time, level in kinds for each in sorted(leaders)], leaders)
+        answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
+        found: dict[Query, int] = {}
+        for (_leader, level, batch), told in zip(rounds, answers, strict=True):
+            for topic in told.topics:
+                for each in topic.partitions:
+                    where = TopicPartition(topic.name, each.partition_index)
+                    if not each.error_code:
+                        found[(where, batch[where], level)] = each.offset
+        whole = [each for each in sorted(leaders) if all((each, *kind) in found for kind in kinds)]
+        return str(answer.cluster_id), {each: Bounds(*(found[(each, *kind)] for kind in kinds)) for each in whole}
+
+    return attempt(connection, read, deadline)
+
+
 def lookup_times(connection: Connection, times: t.Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
     """The offset of the first record in the log whose timestamp (ms since the epoch) is at least the asked one.
 

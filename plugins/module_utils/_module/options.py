@@ -151,7 +151,7 @@ def spark_spec() -> Spec:
 def connection(params: Spec, option: str) -> Connection:
     """The cluster that an option describes, or InvalidInput."""
     given = {key: value for key, value in params[option].items() if value is not None}
-    return connection_from(given, option if option == "cluster" else f"{option} cluster")
+    return connection_from(given, option.replace("_", " ") if option.endswith("cluster") else f"{option} cluster")
 
 
 def check_not_negative(params: Spec, *names: str) -> None:

@@ -45,11 +45,21 @@ class State(enum.StrEnum):
 _COMMITTED = (State.COMMITTED, State.UNCHANGED)
 
 
+class LogPlace(t.NamedTuple):
+    """Where an offset is in its log: offsets from the log's start up to it, and from it up to the log's end.
+
+    before is negative if the log starts after the offset, after if it ends before the offset.
+    """
+
+    before: int
+    after: int
+
+
 class GroupPartition(t.NamedTuple):
     """One line of the report. verdict is None where no plan knows it; after: committed last, as far as the receipt tells.
 
     unconsumed: records from the offset on that the verification counted at the source, None where it did not; all says
-    whether these are all of them.
+    whether these are all of them. source_places: of each source position, None where not known, or empty. place: of offset.
     """
 
     group: str
@@ -67,6 +77,8 @@ class GroupPartition(t.NamedTuple):
     verified: bool | None = None
     unconsumed: int | None = None
     all: bool = True
+    source_places: tuple[LogPlace | None, ...] = ()
+    place: LogPlace | None = None
 
     @property
     def source_offsets(self) -> str:
@@ -86,20 +98,22 @@ class GroupPartition(t.NamedTuple):
 
 
 class GroupFigures(t.NamedTuple):
-    """What a group's partitions come to. repeats: of records, None where not all are counted."""
+    """What a group's partitions come to. repeats: of records, None where not all are counted. lag: see lag_of()."""
 
     group: str
     partitions: int
     verdicts: t.Mapping[Verdict, int]
     repeats: int | None
     committed: int
+    lag: int | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Totals:
     """Counts of group-partitions, but for groups and for repeats and skipped, which count records.
 
-    repeats is None where not all are counted. elsewhere: group-partitions in the receipt that are not in this plan.
+    repeats is None where not all are counted. elsewhere: group-partitions in the receipt that are not in this plan. lag: see
+    lag_of().
     """
 
     groups: int
@@ -111,6 +125,7 @@ class Totals:
     objected: int
     skipped: int
     elsewhere: int
+    lag: int | None
 
     @property
     def committed(self) -> int:
@@ -156,6 +171,7 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition]) -> Totals:
         objected=sum(row.verified is False for row in rows),
         skipped=sum(finding.skipped for finding in files.report.findings) if files.report is not None else 0,
         elsewhere=sum(entry.key not in own for entry in kept),
+        lag=lag_of(rows),
     )
 
 
@@ -175,9 +191,25 @@ def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
                 collections.Counter(row.verdict for row in own if row.verdict is not None),
                 sum(known) if len(known) == len(repeats) else None,
                 sum(row.state in _COMMITTED for row in own),
+                lag_of(own),
             )
         )
     return made
+
+
+def lag_of(rows: t.Iterable[GroupPartition]) -> int | None:
+    """The unconsumed offsets at the source, each source position once, None where one of them is not known, or there is none.
+
+    Several rows may come from one position: of a repartitioned topic, or of a group that was cloned twice.
+    """
+    places = {
+        (at.group, at.partition): place
+        for row in rows
+        for at, place in zip(row.source, row.source_places, strict=True)
+        if at.offset is not None
+    }
+    known = [place for place in places.values() if place is not None]
+    return sum(max(0, place.after) for place in known) if known and len(known) == len(places) else None
 
 
 def _findings_by_key(files: MigrationFiles) -> dict[Key, Finding]:

@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
     Totals,
     offset_text,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import KnownLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import (
     STATES,
     VERDICTS,
@@ -44,7 +45,7 @@ def html_page(story: Story) -> str:
             "form-action 'none'",
         )
     )
-    data = {**page_data(story.rows), "verdicts": VERDICTS, "states": STATES}
+    data = {**page_data(story.rows, story.logs), "verdicts": VERDICTS, "states": STATES}
     sections = (
         _head(story),
         _totals(story.totals),
@@ -54,7 +55,7 @@ def html_page(story: Story) -> str:
         _notes(story),
         _to_do("What to do next", story.next_steps, story.next_command),
         _to_do("The way back", (story.way_back,), story.way_back_command),
-        _tables(),
+        _tables(story.logs),
     )
     return f"""<!doctype html>
 <html lang="en">
@@ -98,6 +99,7 @@ def _totals(total: Totals) -> str:
         (f"{total.committed:,}", "committed"),
         (f"{total.verified:,}", "verified"),
         (total.repeats_text, "records repeated at most"),
+        *([(f"{total.lag:,}", "lag at the source")] if total.lag is not None else []),
         (f"{total.skipped:,}", "records skipped"),
     )
     items = "".join(f"<li><strong>{number}</strong> <span>{name}</span></li>" for number, name in figures)
@@ -197,12 +199,17 @@ def _to_do(title: str, steps: t.Sequence[str], command: str) -> str:
     return f"<h2>{title}</h2>\n{told}" + (f'<pre tabindex="0"><code>{block}</code></pre>\n' if command else "")
 
 
-def _tables() -> str:
-    return """<h2>Groups</h2>
+def _tables(logs: KnownLogs) -> str:
+    drawn = ""
+    if logs.source is not None or logs.destination is not None:
+        drawn = """<p class="soft">Below an offset: the log from its start to its end, as it was when this report was made,
+and a line at the offset. Lag: offsets from the source offset to the end of the source's log.</p>
+"""
+    return f"""<h2>Groups</h2>
 <div id="groups"><p>The tables need JavaScript. Without it, read plan.json, and report.md beside this file.</p></div>
 <h2>Group-partitions</h2>
 <p class="soft">Unconsumed: records from the committed offset on, as the verification has counted them at the source;
 ≥ if it has read only a part of the log. Destination before: what was committed there before the first write of this
 migration.</p>
-<div id="partitions"></div>
+{drawn}<div id="partitions"></div>
 """

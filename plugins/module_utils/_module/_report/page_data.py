@@ -15,7 +15,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
     GroupPartition,
     State,
     group_figures,
+    lag_of,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import KnownLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import visible
 
 VERDICTS = tuple(Verdict)
@@ -34,20 +36,26 @@ class _Texts:
         return self.numbers.setdefault(visible(text), len(self.numbers))
 
 
-def page_data(rows: t.Sequence[GroupPartition]) -> dict[str, t.Any]:
+def page_data(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> dict[str, t.Any]:
     """What the page's script reads. rows and groups: lists in the order that the script names; texts by their numbers.
 
-    A group is: name, partitions, how many have each verdict, repeats (null where not all are counted), committed.
+    A group is: name, partitions, how many have each verdict, repeats (null where not all are counted), committed, lag.
     A row is: group, topic, partition, source group, source topic, source partition, source offset, before, offset, after,
     verdict, repeats, state, verified (1, 0 or null), unconsumed records, whether these are all (1 or 0), reason, detail,
     evidence (four offsets: last consumed record at the source and the destination, first unconsumed one) and certificate.
     Where there are several source positions, the source partition is minus their number, and its offset is null.
+    If a cluster was asked for its logs, a row goes on: lag, offsets of the source's log before the source offset, offsets of
+    the destination's log before the offset and from it on. They are shorter than where a log starts and ends.
     """
     texts = _Texts()
     detailed = _detailed(rows)
-    made = [_row(row, texts, detailed=number in detailed) for number, row in enumerate(rows)]
+    with_logs = logs.source is not None or logs.destination is not None
+    made = [
+        _row(row, texts, detailed=number in detailed) + (_places(row) if with_logs else [])
+        for number, row in enumerate(rows)
+    ]
     groups = [_group(group, texts) for group in group_figures(rows)]
-    return {"groups": groups, "rows": made, "texts": list(texts.numbers)}
+    return {"groups": groups, "rows": made, "texts": list(texts.numbers), "lags": logs.source is not None}
 
 
 def _detailed(rows: t.Sequence[GroupPartition]) -> set[int]:
@@ -87,10 +95,16 @@ def _row(row: GroupPartition, texts: _Texts, *, detailed: bool) -> list[t.Any]:
     ]
 
 
+def _places(row: GroupPartition) -> list[int | None]:
+    own = row.source_places[0] if len(row.source_places) == 1 else None
+    lag = lag_of([row]) if own is None else own.after
+    return [lag, None if own is None else own.before, *(row.place or (None, None))]
+
+
 def _offsets(copied: Copied | None) -> list[int | None]:
     return [None, None] if copied is None else [copied.source, copied.destination]
 
 
 def _group(group: GroupFigures, texts: _Texts) -> list[t.Any]:
     counts = [group.verdicts[verdict] for verdict in VERDICTS]
-    return [texts.number(group.group), group.partitions, counts, group.repeats, group.committed]
+    return [texts.number(group.group), group.partitions, counts, group.repeats, group.committed, group.lag]

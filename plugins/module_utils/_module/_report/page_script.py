@@ -9,7 +9,9 @@ It makes nodes and texts only, never HTML from a text, and asks no network.
 
 from __future__ import annotations
 
-SCRIPT = r"""
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_tables import TABLES
+
+_MACHINERY = r"""
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -41,27 +43,28 @@ SCRIPT = r"""
 
   const named = (number) => element("bdi", {}, texts[number]);
 
+  // parts: class, left and width of each, in percent.
+  function picture(kind, told, parts) {
+    const made = document.createElementNS(SVG, "svg");
+    const attributes = {class: kind, viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": told};
+    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
+    for (const [name, left, width] of parts) {
+      const part = document.createElementNS(SVG, "rect");
+      Object.entries({class: name, x: left, width, height: 10}).forEach(([key, value]) => part.setAttribute(key, value));
+      made.append(part);
+    }
+    return made;
+  }
+
   function bar(counts) {
     const all = counts.reduce((sum, each) => sum + each, 0);
-    const picture = document.createElementNS(SVG, "svg");
-    picture.setAttribute("class", "bar");
-    picture.setAttribute("viewBox", "0 0 100 10");
-    picture.setAttribute("preserveAspectRatio", "none");
-    picture.setAttribute("role", "img");
-    picture.setAttribute("aria-label",
-      counts.map((each, at) => each ? `${each} ${verdicts[at]}` : "").filter(Boolean).join(", ") || "not planned");
+    const told = counts.map((each, at) => each ? `${each} ${verdicts[at]}` : "").filter(Boolean).join(", ");
     let left = 0;
-    counts.forEach((each, at) => {
-      if (!each) return;
-      const part = document.createElementNS(SVG, "rect");
-      part.setAttribute("class", verdicts[at]);
-      part.setAttribute("x", left);
-      part.setAttribute("width", 100 * each / all);
-      part.setAttribute("height", 10);
-      picture.append(part);
-      left += 100 * each / all;
-    });
-    return picture;
+    return picture("bar", told || "not planned", counts.map((each, at) => {
+      const width = all ? 100 * each / all : 0;
+      left += width;
+      return [verdicts[at], left - width, width];
+    }));
   }
 
   // columns: title, by (row -> numbers to sort by, the first that differ count), cell (row -> node or text), number, name
@@ -186,113 +189,6 @@ SCRIPT = r"""
     show();
     return {search(text) { search.value = text; query = text; select(); }};
   }
-
-  const EXACT = verdicts.indexOf("exact"), SAFE = verdicts.indexOf("safe"), BLOCKED = verdicts.indexOf("blocked");
-  // The places of a row's members; page_data.py has the same list.
-  const [GROUP, TOPIC, PARTITION, FROM_GROUP, FROM_TOPIC, FROM_PARTITION, FROM, BEFORE, OFFSET, AFTER, VERDICT, REPEATS, STATE,
-    VERIFIED, UNCONSUMED, ALL, REASON, DETAIL, EVIDENCE, CERTIFICATE] = Array(20).keys();
-
-  const origin = (row) => row[FROM_PARTITION] < 0 ? `${-row[FROM_PARTITION]} source partitions`
-    : row[FROM_GROUP] === row[GROUP] && row[FROM_TOPIC] === row[TOPIC] && row[FROM_PARTITION] === row[PARTITION] ? ""
-    : `${texts[row[FROM_GROUP]]} ${texts[row[FROM_TOPIC]]}-${row[FROM_PARTITION]}`;
-  const verdict = (row) => row[VERDICT] === null ? "not planned"
-    : element("span", {className: `verdict is-${verdicts[row[VERDICT]]}`}, verdicts[row[VERDICT]]);
-  const verified = (row) => row[VERIFIED] === null ? "no" : row[VERIFIED] ? "yes" : "problem";
-  const unconsumed = (row) => row[UNCONSUMED] === null ? "-" : (row[ALL] ? "" : "\u2265 ") + row[UNCONSUMED];
-  const repeats = (row) => row[VERDICT] === EXACT ? "0" : row[VERDICT] !== SAFE ? offset(row[REPEATS])
-    : row[REPEATS] === null ? "not counted" : String(row[REPEATS]);
-
-  const found = new Map();
-  function words(row) {
-    let text = found.get(row);
-    if (text === undefined) {
-      text = `${lower[row[GROUP]]} ${lower[row[TOPIC]]}-${row[PARTITION]} ${origin(row).toLowerCase()} `
-        + `${row[VERDICT] === null ? "" : verdicts[row[VERDICT]]} ${states[row[STATE]]} `
-        + `${row[REASON] === null ? "" : lower[row[REASON]]} ${row[FROM]} ${row[OFFSET]}`;
-      found.set(row, text);
-    }
-    return text;
-  }
-
-  function details(row) {
-    const made = [];
-    const say = (...parts) => made.push(element("p", {}, ...parts));
-    if (origin(row)) say("At the source: ", element("bdi", {}, origin(row)));
-    if (row[DETAIL] !== null) say(element("bdi", {}, texts[row[DETAIL]]));
-    if (row[EVIDENCE]) {
-      const [lastSource, lastDestination, firstSource, firstDestination] = row[EVIDENCE];
-      if (lastSource !== null) {
-        say(`Last consumed record: source offset ${lastSource}, destination offset ${lastDestination}.`);
-      }
-      if (firstSource !== null) {
-        say(`First unconsumed record: source offset ${firstSource}, destination offset ${firstDestination}.`);
-      }
-    }
-    if (row[CERTIFICATE] !== null) say(`Certificate: ${texts[row[CERTIFICATE]]}.`);
-    if (row[UNCONSUMED] !== null) {
-      say(`${row[ALL] ? "" : "At least "}${count(row[UNCONSUMED])} unconsumed records at the source, by the verification.`);
-    }
-    if (row[AFTER] !== null) say(`Committed at the destination, as read back: ${row[AFTER]}.`);
-    if (!made.length) say("The files say nothing more of it.");
-    return made;
-  }
-
-  const partitions = table(document.getElementById("partitions"), {
-    caption: "Group-partitions",
-    rows: data.rows,
-    words,
-    more: details,
-    filters: [
-      {title: "Verdict", choices: verdicts.map((each, at) => [at, each]), has: (row, value) => row[VERDICT] === Number(value)},
-      {title: "State", choices: states.map((each, at) => [at, each]), has: (row, value) => row[STATE] === Number(value)},
-    ],
-    columns: [
-      {title: "Group", name: true, by: (row) => [place[row[GROUP]], place[row[TOPIC]], row[PARTITION]],
-        cell: (row) => named(row[GROUP])},
-      {title: "Partition", name: true, by: (row) => [place[row[TOPIC]], row[PARTITION], place[row[GROUP]]],
-        cell: (row) => [element("bdi", {}, `${texts[row[TOPIC]]}-${row[PARTITION]}`),
-          origin(row) ? element("span", {className: "from"}, "from ", element("bdi", {}, origin(row))) : ""]},
-      {title: "Source offset", number: true, by: (row) => [row[FROM]], cell: (row) => offset(row[FROM])},
-      {title: "Destination before", number: true, by: (row) => [row[BEFORE]], cell: (row) => offset(row[BEFORE])},
-      {title: "Destination offset", number: true, by: (row) => [row[OFFSET]], cell: (row) => offset(row[OFFSET])},
-      {title: "Unconsumed", number: true, by: (row) => [row[UNCONSUMED]], cell: unconsumed},
-      {title: "Verdict", by: (row) => [row[VERDICT] === null ? null : [BLOCKED, SAFE].includes(row[VERDICT])
-        ? row[VERDICT] - 100 : row[VERDICT], row[REASON] === null ? null : place[row[REASON]]],
-        cell: (row) => [verdict(row), row[REASON] === null ? "" : element("span", {className: "from"}, texts[row[REASON]])]},
-      {title: "Repeats at most", number: true, by: (row) => [row[REPEATS]], cell: repeats},
-      {title: "State", by: (row) => [row[STATE]], cell: (row) => states[row[STATE]]},
-      {title: "Verified", by: (row) => [row[VERIFIED]], cell: verified},
-    ],
-  });
-
-  const toPartitions = (row) => {
-    const button = element("button", {type: "button", className: "plain"}, "Partitions");
-    button.setAttribute("aria-label", `Partitions of ${texts[row[0]]}`);
-    button.addEventListener("click", () => {
-      partitions.search(texts[row[0]]);
-      document.getElementById("partitions-search").focus();
-    });
-    return button;
-  };
-
-  table(document.getElementById("groups"), {
-    caption: "Groups",
-    rows: data.groups,
-    words: (row) => lower[row[0]],
-    filters: [{title: "Groups with", choices: verdicts.map((each, at) => [at, each]),
-      has: (row, value) => row[2][Number(value)] > 0}],
-    columns: [
-      {title: "Group", name: true, by: (row) => [place[row[0]]], cell: (row) => named(row[0])},
-      {title: "Partitions", number: true, by: (row) => [row[1]], cell: (row) => count(row[1])},
-      ...["exact", "safe", "blocked"].map((each) => ({
-        title: each[0].toUpperCase() + each.slice(1), number: true,
-        by: (row) => [row[2][verdicts.indexOf(each)]], cell: (row) => count(row[2][verdicts.indexOf(each)])})),
-      {title: "Verdicts", by: (row) => [row[2][EXACT] / row[1]], cell: (row) => bar(row[2])},
-      {title: "Repeats at most", number: true, by: (row) => [row[3]],
-        cell: (row) => row[3] === null ? "not counted" : count(row[3])},
-      {title: "Committed", number: true, by: (row) => [row[4]], cell: (row) => count(row[4])},
-      {title: "Show", cell: toPartitions},
-    ],
-  });
-})();
 """
+
+SCRIPT = _MACHINERY + TABLES

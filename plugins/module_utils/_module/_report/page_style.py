@@ -43,7 +43,7 @@ svg.bar { display: block; width: 100%; height: 1.75rem; }
 .legend svg { width: .8rem; height: .8rem; margin-right: .4rem; }
 .exact { fill: var(--exact); } .safe { fill: var(--safe); } .blocked { fill: var(--blocked); }
 .requested { fill: var(--requested); } .uncommitted { fill: var(--uncommitted); } .none { fill: var(--line); }
-.taken { fill: var(--link); }
+.taken, .mark { fill: var(--link); } .passed { fill: var(--soft); }
 pre { background: var(--band); padding: .75rem 1rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; border: 1px solid var(--line); }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
@@ -63,6 +63,7 @@ td.detail { min-width: 16rem; }
 h3 .verdict { white-space: normal; }
 td.name { min-width: 7rem; max-width: 22rem; }
 td svg.bar { width: 7rem; height: .9rem; margin-top: .3rem; }
+td svg.log { display: block; width: 6rem; height: .5rem; margin: .35rem 0 0 auto; }
 .verdict { white-space: nowrap; }
 .verdict::before { content: ""; display: inline-block; width: .7rem; height: .7rem; margin-right: .4rem;
   background: var(--uncommitted); }

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
     group_partitions,
     totals,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import NO_LOGS, KnownLogs, placed
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
 
@@ -64,6 +65,7 @@ class Story:
     level: str
     occasion: Occasion
     facts: tuple[tuple[str, str], ...]
+    logs: KnownLogs
     rows: tuple[GroupPartition, ...]
     totals: Totals
     exceptions: tuple[Exceptions, ...]
@@ -77,9 +79,9 @@ class Story:
     way_back_command: str
 
 
-def story(files: MigrationFiles, occasion: Occasion) -> Story:
-    """What is to be told of these files."""
-    rows = tuple(group_partitions(files))
+def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) -> Story:
+    """What is to be told of these files, and of the logs that they are about."""
+    rows = tuple(placed(group_partitions(files), logs))
     total = totals(files, rows)
     level, headline = _headline(files, occasion, total)
     names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
@@ -92,6 +94,7 @@ def story(files: MigrationFiles, occasion: Occasion) -> Story:
         level=level,
         occasion=occasion,
         facts=tuple(_facts(files, occasion)),
+        logs=logs,
         rows=rows,
         totals=total,
         exceptions=tuple(_exceptions(rows)),
@@ -100,7 +103,7 @@ def story(files: MigrationFiles, occasion: Occasion) -> Story:
         no_problems=f"No problem: {counted(total.verified, 'group-partition')} verified."
         if total.verified
         else "Nothing was verified.",
-        notes=tuple(_notes(files, occasion, total)),
+        notes=(*_notes(files, occasion, total), *logs.notes),
         next_steps=steps,
         next_command=command,
         way_back=_way_back(occasion, total),

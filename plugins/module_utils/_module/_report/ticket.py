@@ -68,6 +68,7 @@ def _totals(story: Story) -> t.Iterator[str]:
             ("verified", f"{total.verified:,}"),
             ("records repeated at most", total.repeats_text),
             ("records skipped", f"{total.skipped:,}"),
+            *([("lag at the source", f"{total.lag:,}")] if total.lag is not None else []),
         ],
     )
 
@@ -117,6 +118,7 @@ def _groups(story: Story) -> t.Iterator[str]:
     yield "## Groups"
     yield ""
     figures = group_figures(story.rows)
+    lags = story.logs.source is not None
     rows = [
         (
             name_markdown(each.group),
@@ -124,10 +126,12 @@ def _groups(story: Story) -> t.Iterator[str]:
             *(f"{each.verdicts[verdict]:,}" for verdict in (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)),
             NOT_COUNTED if each.repeats is None else f"{each.repeats:,}",
             f"{each.committed:,}",
+            *(["-" if each.lag is None else f"{each.lag:,}"] if lags else []),
         )
         for each in figures[:MOST_GROUPS]
     ]
-    yield from _table(("group", "partitions", "exact", "safe", "blocked", "repeats at most", "committed"), rows)
+    header = ("group", "partitions", "exact", "safe", "blocked", "repeats at most", "committed")
+    yield from _table((*header, "lag at the source") if lags else header, rows)
     if figures[MOST_GROUPS:]:
         yield f"... and {counted(len(figures) - MOST_GROUPS, 'more group')} in report.html."
         yield ""

@@ -104,7 +104,6 @@ def test_every_secret_is_masked_and_nothing_else(name, accepted):
     masked = {option for option, spec in leaves(options) if spec.get("no_log")}
     its = {"spark": {"remote"}, "rest": {"password"}}
     if name in (
-        "kafka_migration_report",
         "kafka_migration_lease",
         "kafka_migration_history",
     ):  # they are about files alone

@@ -6,8 +6,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import log_bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_report
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
     ENTRIES,
@@ -47,6 +53,78 @@ def test_the_report_says_who_ran_it_and_how_long_the_steps_took(run_module, migr
     ticket = (migration / "report.md").read_text()
     assert not result["changed"] and "| Run by | `mia` |" in ticket
     assert "| plan | 2.0 s | 66 | 33 |" in ticket and "| read back | 0.2 s |  |  |" in ticket
+
+
+def cluster(port=1, **more):
+    return {"bootstrap_servers": [f"127.0.0.1:{port}"], **more}
+
+
+def test_the_lag_is_read_from_the_clusters_that_are_given(run_module, migration, monkeypatch):
+    asked = {}
+
+    def bounds(connection, partitions, deadline):
+        asked[connection.name] = (sorted(map(str, partitions)), connection.request_timeout, deadline)
+        known = {at: Bounds(1, 120, 121) for at in partitions}
+        return ("source-id" if connection.name == "source cluster" else "destination-id"), known
+
+    monkeypatch.setattr(log_bounds, "bounds_as_far_as_known", bounds)
+    both = {"source_cluster": cluster(), "destination_cluster": cluster(request_timeout=2)}
+    result = run_module(kafka_migration_report, directory=str(migration), **both)
+    # Only partitions with an offset are asked for: others are perhaps not there.
+    assert asked == {
+        "source cluster": (["clicks-0", "orders-0", "orders-1"], 5, 5),
+        "destination cluster": (["orders-0", "orders-1"], 2, 5),
+    }
+    assert result["notes"] == [] and not result["changed"]
+    assert "| lag at the source | 320 |" in (migration / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("refuse", "said"),
+    [
+        (ConnectionFailed("no broker answers", cluster="source cluster broker1:9092", why="time out"), "time out"),
+        (NotAuthorized("needs ACL"), "needs ACL"),
+        (None, "it is cluster another, and the files are about source-id."),
+    ],
+)
+def test_a_cluster_that_does_not_tell_its_log_ends_fails_nothing(run_module, migration, monkeypatch, refuse, said):
+    def bounds(*_arguments):
+        if refuse:
+            raise refuse
+        return "another", {}
+
+    monkeypatch.setattr(log_bounds, "bounds_as_far_as_known", bounds)
+    result = run_module(kafka_migration_report, directory=str(migration), source_cluster=cluster())
+    (note,) = result["notes"]
+    assert note.startswith("The log ends of the source cluster are missing: ") and said in note
+    assert note in (migration / "report.md").read_text().replace("\\", "") and "broker1" not in note
+
+
+def test_a_cluster_that_is_down_costs_a_note_without_a_secret(run_module, migration, monkeypatch):
+    monkeypatch.setattr(admin_client, "CONNECT_SECONDS", 0.3)
+    login = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "mia"}
+    down = cluster(**login, sasl_password="s3cret-password")
+    result = run_module(kafka_migration_report, directory=str(migration), destination_cluster=down)
+    assert "The log ends of the destination cluster are missing: " in result["notes"][0]
+    written = "".join(path.read_text() for path in migration.iterdir())
+    assert "s3cret" not in written and "s3cret" not in json.dumps(result)
+
+
+def test_partitions_that_are_not_there_are_named(run_module, migration, monkeypatch):
+    monkeypatch.setattr(log_bounds, "bounds_as_far_as_known", lambda *_arguments: ("source-id", {}))
+    result = run_module(kafka_migration_report, directory=str(migration), source_cluster=cluster())
+    assert (
+        "3 of 3 partitions do not exist" in result["notes"][0] and "clicks-0, orders-0, orders-1." in result["notes"][0]
+    )
+
+
+def test_a_cluster_that_cannot_be_meant_is_refused(run_module, migration):
+    result = run_module(
+        kafka_migration_report, directory=str(migration), source_cluster=cluster(sasl_mechanism="PLAIN")
+    )
+    assert (
+        result["failed"] and result["msg"].startswith("source cluster: ") and not (migration / "report.html").exists()
+    )
 
 
 def test_an_empty_directory_gets_a_report_that_says_so(run_module, tmp_path):

@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import NO_LOGS, KnownLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Story, story
@@ -108,6 +109,15 @@ def texts_of(entries: t.Sequence[PlanEntry], *, committed: bool = False, skipped
     return texts
 
 
-def told(texts: t.Mapping[str, str], occasion: Occasion = OCCASION) -> Story:
+def told(texts: t.Mapping[str, str], occasion: Occasion = OCCASION, logs: KnownLogs = NO_LOGS) -> Story:
     """The story of these files."""
-    return story(read_files(texts, "folder", OnMismatch.FAIL), occasion)
+    return story(read_files(texts, "folder", OnMismatch.FAIL), occasion, logs)
+
+
+def logs_of(entries: t.Sequence[PlanEntry], *, notes: tuple[str, ...] = ()) -> KnownLogs:
+    """Logs from 1 to 120 at the source and from 6 to 126 at the destination, of every partition."""
+    return KnownLogs(
+        {at.partition: (1, 120) for entry in entries for at in entry.source},
+        {entry.partition: (6, 126) for entry in entries},
+        notes,
+    )

@@ -19,9 +19,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import State
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import LogPlace, State
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import KnownLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import page_data
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import visible
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
@@ -29,6 +31,7 @@ from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._modu
     ENTRIES,
     OCCASION,
     entry,
+    logs_of,
     texts_of,
     told,
 )
@@ -352,11 +355,52 @@ def test_100_000_group_partitions_are_at_most_20_megabytes():
             detail="" if number % 3 == 0 else detail.format(number + 10**12),
             offset=number + 10**12,
             before=number + 10**12,
+            source_places=(LogPlace(number + 10**9, number + 10**6),),
+            place=LogPlace(number + 10**9, number + 10**6),
         )
         for number in range(100_000)
     )
-    story = dataclasses.replace(told(texts_of(ENTRIES)), rows=rows)
+    story = dataclasses.replace(told(texts_of(ENTRIES), logs=logs_of(ENTRIES)), rows=rows)
     assert len(html_page(story).encode()) < 20_000_000
+
+
+def test_the_lag_is_counted_to_the_end_of_the_source_log_and_each_source_position_once():
+    story = told(texts_of(ENTRIES), logs=logs_of(ENTRIES))
+    billing, fraud = page_data(story.rows, story.logs)["groups"]
+    assert (billing[-1], fraud[-1], story.totals.lag) == (3 * 79, 79, 4 * 79)  # the uncommitted partition has none
+    lines = markdown(story).splitlines()
+    assert "| `fraud` | 2 | 0 | 1 | 0 | 66 | 0 | 79 |" in lines and "| lag at the source | 316 |" in lines
+    merged = [entry("new", "orders", number, source=ENTRIES[0].source + ENTRIES[1].source) for number in (0, 1)]
+    story = told({"plan.json": texts_of(merged)["plan.json"]}, logs=logs_of(merged))
+    assert story.totals.lag == 2 * 79  # both rows come from the same two positions
+    assert [row[20:] for row in page_data(story.rows, story.logs)["rows"]] == [[158, None, 40, 80]] * 2
+
+
+def test_a_lag_that_is_not_known_is_not_made_up():
+    logs = logs_of(ENTRIES, notes=("The log ends of the source cluster are missing: no broker answers.",))
+    assert logs.source is not None
+    partial = dataclasses.replace(logs, source={at: ends for at, ends in logs.source.items() if at.topic != "clicks"})
+    story = told(texts_of(ENTRIES), logs=partial)
+    assert [each[-1] for each in page_data(story.rows, story.logs)["groups"]] == [None, 79]
+    assert story.totals.lag is None and "lag at the source" not in Reader(html_page(story)).text
+    assert "no broker answers" in Reader(html_page(story)).text
+    assert "| `billing` | 3 | 2 | 0 | 1 | 0 | 0 | - |" in markdown(story)
+
+
+def test_a_group_after_the_end_of_its_log_has_no_lag():
+    source = {ENTRIES[0].partition: (0, 30), ENTRIES[1].partition: (50, 60)}
+    logs = KnownLogs(source, {ENTRIES[0].partition: (6, 126)})
+    story = told(texts_of([entry("billing", "orders", 0, offset=130), entry("billing", "orders", 1)]), logs=logs)
+    rows = page_data(story.rows, story.logs)["rows"]
+    # The lag is negative where the page has to draw the offset after the log; it adds nothing to the group's.
+    assert [row[20:] for row in rows] == [[-11, 41, 124, -4], [19, -9, None, None]] and story.totals.lag == 19
+
+
+def test_without_clusters_rows_have_no_lag():
+    story = told(texts_of(ENTRIES))
+    data = page_data(story.rows, story.logs)
+    assert {len(row) for row in data["rows"]} == {20} and not data["lags"]
+    assert "lag at the source" not in markdown(story)
 
 
 def test_every_reason_and_problem_has_a_remedy():
