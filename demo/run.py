@@ -155,6 +155,7 @@ def migrate(cloud: Cluster, groups: Groups) -> None:
     expect("the rollback has left no group at cloud", not standing(cloud, groups))
     # The plan of before is verified to the end of every partition, because the limit is 0, and applied as it is.
     whole = ("-e", "group_migration_phase=apply", "-e", "group_migration_verify_limit=0")
+    whole += ("-e", "group_migration_write_report=true")
     play("And there again, by the same plan", MIGRATE, *CLUSTERS, *GROUPS, *whole)
     expect("all groups stand where they stood before the rollback", standing(cloud, groups) == migrated)
     expect_proof(groups)
@@ -279,6 +280,7 @@ def tell_how_to_go_on() -> None:
     print(
         "\nBoth clusters are still up. Look at them, play with them, and stop them:"
         "\n  less .cache/demo/migration/plan.json"
+        "\n  xdg-open .cache/demo/migration/report.html"
         f"\n  .venv/bin/ansible-playbook {MIGRATE} {shlex.join([*CLUSTERS, *GROUPS])} --check --diff"
         f"\n  .venv/bin/python {program} describe --work .cache/demo"
         f"\n  .venv/bin/python {program} stop --work .cache/demo",
