@@ -210,6 +210,7 @@ failure:
 """
 
 import datetime
+import math
 import os
 import platform
 import typing as t
@@ -273,9 +274,19 @@ def _occasion(module: Module, folder: str) -> Occasion:
         versions={"ansible-core": ansible_version, "Python": platform.python_version()},
         failure=params["failure"] or "",
         ran_by=params["ran_by"] or "",
-        steps=[Step(**step) for step in params["steps"]],
+        steps=[_step(step) for step in params["steps"]],
         files=[name for name in NAMES if name in params["files"]],
     )
+
+
+def _step(given: dict[str, t.Any]) -> Step:
+    step = Step(**given)
+    if not (0 <= step.seconds < math.inf and (step.records is None or step.records >= 0)):
+        raise InvalidInput(
+            f"the step {step.name!r} of steps has {step.seconds} seconds and {step.records} records",
+            remedy="give the time that it took, and leave records out where they are not known",
+        )
+    return step
 
 
 def _logs(params: dict[str, t.Any], migration: MigrationFiles) -> KnownLogs:

@@ -169,10 +169,14 @@ def test_of_two_waves_the_second_is_rolled_back_while_the_first_goes_on(
     done(controller.rollback(groups=[second], rollback_all=True, on_rewind="rewind", write_report=True))
     assert first not in list_groups(destination)
     # The plan that is there is the second wave's.
-    assert "Rolled back: 4 of 4 group-partitions of 2 groups." in (home / "report.md").read_text()
+    ticket = (home / "report.md").read_text()
+    assert "Rolled back: 4 of 4 group-partitions of 2 groups." in ticket and "lag at the source" not in ticket
 
 
-def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(source, destination, orders, controller):
+def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
+    source, destination, orders, controller, monkeypatch
+):
+    monkeypatch.setenv("USER", "mia")
     its = {"phase": "apply", "groups": [orders]}
     assert "There is no plan file" in failed(controller.migrate_groups(**its))
     assert controller.files() == {}
@@ -180,6 +184,8 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(sourc
     page = controller.directory / "kafka-migrations/onprem-to-cloud/report.html"
     assert f"Report: {page}" in output
     assert "Planned: 2 of 2 group-partitions of 1 group can be committed, 0 blocked." in page.read_text()
+    ticket = page.with_suffix(".md").read_text()
+    assert "| lag at the source | 15 |" in ticket and "| Run by | `mia` |" in ticket and "## Notes" not in ticket
     planned = controller.files()
     assert [name.rpartition("/")[2] for name in planned if name.endswith("json")] == [FILES[0], "report.json", FILES[1]]
     assert orders not in list_groups(destination)

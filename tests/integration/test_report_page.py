@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
     ENTRIES,
     OCCASION,
@@ -42,7 +44,8 @@ def browser() -> Iterator[Browser]:
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     """``opened(**settings of the browser)`` is the page; whatever it says on the console, or asks a network, fails the test."""
     file = tmp_path / "report.html"
-    made = told(texts_of(ENTRIES_SHOWN, committed=True, skipped=2), OCCASION, logs_of(ENTRIES_SHOWN))
+    occasion = dataclasses.replace(OCCASION, ran_by="mia", steps=[Step("plan", 2.5, 9000), Step("commit", 1.0)])
+    made = told(texts_of(ENTRIES_SHOWN, committed=True, skipped=2), occasion, logs_of(ENTRIES_SHOWN))
     file.write_text(html_page(made), encoding="utf-8")
     said: list[str] = []
     pages = []

@@ -39,8 +39,8 @@ def steps_html(steps: t.Sequence[Step]) -> str:
     """The section of the page, empty where nothing is known."""
     if not steps:
         return ""
-    longest = max(step.seconds for step in steps)
-    lines = "".join(_line(step, longest) for step in steps)
+    whole = sum(step.seconds for step in steps)
+    lines = "".join(_line(step, whole) for step in steps)
     return f"""<h2>Steps</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="Steps">
 <table><thead><tr><th scope="col">Step</th><th scope="col" class="number">Duration</th><th scope="col">Share</th>
@@ -66,11 +66,11 @@ def steps_markdown(steps: t.Sequence[Step]) -> t.Iterator[str]:
     yield ""
 
 
-def _line(step: Step, longest: float) -> str:
-    width = 100 * step.seconds / longest if longest else 0
+def _line(step: Step, whole: float) -> str:
+    width = 100 * step.seconds / whole if whole else 0
     bar = (
         '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="taken" width="{width:.2f}" height="10"/></svg>'
+        f'<rect class="none" width="100" height="10"/><rect class="taken" width="{width:.2f}" height="10"/></svg>'
     )
     return (
         f'<tr><td class="name">{name_html(step.name)}</td><td class="number">{step.duration}</td><td>{bar}</td>'

@@ -55,6 +55,12 @@ def test_the_report_says_who_ran_it_and_how_long_the_steps_took(run_module, migr
     assert "| plan | 2.0 s | 66 | 33 |" in ticket and "| read back | 0.2 s |  |  |" in ticket
 
 
+@pytest.mark.parametrize("wrong", [{"seconds": -1}, {"seconds": "nan"}, {"seconds": 1, "records": -1}])
+def test_a_step_that_cannot_be_meant_is_refused(run_module, migration, wrong):
+    result = run_module(kafka_migration_report, directory=str(migration), steps=[{"name": "plan", **wrong}])
+    assert result["failed"] and "the step 'plan' of steps has" in result["msg"]
+
+
 def cluster(port=1, **more):
     return {"bootstrap_servers": [f"127.0.0.1:{port}"], **more}
 
