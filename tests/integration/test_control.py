@@ -200,6 +200,17 @@ def test_what_does_not_exist_is_named(newest, source, topic):
         topics.topic_settings(newest, [topic, f"{topic}-none"])
 
 
+def test_bounds_are_told_as_far_as_they_are_known(cluster, connection, topic):
+    create_topic(cluster, topic, partitions=2)
+    produce(cluster, topic, [Message(b"x")] * 3)
+    delete_records(cluster, topic, {0: 1})
+    here, there = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    missing = [TopicPartition(topic, 7), TopicPartition(f"{topic}-none", 0)]
+    cluster_id, bounds = positions.bounds_as_far_as_known(connection, [here, there, *missing], 5)
+    assert bounds == {here: (1, 3, 3), there: (0, 0, 0)}
+    assert cluster_id == topics.cluster_id(connection)
+
+
 def test_topics_and_their_settings(cluster, connection, topic):
     create_topic(cluster, topic, partitions=3)
     compacted, stamped = f"{topic}-compacted", f"{topic}-stamped"
