@@ -20,6 +20,7 @@ attributes:
     support: full
     details:
       - In the tasks of the collection's roles, the action plugin lets messages name the variables of the role.
+      - It adds C(seconds) to the result, how long the module took, unless the task has C(async).
   check_mode:
     description: Can run in C(check_mode) and return changed status prediction without modifying target.
   diff_mode:

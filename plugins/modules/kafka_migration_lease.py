@@ -80,6 +80,7 @@ attributes:
     details:
       - The action plugin says which process holds the directory.
       - In the tasks of the collection's roles, it lets messages name the variables of the role.
+      - It adds C(seconds) to the result, how long the module took.
   check_mode:
     support: full
     details:

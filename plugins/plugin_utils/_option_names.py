@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""For action plugins: run the module as always, and tell it by which variables the user of a role sets its options."""
+"""For action plugins: run the module as always, tell it by which variables the user of a role sets its options, and time it."""
 
 from __future__ import annotations
 
 import os
+import time
 import typing as t
 
 from ansible.module_utils.common.yaml import yaml_load
@@ -34,19 +35,25 @@ _IN_PHASE: dict[str, dict[str, str | None]] = {
 
 
 class OptionNamesActionModule(ActionBase):
-    """The action of every module of the collection. In other tasks than those of its roles, all is as without it."""
+    """The action of every module of the collection. In other tasks than those of its roles, it only adds the seconds."""
 
     _supports_check_mode = True
     _supports_async = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
-        """Run the module as Ansible's own action does. more: options that this action sets itself."""
+        """Run the module as Ansible's own action does. more: options that this action sets itself.
+
+        Each result gets ``seconds``, how long the module took. The start of an asynchronous task says nothing of that.
+        """
         super().run(tmp, task_vars)
         args = {**self._task.args, **more}
         if names := self._option_names(task_vars or {}):
             args["option_names"] = names
         wrap_async = bool(self._task.async_val) and not self._connection.has_native_async
+        begin = time.monotonic()
         result: dict[str, t.Any] = self._execute_module(module_args=args, task_vars=task_vars, wrap_async=wrap_async)
+        if not self._task.async_val:
+            result["seconds"] = round(time.monotonic() - begin, 1)
         return result
 
     def _option_names(self, task_vars: t.Mapping[str, t.Any]) -> dict[str, str]:

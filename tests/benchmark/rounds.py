@@ -199,7 +199,7 @@ def _play(controller: ProgramController, population: Population, **variables: t.
     population.check(population.folder / "plan.json")
     if variables["phase"] == "cut_over" and f"and {len(population.commits) - 20} more." not in played.output:
         raise RuntimeError(f"not every group may start:\n{played.output}")
-    took = re.search(r"It took [^\"]*", played.output)
+    took = re.search(r"It took: [^\"]*", played.output)
     return seconds, took.group() if took else ""
 
 

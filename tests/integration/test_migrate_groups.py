@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 
 import pytest
 
@@ -19,6 +20,20 @@ from tests.support.replication_tool import copy
 
 FILES = ["plan.json", "snapshot.json"]
 DRY_RUN = "Dry run: nothing of this has been written."
+STEPS = ("snapshot", "plan", "preview", "verify", "commit", "read back")
+RUN = "look at the offsets, and run the same command without --check."
+GO_ON = "let the consumers go on at the source, or migrate again."
+START = (
+    "start the consumers at the destination. To roll back, stop them, and run the same command with "
+    "-e group_migration_phase=rollback."
+)
+
+
+def ended(played, what_next, *steps):
+    """A playbook that must have succeeded, and whose totals end with the seconds of these steps and with what to do next."""
+    times = ", ".join(rf"{step} [0-9]+[.][0-9] s" for step in steps)
+    assert re.search(rf'"It took: {times}[.]",\s+"Next: {re.escape(what_next)}"', played.output), played.output
+    return done(played)
 
 
 @pytest.fixture
@@ -61,7 +76,7 @@ def by_modules(source, destination, home):
 def test_the_main_job(source, destination, orders, controller):
     selection = {"groups": [orders]}
     # A dry run shows every offset, and changes nothing at all.
-    dry = done(controller.migrate_groups("--check", "--diff", **selection))
+    dry = ended(controller.migrate_groups("--check", "--diff", **selection), RUN, *STEPS[:-1])
     assert f"+{orders} {orders}-0: 7 'kept'" in dry.output
     assert f"+{orders} {orders}-0: 5 -> 7, exact" in dry.output
     assert dry.changed > 0
@@ -70,7 +85,7 @@ def test_the_main_job(source, destination, orders, controller):
     assert controller.files() == {}
     assert orders not in list_groups(destination)
 
-    real = done(controller.migrate_groups("--diff", verify="records", **selection))
+    real = ended(controller.migrate_groups("--diff", verify="records", **selection), START, *STEPS)
     assert f"+{orders} {orders}-0: 7 'kept'" in real.output and DRY_RUN not in real.output
     assert real.ran <= 17, real.output
     assert dry.changed == real.changed, dry.output  # with the directory that there was not yet
@@ -115,7 +130,7 @@ def test_the_main_job(source, destination, orders, controller):
     dry = done(controller.rollback("--check", "--diff", **selection))
     assert f"-{orders} {orders}-0: 17" in dry.output and DRY_RUN in dry.output and dry.changed > 0
     assert (controller.files(), committed(destination, orders)) == (files, moved)
-    assert done(controller.rollback(**selection)).changed > 0
+    assert ended(controller.rollback(**selection), GO_ON, "rollback").changed > 0
     assert orders not in list_groups(destination)
     assert controller.phases() == ["migrate", "migrate", "rollback"]
 
@@ -193,6 +208,8 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
     reviewed = file.read_bytes()
     digest = hashlib.sha256(reviewed).hexdigest()
     assert f"The digest of plan.json is {digest}." in output
+    changes = f"-e group_migration_phase=apply -e group_migration_plan_digest={digest}"
+    assert f"Next: look at the plan, and run the same command with {changes}." in output
 
     commit(source, orders, {(orders, 0): 6, (orders, 1): 20})
     output = failed(controller.migrate_groups(**its))

@@ -186,7 +186,7 @@ def test_a_later_offset_at_the_destination_is_never_kept_in_silence(mirrored, or
     assert mirrored.is_exact(orders, orders)
     commit(source, orders, {(orders, 1): 70})
     last = done(controller.sync_mirror_maker_groups(phase="cut_over", idle_wait=0.5, **groups)).output
-    says(last, f"Consumers may start at the destination: {orders}, {other}, {third}.", "It took gate ")
+    says(last, f"Consumers may start at the destination: {orders}, {other}, {third}.", "It took: snapshot ")
     assert committed(destination, orders)[copy, 1][0] == 70
 
 

@@ -171,3 +171,12 @@ def test_secrets_stay_masked(play, tmp_path):
     cluster |= {"sasl_username": "me", "sasl_password": "group_migration_groups"}
     said = play(rolled_back(tmp_path, cluster=cluster), words=["-vvv"])
     assert OPTIONS in said and "group_migration_groups" not in said
+
+
+@pytest.mark.parametrize(
+    ("keywords", "seconds"), [({}, "float"), ({"async": 60, "poll": 1}, "nothing")], ids=["plain", "async"]
+)
+def test_a_result_says_how_many_seconds_the_module_took(play, tmp_path, keywords, seconds):
+    task = {**rolled_back(tmp_path), **keywords, "register": "its", "ignore_errors": True}
+    kind = "{{ its.seconds | default | type_debug if its.seconds is defined and its.seconds > 0 else 'nothing' }}"
+    assert f"the seconds: {seconds}" in play(task, {"ansible.builtin.fail": {"msg": f"the seconds: {kind}"}})
