@@ -335,6 +335,13 @@ notes:
   elements: str
   sample:
     - "billing orders-1: 3 unconsumed records are still to be copied"
+summary:
+  description: The numbers of this result as a line.
+  returned: always
+  type: list
+  elements: str
+  sample:
+    - "12 verified, 0 without records, 118734 records compared."
 plan_digests:
   description: SHA-256 digests of the plan files, in the order of O(plan).
   returned: always

@@ -13,6 +13,8 @@ import typing as t
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._hidden_summary import show_hidden
+
 _COLLECTION = "streamshift.kafka"
 # {module: {option: variable}}, where the variables of the roles are not called like the options.
 OTHER_NAMES = {
@@ -54,12 +56,18 @@ class OptionNamesActionModule(ActionBase):
         result: dict[str, t.Any] = self._execute_module(module_args=args, task_vars=task_vars, wrap_async=wrap_async)
         if not self._task.async_val:
             result["seconds"] = round(time.monotonic() - begin, 1)
+            # A task whose result never counts as changed only looks ahead.
+            if self._is_of_the_collection() and False not in self._task.changed_when and not self._task.no_log:
+                show_hidden(self._task.name, str((task_vars or {}).get("inventory_hostname")), result)
         return result
 
+    def _is_of_the_collection(self) -> bool:
+        return getattr(self._task._role, "_role_collection", None) == _COLLECTION
+
     def _option_names(self, task_vars: t.Mapping[str, t.Any]) -> dict[str, str]:
-        role = self._task._role
-        if getattr(role, "_role_collection", None) != _COLLECTION:
+        if not self._is_of_the_collection():
             return {}
+        role = self._task._role
         name = role._role_name.rpartition(".")[2]
         if name == "common":  # the role that includes it says its name, but for what only clears up
             if "common_role" not in task_vars:

@@ -135,6 +135,17 @@ def test_the_main_job(source, destination, orders, controller):
     assert controller.phases() == ["migrate", "migrate", "rollback"]
 
 
+def test_the_plan_and_the_totals_are_shown_where_ansible_hides_what_has_not_changed(orders, controller, monkeypatch):
+    monkeypatch.setenv("ANSIBLE_DISPLAY_OK_HOSTS", "false")
+    for partitions, words in ((2, ["--check"]), (2, []), (0, [])):
+        output = done(controller.migrate_groups(*words, groups=[orders])).output
+        assert "TASK [streamshift.kafka.common : Say what was done]" not in output
+        plan, commit = re.findall(r"\[cloud\] (Total: .*)", output)  # what only looks ahead says nothing
+        assert "1 group, 2 group-partitions: 2 exact, 0 safe, 0 blocked" in plan
+        assert f"1 group, 2 group-partitions: {partitions} changed, 0 left out." in commit
+    assert "[cloud] 2 verified, 0 without records" in output
+
+
 def test_a_run_that_has_failed_keeps_its_files_and_the_oldest_go(source, orders, controller, home):
     its = {"phase": "apply", "groups": [orders], "write_report": True, "keep_history": 2}
     reason = "the source's groups have moved since the plan was made"

@@ -32,8 +32,15 @@ def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
         "findings": [_row(problem) for problem in found.problems],
         "kinds": counts_by_kind(found.problems),
         "notes": found.notes,
+        "summary": [_line(found)],
         "plan_digests": plan_digests,
     }
+
+
+def _line(found: Verified) -> str:
+    within = f" ({found.incomplete} within the limit only)" if found.incomplete else ""
+    numbers = f"{found.without_records} without records, {found.compared} records compared"
+    return f"{found.verified} verified{within}, {numbers}."
 
 
 def failure_place(gravest: Problem, destination: Connection) -> dict[str, t.Any]:

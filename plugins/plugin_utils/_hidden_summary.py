@@ -1,0 +1,37 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""For action plugins: show what a module has to say where display_ok_hosts=false hides the task of a role that shows it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible import constants as C  # noqa: N812
+from ansible.errors import AnsibleError
+from ansible.utils.display import Display
+
+display = Display()
+
+
+def show_hidden(task: str, host: str, result: t.Mapping[str, t.Any]) -> None:
+    """Display the summary and the notes of a result on standard error.
+
+    task: its name. A task that has failed shows itself.
+    """
+    lines = [*result.get("summary", ()), *result.get("notes", ())]
+    if lines and not result.get("failed") and _hides_what_has_not_changed():
+        for line in (f"{task}, {result['seconds']:.1f} s:", *lines):
+            # Standard output may be a file that a callback writes.
+            display.display(f"[{host}] {line}", stderr=True)
+
+
+def _hides_what_has_not_changed() -> bool:
+    """Whether the callback that prints results has the option display_ok_hosts, and it is false."""
+    name: str = C.DEFAULT_STDOUT_CALLBACK  # type: ignore[attr-defined]
+    try:
+        plugin = name.removeprefix("ansible.builtin.")
+        return not C.config.get_config_value("display_ok_hosts", plugin_type="callback", plugin_name=plugin)
+    except AnsibleError:  # it shows everything
+        return False
