@@ -387,6 +387,20 @@ summary:
   sample:
     - "topic   partition         start           end  records at most        MB  from"
     - "orders          0         41877         50000             8123       1.2  billing"
+notes:
+  description: What you should know of the copy, or of its removal, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "orders-1: 40 offsets expired at the source after the copy was planned, before they were copied."
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: [records_expired]
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -435,6 +449,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
 
 
@@ -477,17 +492,16 @@ def _present(module: Module) -> dict[str, t.Any]:
         made = plan.to_json(outcome.plan) if outcome.plan is not None else planned
         if made is not None and made != planned and not module.check_mode:
             files.write(params["plan"], made)
-    for line in outcome.warnings:
-        module.warn(line)
     result = backlog_results.backlog_result(outcome, earlier.plan, ReturnEntries(params["return_entries"]))
-    return {"changed": outcome.changed or made != planned, **result}
+    return {"changed": outcome.changed or made != planned, **result, **warned(module, outcome.notes)}
 
 
 def _absent(module: Module) -> dict[str, t.Any]:
     params = module.params
     path, destination = params["copy"], options.connection(params, "destination")
     if not os.path.exists(path):
-        return {"changed": False, **backlog_results.removal_result(None, removal.Removal((), (), (), []))}
+        nothing = removal.Removal((), (), (), [])
+        return {"changed": False, **backlog_results.removal_result(None, nothing), **warned(module, nothing.notes)}
     for name in filter(None, (path, params["plan"])):
         files.check_writable(name)
     with files.locked(path):
@@ -507,9 +521,7 @@ def _absent(module: Module) -> dict[str, t.Any]:
                 None, (params["plan"], path)
             ):  # the copy file last: a run that was killed begins with it
                 files.remove(name)
-    for line in removed.warnings:
-        module.warn(line)
-    return {"changed": True, **backlog_results.removal_result(known, removed)}
+    return {"changed": True, **backlog_results.removal_result(known, removed), **warned(module, removed.notes)}
 
 
 def _options(params: dict[str, t.Any]) -> CopyOptions:

@@ -243,6 +243,20 @@ misplaced:
   returned: success
   type: int
   sample: 0
+notes:
+  description: What you should know of the hand-over, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "Left out by an exclude pattern: heartbeats."
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: [excluded]
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -293,6 +307,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.replicati
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
 
 
 def connect_offsets(module: Module) -> dict[str, t.Any]:
@@ -326,8 +341,6 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
                 OnRewind(params["on_rewind"]),
             )
             outcome = use_case.hand_over(task, store, receipt, writer)
-    for line in outcome.notes:
-        module.warn(line)
     return {
         "changed": bool(outcome.written or outcome.misplaced),
         "receipt": path,
@@ -341,6 +354,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
         ],
         "written": outcome.written,
         "misplaced": len(outcome.misplaced),
+        **warned(module, outcome.notes),
         "diff": results.diff(
             [
                 *_lines(outcome.before),

@@ -190,6 +190,20 @@ left_out_topics:
   type: list
   elements: str
   sample: []
+notes:
+  description: What you should know of the snapshot, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "Left out by an exclude pattern: console-consumer-12345."
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: [excluded]
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -234,6 +248,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
 
 
@@ -258,8 +273,6 @@ def take(module: Module) -> dict[str, t.Any]:
         before = files.read(path)
         if text != before and not module.check_mode:
             files.write(path, text)
-    for line in taken.warnings():
-        module.warn(line)
     partitions = collections.Counter(entry.group for entry in taken.snapshot.entries)
     if params["format"] == "json":
         diff = results.file_diff(before, taken.snapshot, path, results.snapshot_lines, offset_formats.read_snapshot)
@@ -278,6 +291,7 @@ def take(module: Module) -> dict[str, t.Any]:
         ],
         "left_out_groups": sorted({*taken.left_out_groups, *taken.not_consumer_groups, *taken.skipped}),
         "left_out_topics": list(taken.left_out_topics),
+        **warned(module, taken.notes()),
         "diff": diff,
     }
 

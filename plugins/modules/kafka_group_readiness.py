@@ -191,6 +191,20 @@ summary:
   elements: str
   sample:
     - "billing: ready since 2026-11-22T20:15:00Z; 12 of 12 partitions exact; lag 1,204 at the source, in use"
+notes:
+  description: What you should know of the round, a line each. Each note is a warning, too.
+  returned: always
+  type: list
+  elements: str
+  sample:
+    - "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: always
+  type: list
+  elements: str
+  sample: [clock_went_back]
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -236,10 +250,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     InvalidInput,
     MigrationError,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.objections import read_objections
 
 _PAUSE = 2.0  # seconds between two looks
@@ -252,7 +268,7 @@ def look(module: Module) -> dict[str, t.Any]:
     if params["failed_result"] is not None:
         _end_with(module, params["failed_result"])
     _check_paths(params)
-    last, started, now = _last(module, params)
+    last, started, now, notes = _last(params)
     made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
     objections = read_objections(params["report"], params["plan"])
     made = dataclasses.replace(made, entries=tuple(objected(made.entries, objections)))
@@ -265,6 +281,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "not_started": [row["group"] for row in rows if not row["in_use_at_destination"]],
         "not_ready": [row["group"] for row in rows if not row["ready"]],
         "summary": readiness.readiness_lines(found),
+        **warned(module, notes),
     }
 
 
@@ -272,14 +289,16 @@ def _end_with(module: Module, result: dict[str, t.Any]) -> t.NoReturn:
     """Write down why the round has failed, and fail for that reason, even if it cannot be written."""
     params = module.params
     reason = str(result.get("msg") or "the round has failed")
+    notes: list[Note] = []
     try:
         _check_paths(params)
-        last, started, now = _last(module, params)
+        last, started, now, notes = _last(params)
         good, rows = (last.last_good, last.groups) if last is not None else (None, ())
         _write(module, status.Status(params["phase"], started, now, params["changed_offsets"], reason, good, rows))
     except MigrationError as exc:
-        module.warn(f"The reason of the failure is not in the status file: {exc}")
-    module.fail_json(msg=reason, **({"failure": result["failure"]} if "failure" in result else {}))
+        notes.append(Note(NoteKind.STATUS_UNUSABLE, f"The reason of the failure is not in the status file: {exc}"))
+    told = {"failure": result["failure"]} if "failure" in result else {}
+    module.fail_json(msg=reason, **told, **warned(module, notes))
 
 
 def _write(module: Module, made: status.Status) -> None:
@@ -318,21 +337,21 @@ def _check_paths(params: dict[str, t.Any]) -> None:
         )
 
 
-def _last(module: Module, params: dict[str, t.Any]) -> tuple[status.Status | None, float, float]:
-    """The status of the round before, when this one has started, and now. The earlier one serves only ready_since."""
+def _last(params: dict[str, t.Any]) -> tuple[status.Status | None, float, float, list[Note]]:
+    """The status of the round before, when this one has started, now, and notes. The earlier one serves only ready_since."""
     now, path = time.time(), params["status"]
     started = now if params["started"] is None else params["started"]
     last = None
+    notes = []
     try:
         text = files.read(path) if path else None
         last = status.from_json(text, path) if text is not None else None
     except InvalidFile as exc:
-        module.warn(f"{exc} The groups count as ready from now on.")
+        notes.append(Note(NoteKind.STATUS_UNUSABLE, f"{exc} The groups count as ready from now on."))
     if now < started or (last is not None and now < last.ended):
-        module.warn(
-            "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
-        )
-    return last, started, now
+        text = "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
+        notes.append(Note(NoteKind.CLOCK_WENT_BACK, text))
+    return last, started, now, notes
 
 
 def main() -> None:

@@ -152,6 +152,13 @@ notes:
   type: list
   elements: str
   sample: []
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: [before_log_start]
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -197,6 +204,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
 
 
 def remove(module: Module) -> dict[str, t.Any]:
@@ -238,14 +246,12 @@ def remove(module: Module) -> dict[str, t.Any]:
             outcome = use_case.restore_old_groups(
                 removed.from_json(text, path), selection, cluster, policies, writer, _receipt(params["receipt"])
             )
-    for line in outcome.notes:
-        module.warn(line)
     return {
         "changed": bool(outcome.groups) or outcome.removed != known,
         "removed": path,
         "groups": outcome.groups,
         "left_out": outcome.left_out,
-        "notes": outcome.notes,
+        **warned(module, outcome.notes),
         "diff": results.diff(
             results.commit_lines(outcome.before),
             results.commit_lines(outcome.after),

@@ -176,6 +176,13 @@ notes:
   elements: str
   sample:
     - "topic orders does not exist at the destination: fill it, map it, or exclude it."
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: [topic_blocks]
 settings:
   description:
     - Settings of topics that differ between the clusters, and because of which the destination may lose or refuse records,
@@ -280,6 +287,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import note_results
 
 _File = t.TypeVar("_File")
 
@@ -314,7 +322,7 @@ def look(module: Module) -> dict[str, t.Any]:
     result = {
         "cluster_ids": found.cluster_ids,
         "problems": [{**problem.place(), "message": str(problem), "remedy": problem.remedy} for problem in problems],
-        "notes": found.notes,
+        **note_results(found.notes),
         "settings": [each._asdict() for each in found.settings],
     }
     if problems and params["on_problem"] == OnProblem.FAIL:

@@ -142,6 +142,22 @@ taken_over:
   returned: success
   type: str
   sample: null
+notes:
+  description: What you should know of the lease, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - >-
+      The last run in /srv/kafka-migrations/onprem-to-cloud ended without releasing it:
+      process 4711 on this machine. This run takes it over.
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: [run_taken_over]
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -179,33 +195,36 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import process_clause
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
 
 
 def hold(module: Module) -> dict[str, t.Any]:
     params = module.params
     directory, mine = params["directory"], _lease(params)
     if params["state"] == "released":
-        _release(module, mine)
-        return _result(directory)
+        return _result(module, notes=_release(module, mine))
     changed = params["create"] and files.make_directory(directory, check=module.check_mode)
     if not os.path.isdir(directory):  # in check mode, it may be one that would be made
-        return _result(directory, mine if params["create"] else None, changed=changed)
+        return _result(module, mine if params["create"] else None, changed=changed)
     try:
         gone = _take(module, mine)
     except Locked as exc:
         if params["on_locked"] == OnLocked.FAIL:
             raise
-        return _result(directory, reason=str(exc), changed=changed)
+        return _result(module, reason=str(exc), changed=changed)
     taken_over = process_clause(gone.process, gone.host, gone.started) if gone is not None else None
+    notes = []
     if taken_over is not None:
-        module.warn(f"The last run in {directory} ended without releasing it: {taken_over}. This run takes it over.")
-    return _result(directory, mine, taken_over=taken_over, changed=changed)
+        text = f"The last run in {directory} ended without releasing it: {taken_over}. This run takes it over."
+        notes.append(Note(NoteKind.RUN_TAKEN_OVER, text))
+    return _result(module, mine, taken_over=taken_over, changed=changed, notes=notes)
 
 
 def _lease(params: dict[str, t.Any]) -> file.Lease:
@@ -229,34 +248,40 @@ def _take(module: Module, mine: file.Lease) -> file.Lease | None:
     return before if before is not None and before.run != mine.run else None
 
 
-def _release(module: Module, mine: file.Lease) -> None:
-    """Remove the lease of this run. Another run's stays, and a task that has outlived its run holds it up for nobody."""
+def _release(module: Module, mine: file.Lease) -> list[Note]:
+    """Remove the lease of this run, or say why it stays.
+
+    Another run's stays, and a task that has outlived its run holds it up for nobody.
+    """
     path = os.path.join(module.params["directory"], file.FILE)
     text = files.read(path)
     if text is None or file.from_json(text, path).run != mine.run or module.check_mode:
-        return
+        return []
     try:
         with files.locked(path, mine.run):
             files.remove(path)
     except Locked as exc:
-        module.warn(f"{exc} The lease counts until this run ends.")
+        return [Note(NoteKind.LEASE_STAYS, f"{exc} The lease counts until this run ends.")]
+    return []
 
 
 def _result(
-    directory: str,
+    module: Module,
     held: file.Lease | None = None,
     *,
     reason: str | None = None,
     taken_over: str | None = None,
     changed: bool = False,
+    notes: t.Sequence[Note] = (),
 ) -> dict[str, t.Any]:
     return {
         "changed": changed,
-        "directory": directory,
+        "directory": module.params["directory"],
         "held": held is not None,
         "environment": {} if held is None else {VARIABLE: held.run},
         "reason": reason,
         "taken_over": taken_over,
+        **warned(module, notes),
     }
 
 

@@ -294,6 +294,13 @@ notes:
   type: list
   elements: str
   sample: []
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: [source_in_use]
 summary:
   description: A human-readable table, as lines, with the totals last. After a rollback, the first line is the number of
     groups that were rolled back.
@@ -358,6 +365,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.objections import read_objections
 
 
@@ -408,8 +416,6 @@ def commit(module: Module) -> dict[str, t.Any]:
             recorded = receipt.from_json(files.read_required(path, "receipt", "a migration"), path)
             outcome = use_case.roll_back(recorded, selection, cluster, policies, writer)
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
-    for line in outcome.notes:
-        module.warn(line)
     return {
         "changed": bool(outcome.set),
         "receipt": path,
@@ -428,7 +434,7 @@ def commit(module: Module) -> dict[str, t.Any]:
         "written": len(outcome.set),
         "blocked": outcome.blocked,
         "left_out": outcome.left_out,
-        "notes": outcome.notes,
+        **warned(module, outcome.notes),
         "summary": head + summaries.commit_summary(outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out]),
         "diff": results.diff(
             results.commit_lines(outcome.before),

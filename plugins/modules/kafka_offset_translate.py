@@ -524,6 +524,20 @@ summary:
     - "group    partitions        exact  at most repeated"
     - "billing          12           12                 0"
     - "Total: 1 group, 12 group-partitions: 12 exact, 0 safe, 0 blocked; at most 0 records repeated."
+notes:
+  description: What you should know of the plan and of files for other tools, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "repartitioned: ordres matches no topic of these groups"
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: [rule_unused]
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -569,6 +583,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
@@ -597,6 +612,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
 
 _RESET = {
@@ -624,8 +640,6 @@ def translate(module: Module) -> dict[str, t.Any]:
         if text != before and not module.check_mode:
             files.write(path, text)
         diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
-    for note in (*made.notes, *(note for each in exported for note in each.notes)):
-        module.warn(note)
     diff = results.file_diff(before, plan, path, results.plan_lines, lambda *_file: previous or plan)
     return {
         "changed": text != before or bool(diffs),
@@ -635,6 +649,7 @@ def translate(module: Module) -> dict[str, t.Any]:
         "kept": made.kept,
         "records_read": made.records_read,
         "index": made.index,
+        **warned(module, [*made.notes, *(note for each in exported for note in each.notes)]),
         "entries": [
             {**results.plan_row(entry), "predicted": entry.predicted}
             for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
@@ -719,10 +734,12 @@ def _check_reset(params: dict[str, t.Any]) -> None:
 
 def _from_records(module: Module, previous: file.Plan | None) -> use_case.Translation:
     params = module.params
-    taken, lines = _snapshot(module)
+    taken, lines, notes = _snapshot(params)
     mapping = options.mapping(params)
-    for pattern in mapping.idle_patterns({entry.partition.topic for entry in taken.entries}):
-        module.warn(f"repartitioned: {pattern} matches no topic of these groups")
+    notes += [
+        Note(NoteKind.RULE_UNUSED, f"repartitioned: {pattern} matches no topic of these groups")
+        for pattern in mapping.idle_patterns({entry.partition.topic for entry in taken.entries})
+    ]
     made = use_case.translate(
         taken,
         options.connection(params, "source"),
@@ -733,6 +750,7 @@ def _from_records(module: Module, previous: file.Plan | None) -> use_case.Transl
         _receipt(params["receipt"]),
         reporter(params["progress_file"]),
     )
+    made = dataclasses.replace(made, notes=(*notes, *made.notes))
     if not any(entry.reason is Reason.TOPIC_MISSING for entry in made.plan.entries):
         return made
     numbers = lines()
@@ -751,17 +769,15 @@ def _with_line(entry: file.PlanEntry, path: str, lines: _Lines) -> file.PlanEntr
     return dataclasses.replace(entry, detail=f"{entry.detail} (line {numbers[0]} of {path})")
 
 
-def _snapshot(module: Module) -> tuple[Snapshot, t.Callable[[], _Lines]]:
-    """The snapshot, and what tells the lines of its entries if it is CSV."""
-    path, group, form = (module.params[name] for name in ("snapshot", "snapshot_group", "snapshot_format"))
+def _snapshot(params: dict[str, t.Any]) -> tuple[Snapshot, t.Callable[[], _Lines], list[Note]]:
+    """The snapshot, what tells the lines of its entries if it is CSV, and what the user should know of it."""
+    path, group, form = (params[name] for name in ("snapshot", "snapshot_group", "snapshot_format"))
     if form != OffsetFormat.STRUCTURED_STREAMING:
         text = files.read_required(path, "snapshot", "kafka_group_offsets")
         taken = offset_formats.read_snapshot(text, path, group, form)
-        return taken, functools.partial(offset_formats.line_numbers, text, path, group, form)
+        return taken, functools.partial(offset_formats.line_numbers, text, path, group, form), []
     found = streaming_checkpoint.offsets_file(path)
-    for note in found.notes:
-        module.warn(note)
-    return offset_formats.read_snapshot(found.text, found.path, group, form), dict
+    return offset_formats.read_snapshot(found.text, found.path, group, form), dict, found.notes
 
 
 def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Translation:

@@ -342,6 +342,13 @@ summary:
   elements: str
   sample:
     - "12 verified, 0 without records, 118734 records compared."
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: always
+  type: list
+  elements: str
+  sample: [to_come]
 plan_digests:
   description: SHA-256 digests of the plan files, in the order of O(plan).
   returned: always
@@ -409,6 +416,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, verify_results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
 
 # A plan says all of this by itself.
@@ -573,9 +581,8 @@ def _records(
                 source, destination, options.selection(params), options.mapping(params), match_on
             )
         ]
-    for each in claimed:
-        for line in each.warnings:
-            module.warn(line)
+    notes = [note for each in claimed for note in each.notes]
+    warned(module, notes)
     say = reporter(params["progress_file"])
     found, reports = use_case.records(
         claimed, source, destination, params["limit"] or None, spark, say, OnAbsent(params["on_absent"])
@@ -584,7 +591,9 @@ def _records(
         copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
         found.problems[:0] = of_copy(copy_verification.copy_differences(copied, source, destination, spark, say))
     digests = [each.digest for each in planned] if planned else [None]
-    return found, [dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)]
+    return found._replace(notes=[*notes, *found.notes]), [
+        dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)
+    ]
 
 
 def _anchors(

@@ -341,6 +341,13 @@ notes:
   type: list
   elements: str
   sample: ["orders gets 1 replica instead of the source's 3, because the destination has 1 broker."]
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: [fewer_replicas]
 summary:
   description: The changes for people, a line each.
   returned: success
@@ -393,6 +400,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, promotion_results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import note_results
 
 _PROMOTED_BY = "state: promoted, which saves what was there before its first write"
 
@@ -430,7 +438,7 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
         "changed": is_new or (applies and plan.changes),
         "plan": path,
         "receipt": params["receipt"],
-        "notes": list(notes),
+        **note_results(notes),
         **promotion_results.promotion_result(plan),
     }
 
@@ -448,7 +456,7 @@ def _roll_back(module: Module) -> dict[str, t.Any]:
     return {
         "changed": undone.changes or undone.receipt != receipt,
         "receipt": path,
-        "notes": list(undone.notes),
+        **note_results(undone.notes),
         **promotion_results.undo_result(undone),
     }
 

@@ -230,7 +230,7 @@ def test_a_replication_tool_that_lags_has_lost_nothing(source, destination, both
     assert said["verified"] == 2
     for entry in verify.found().values():
         assert (entry["compared"], entry["to_come"]) == (1400, 1500)
-        assert entry["notes"] == ["1500 unconsumed records are still to be copied"]
+        assert entry["notes"] == [{"kind": "to_come", "detail": "1500 unconsumed records are still to be copied"}]
     # Beyond what it has written, a group would lose what comes: nothing is there that says so.
     commit(destination, topic, {(topic, 0): 1500, (f"{topic}-own", 0): 1500})
     said = verify(topic)

@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim, Windows
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, PlaceInClaim, Spot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind
 
 
@@ -94,18 +95,20 @@ def _is_elsewhere(claim: Claim, counts: Counts, windows: Windows) -> bool:
     return windows.is_cut_above and nothing and source_offsets > 0 and destination_offsets > (claim.repeats or 0)
 
 
-def _notes(claim: Claim, counts: Counts, is_compacted: bool) -> t.Iterator[str]:
+def _notes(claim: Claim, counts: Counts, is_compacted: bool) -> t.Iterator[Note]:
     if counts.to_come:
-        yield f"{_records(counts.to_come, 'unconsumed')} still to be copied"
+        yield Note(NoteKind.TO_COME, f"{_records(counts.to_come, 'unconsumed')} still to be copied")
     if counts.absent and is_compacted:
-        yield f"{_records(counts.absent, 'unconsumed')} not at the destination, which is compacted"
+        text = f"{_records(counts.absent, 'unconsumed')} not at the destination, which is compacted"
+        yield Note(NoteKind.ABSENT, text)
     repeated = counts.repeated + counts.pending
     if repeated and (claim.repeats is None or repeated <= claim.repeats):
-        yield f"{_records(repeated, 'consumed')} repeated"
+        yield Note(NoteKind.REPEATED, f"{_records(repeated, 'consumed')} repeated")
     if counts.recopied:
-        yield f"{_records(counts.recopied, 'unconsumed')} more often at the destination than at the source"
+        text = f"{_records(counts.recopied, 'unconsumed')} more often at the destination than at the source"
+        yield Note(NoteKind.RECOPIED, text)
     if counts.destination_only:
-        yield f"{_records(counts.destination_only, '')} only at the destination"
+        yield Note(NoteKind.DESTINATION_ONLY, f"{_records(counts.destination_only, '')} only at the destination")
 
 
 def _records(number: int, kind: str) -> str:

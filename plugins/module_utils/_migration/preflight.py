@@ -33,6 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
@@ -53,13 +54,13 @@ _GRANT = "grant it to the user"
 class Preflight(t.NamedTuple):
     """cluster_ids: of the clusters that answered, by source and destination. problems: in the order in which to solve them.
 
-    notes: one line for each thing that does not stand in the migration's way, and had better be known before, such as what
+    notes: what does not stand in the migration's way, and had better be known before, such as what
     the plan will block. settings: what differs in the topics' settings, each of which is a note as well.
     """
 
     cluster_ids: dict[str, str]
     problems: list[MigrationError]
-    notes: list[str]
+    notes: list[Note]
     settings: t.Sequence[SettingDifference] = ()
 
 
@@ -116,7 +117,7 @@ def look(
     needs = {"commits_groups": destination_groups, "commits_topics": destination_topics} if commits else {}
     needs |= {"writes_topics": destination_topics} if copies else {}
     problems += _missing(destination, reads_groups=destination_groups, reads_topics=destination_topics, **needs)
-    notes: list[str] = []
+    notes: list[Note] = []
     differing: list[SettingDifference] = []
     if not problems and not copies:
         counts = (
@@ -126,7 +127,7 @@ def look(
         notes = _topics_that_block(wanted, mapping, *counts, creates_topics)
         if ids["source"] != ids["destination"]:
             differing = setting_differences(source, destination, wanted, *counts)
-    notes += [each.message for each in differing]
+    notes += [Note(NoteKind.SETTING_DIFFERS, each.message) for each in differing]
     if commits:
         notes += _missing_for_rollback(destination, wanted, receipt)
     return Preflight(ids, problems, notes, differing)
@@ -138,8 +139,8 @@ def _topics_that_block(
     source_counts: t.Mapping[str, int],
     destination_counts: t.Mapping[str, int],
     creates_topics: bool,
-) -> list[str]:
-    """A line for each topic that stays missing, or whose partition counts differ and nobody has said that they may."""
+) -> list[Note]:
+    """A note for each topic that stays missing, or whose partition counts differ and nobody has said that they may."""
     entries = [
         entry
         for draft in wanted
@@ -147,7 +148,7 @@ def _topics_that_block(
         if (entry := drafts.without_records(draft, source_counts, destination_counts)) is not None
         if entry.reason is Reason.TOPIC_MISSING or not mapping.is_repartitioned(draft.source_partition.topic)
     ]
-    return list(dict.fromkeys(f"{entry.shown_detail}." for entry in entries))
+    return list(dict.fromkeys(Note(NoteKind.TOPIC_BLOCKS, f"{entry.shown_detail}.") for entry in entries))
 
 
 def _will_be_made(
@@ -213,7 +214,7 @@ def _wanted(
         return [], [exc]
 
 
-def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt: Receipt | None) -> list[str]:
+def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt: Receipt | None) -> list[Note]:
     """A note for each group of which a rollback would have to remove commits, and could not."""
     topics: dict[str, set[str]] = {}
     for draft in wanted:
@@ -234,8 +235,11 @@ def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt:
     entries = receipt.entries if receipt is not None else ()
     removes |= {entry.group for entry in entries if entry.written is not None and entry.before is None} & topics.keys()
     return [
-        f"{error.cluster}: {error.what}: a rollback needs it to delete offsets that this migration adds. "
-        "Grant it before you migrate"
+        Note(
+            NoteKind.ROLLBACK_ACL_MISSING,
+            f"{error.cluster}: {error.what}: a rollback needs it to delete offsets that this migration adds. "
+            "Grant it before you migrate",
+        )
         for error in _missing(destination, deletes_groups=removes)
     ]
 

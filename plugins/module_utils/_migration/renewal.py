@@ -15,6 +15,7 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import SnapshotEntry
@@ -27,13 +28,16 @@ def expiring(readings: Readings, names: t.Collection[str]) -> list[str]:
     return [name for name in sorted(names) if _expires(readings[name])]
 
 
-def notes(names: t.Iterable[str], retention: int | None) -> list[str]:
-    """A line for each of these groups. retention: offsets.retention.minutes, None where the user may not read it."""
+def notes(names: t.Iterable[str], retention: int | None) -> list[Note]:
+    """A note for each of these groups. retention: offsets.retention.minutes, None where the user may not read it."""
     minutes = "offsets.retention.minutes" + (f" ({retention})" if retention is not None else "")
     return [
-        f"{name}: this group had members and is empty now. Its committed offsets expire {minutes} after its last member has "
-        "left, and a commit does not change that. No request tells when that was. Start its consumers soon, or "
-        f"set {option_name('on_expiring')} to renew."
+        Note(
+            NoteKind.OFFSETS_EXPIRE,
+            f"{name}: this group had members and is empty now. Its committed offsets expire {minutes} after its last member "
+            "has left, and a commit does not change that. No request tells when that was. Start its consumers soon, or "
+            f"set {option_name('on_expiring')} to renew.",
+        )
         for name in names
     ]
 

@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
@@ -54,45 +55,47 @@ class TakenSnapshot(t.NamedTuple):
     skipped: tuple[str, ...]
     members: quiet.Members = types.MappingProxyType({})
 
-    def warnings(self) -> list[str]:
-        """A line for each thing that the user should know and need not stop for."""
-        lines = []
-        excluded = [*self.left_out_groups, *self.left_out_topics]
-        if excluded:
-            lines.append(f"Left out by an exclude pattern: {', '.join(excluded)}.")
+    def notes(self) -> list[Note]:
+        """What the user should know and need not stop for."""
+        notes = excluded([*self.left_out_groups, *self.left_out_topics])
         if self.not_consumer_groups:
             names = ", ".join(self.not_consumer_groups)
-            lines.append(f"Left out, because share and Connect groups hold no committed offsets: {names}.")
+            text = f"Left out, because share and Connect groups hold no committed offsets: {names}."
+            notes.append(Note(NoteKind.WITHOUT_OFFSETS, text))
         if self.skipped:
             shown = [
                 quiet.members_text({name: self.active[name]}, self.members) if name in self.active else name
                 for name in self.skipped
             ]
-            lines.append(f"Left out, because they are in use: {', '.join(shown)}.")
+            notes.append(Note(NoteKind.GROUP_IN_USE, f"Left out, because they are in use: {', '.join(shown)}."))
         staying = [name for name in self.active if name not in self.skipped]
         if staying:
-            lines.append(
+            text = (
                 f"These groups still have members, and will consume more than the snapshot says: {', '.join(staying)}. "
                 "Stop them before their offsets are committed elsewhere."
             )
+            notes.append(Note(NoteKind.GROUP_IN_USE, text))
         moving = {name: moved for name, moved in self.moving.items() if name not in self.skipped}
         if moving:
-            lines.append(
+            text = (
                 f"Committed offsets of groups without members still change: {quiet.moving_text(moving)}. Consumers "
                 "that use assign() do that. "
                 "Stop them before their offsets are committed elsewhere."
             )
+            notes.append(Note(NoteKind.GROUP_IN_USE, text))
         holding = {entry.group for entry in self.snapshot.entries}
         empty = [group.name for group in self.snapshot.groups if group.name not in holding]
         if empty:
-            lines.append(f"No committed offsets found on the selected topics for: {', '.join(empty)}.")
+            text = f"No committed offsets found on the selected topics for: {', '.join(empty)}."
+            notes.append(Note(NoteKind.WITHOUT_OFFSETS, text))
         streams = [group.name for group in self.snapshot.groups if group.type == "streams"]
         if streams:
-            lines.append(
+            text = (
                 f"Kafka Streams groups: {', '.join(streams)}. Their input offsets are taken; their changelog and "
                 "repartition topics are not theirs alone to move."
             )
-        return lines
+            notes.append(Note(NoteKind.STREAMS_GROUP, text))
+        return notes
 
 
 def take(

@@ -13,24 +13,25 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 
 
-def unknown_rules(drafts: t.Collection[Draft], mapping: Mapping, source: Connection) -> list[str]:
-    """A sentence for each of these entries.
+def unknown_rules(drafts: t.Collection[Draft], mapping: Mapping, source: Connection) -> list[Note]:
+    """A note for each of these entries.
 
     A map may be shared by several waves: what fits none of the drafts is looked for among all groups and topics that the user
     may describe at the source.
     """
     selected_groups = {draft.source_group for draft in drafts}
     selected_topics = {draft.source_partition.topic for draft in drafts}
-    lines = []
+    notes: list[Note] = []
     if _unused(mapping.group_rules, selected_groups):
         known = selected_groups | {listing.group for listing in groups.list_groups(source, surely=False)}
-        lines += _lines("group", _unused(mapping.group_rules, known), selected_groups)
+        notes += _notes("group", _unused(mapping.group_rules, known), selected_groups)
     if _unused(mapping.topic_rules, selected_topics):
         known = selected_topics | set(topics.list_topics(source))
-        lines += _lines("topic", _unused(mapping.topic_rules, known), selected_topics)
-    return lines
+        notes += _notes("topic", _unused(mapping.topic_rules, known), selected_topics)
+    return notes
 
 
 def _unused(rules: t.Iterable[Rule], names: t.Collection[str]) -> list[tuple[int, Rule]]:
@@ -38,13 +39,14 @@ def _unused(rules: t.Iterable[Rule], names: t.Collection[str]) -> list[tuple[int
     return [(number, rule) for number, rule in enumerate(rules, 1) if not any(rule.fits(name) for name in names)]
 
 
-def _lines(kind: str, unused: t.Iterable[tuple[int, Rule]], selected: t.Collection[str]) -> list[str]:
-    lines = []
+def _notes(kind: str, unused: t.Iterable[tuple[int, Rule]], selected: t.Collection[str]) -> list[Note]:
+    notes = []
     for number, rule in unused:
         near = difflib.get_close_matches(rule.name or rule.pattern or "", sorted(selected), 1, 0.75)
         meant = f": did you mean {near[0]}?" if near else "."
-        lines.append(
+        text = (
             f"{kind}_map, entry {number} ({rule}) fits no {kind} that this user may describe at the source{meant} "
             f"A {kind} that no entry fits keeps its name."
         )
-    return lines
+        notes.append(Note(NoteKind.RULE_UNUSED, text))
+    return notes

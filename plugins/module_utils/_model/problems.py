@@ -10,6 +10,7 @@ import collections
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
     Finding,
     PartitionOffset,
@@ -53,12 +54,13 @@ def of_copy(details: t.Iterable[str]) -> list[Problem]:
     return [Problem(ProblemKind.COPY_DIFFERS, "", (), (), None, detail) for detail in details]
 
 
-def tolerating(finding: Finding, kind: ProblemKind, by: str) -> Finding:
-    """The same finding, where problems of this kind are notes instead. by: the option that allows them, as it is set."""
+def tolerating_absent(finding: Finding, by: str) -> Finding:
+    """The same finding, where absent records are notes instead. by: the option that allows them, as it is set."""
+    tolerated = [flaw for flaw in finding.problems if flaw.kind is ProblemKind.ABSENT]
     return dataclasses.replace(
         finding,
-        problems=tuple(flaw for flaw in finding.problems if flaw.kind is not kind),
-        notes=(*(f"{flaw.detail} ({by})" for flaw in finding.problems if flaw.kind is kind), *finding.notes),
+        problems=tuple(flaw for flaw in finding.problems if flaw not in tolerated),
+        notes=(*(Note(NoteKind.ABSENT, f"{flaw.detail} ({by})") for flaw in tolerated), *finding.notes),
     )
 
 

@@ -11,6 +11,7 @@ import enum
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 KIND = "report"
@@ -64,7 +65,7 @@ class Finding:
     first_difference: tuple[int | None, int | None] | None = None
     matched_by: tuple[str, ...] = ()
     problems: tuple[Flaw, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def name(self) -> str:
@@ -170,7 +171,7 @@ def _finding(row: t.Any) -> Finding:
         else (_offset_or_none(difference["source"]), _offset_or_none(difference["destination"])),
         matched_by=tuple(documents.text_of(part) for part in row["matched_by"]),
         problems=tuple(Flaw(ProblemKind(flaw["kind"]), documents.text_of(flaw["detail"])) for flaw in row["problems"]),
-        notes=tuple(documents.text_of(note) for note in row["notes"]),
+        notes=tuple(Note(NoteKind(note["kind"]), documents.text_of(note["detail"])) for note in row["notes"]),
         compared=documents.offset_of(row["compared"]),
         skipped=documents.offset_of(row["skipped"]),
         absent=documents.offset_of(row["absent"]),
@@ -200,6 +201,7 @@ def _row(finding: Finding) -> documents.Json:
     for side in ("source", "destination"):
         row[side] = [{**partition._asdict(), "offset": offset} for partition, offset in row[side]]
     row["problems"] = [flaw._asdict() for flaw in finding.problems]
+    row["notes"] = [{"kind": note.kind, "detail": note.text} for note in finding.notes]
     if finding.first_difference is not None:
         row["first_difference"] = dict(zip(("source", "destination"), finding.first_difference, strict=True))
     return row

@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
@@ -22,12 +23,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import f
 
 
 class Export(t.NamedTuple):
-    """A file for another tool: its path and form, its text, and what the user should know, a line each."""
+    """A file for another tool: its path and form, its text, and what the user should know."""
 
     path: str
     form: OffsetFormat
     text: str
-    notes: list[str]
+    notes: list[Note]
 
     def write(self, check_mode: bool) -> results.Diff | None:
         """Write the file where it differs, but in check mode, and return the diff; None where it does not."""
@@ -75,22 +76,22 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
         groups.setdefault(entry.group, {})[entry.partition] = entry.offset
     text = offset_formats.to_text(form, groups)
     missing = collections.Counter(entry.verdict.value for entry in plan.entries if entry.offset is None)
-    notes = []
+    lacks = []
     if missing and form is OffsetFormat.CSV:
         kinds = " and ".join(f"{count} {verdict}" for verdict, count in sorted(missing.items()))
-        notes.append(
+        lacks.append(
             f"{path} lacks {missing.total()} of {counted(len(plan.entries), 'group-partition')} ({kinds}): the stock tool "
             "leaves their committed offsets as they are."
         )
     if missing and form is OffsetFormat.STRUCTURED_STREAMING:
-        notes.append(
+        lacks.append(
             f"{path} has -2 for {counted(missing.total(), 'partition')} without an offset: the query reads all of it."
         )
     if missing and form is OffsetFormat.FLINK_SQL:
-        notes.append(f"{path} lacks {counted(missing.total(), 'partition')} without an offset: Flink reads all of it.")
+        lacks.append(f"{path} lacks {counted(missing.total(), 'partition')} without an offset: Flink reads all of it.")
     noted = sum(1 for entry in plan.entries if entry.offset is not None and entry.metadata)
     if noted:
-        notes.append(
+        lacks.append(
             f"{path} lacks the metadata of {counted(noted, 'committed offset')}: only kafka_offset_commit writes it."
         )
-    return Export(path, form, text, notes)
+    return Export(path, form, text, [Note(NoteKind.EXPORT_INCOMPLETE, line) for line in lacks])

@@ -14,17 +14,18 @@ import os
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
 
 MADE_BY = "Spark"
 
 
 class OffsetsFile(t.NamedTuple):
-    """The text of a file, its path, and what the user should know, a line each."""
+    """The text of a file, its path, and what the user should know."""
 
     text: str
     path: str
-    notes: list[str]
+    notes: list[Note]
 
 
 def offsets_file(path: str) -> OffsetsFile:
@@ -49,10 +50,11 @@ def offsets_file(path: str) -> OffsetsFile:
     notes = []
     begun = [batch for batch in _batches(os.path.join(path, "offsets")) if batch > last]
     if begun:
-        notes.append(
+        unfinished = (
             f"{path}: batch {max(begun)} was begun and is not finished. The plan goes on after batch {last}, so what a sink "
             "has taken of the unfinished one is repeated. To avoid it, let the query finish the batch, stop it, and plan again."
         )
+        notes.append(Note(NoteKind.BATCH_UNFINISHED, unfinished))
     return OffsetsFile(files.read_required(file, "offsets", MADE_BY), file, notes)
 
 

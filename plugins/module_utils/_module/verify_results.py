@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems 
     summary,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import PartitionOffset, ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import note_results
 
 
 def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
@@ -31,7 +32,7 @@ def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
         "problems": [problem.line for problem in found.problems],
         "findings": [_row(problem) for problem in found.problems],
         "kinds": counts_by_kind(found.problems),
-        "notes": found.notes,
+        **note_results(found.notes),
         "summary": [_line(found)],
         "plan_digests": plan_digests,
     }

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
     Finding,
@@ -35,7 +36,9 @@ positions = st.lists(
     st.tuples(st.builds(TopicPartition, texts, st.integers(0, 2**31 - 1)), offsets), min_size=1, max_size=2
 ).map(tuple)
 counts = st.integers(0, 2**63)
-lines = st.lists(texts, max_size=2).map(tuple)
+# The kinds of notes that a verification makes.
+NOTE_KINDS = SCHEMA["$defs"]["entry"]["properties"]["notes"]["items"]["properties"]["kind"]["enum"]
+notes = st.lists(st.builds(Note, st.sampled_from(NOTE_KINDS).map(NoteKind), texts), max_size=2).map(tuple)
 flaws = st.lists(st.builds(Flaw, st.sampled_from(ProblemKind), texts), max_size=2).map(tuple)
 findings = st.builds(
     Finding,
@@ -48,7 +51,7 @@ findings = st.builds(
     st.none() | st.tuples(st.none() | offsets, st.none() | offsets),
     st.lists(st.sampled_from(["key", "value", "headers", "timestamp"]), unique=True).map(tuple),
     flaws,
-    lines,
+    notes,
 )
 
 
@@ -113,6 +116,7 @@ def finding(row):
             "source": position(row["source"]),
             "destination": position(row["destination"]),
             "problems": tuple(Flaw(ProblemKind(each["kind"]), each["detail"]) for each in row["problems"]),
+            "notes": tuple(Note(NoteKind(each["kind"]), each["detail"]) for each in row["notes"]),
             "first_difference": (difference["source"], difference["destination"]) if difference else None,
         }
     )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""docs/troubleshooting.md has an entry, with cause and remedy, for each reason, kind of problem and kind of failure."""
+"""docs/troubleshooting.md has an entry, with cause and remedy, for each reason, and each kind of problem, failure and note."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 
@@ -29,6 +30,7 @@ SECTIONS = {
     "Reasons of a verdict": Reason,
     "Problems of a verification": ProblemKind,
     "Kinds of failures": FailureKind,
+    "Notes and warnings": NoteKind,
 }
 
 
@@ -55,6 +57,14 @@ def test_the_gravest_problem_comes_first():
     assert [name for name, _text in entries("Problems of a verification")] == list(ProblemKind)
 
 
-def test_every_kind_of_failure_occurs():
+@pytest.mark.parametrize("kinds", [FailureKind, NoteKind])
+def test_every_kind_of_failure_and_note_occurs(kinds):
     code = "".join(file.read_text(encoding="utf-8") for file in sorted(PLUGINS.rglob("*.py")))
-    assert [kind for kind in FailureKind if f"FailureKind.{kind.name}" not in code] == []
+    assert [kind for kind in kinds if f"{kinds.__name__}.{kind.name}" not in code] == []
+
+
+def test_every_warning_is_a_note_with_a_kind():
+    files = [
+        file for file in sorted((PLUGINS / "modules").glob("*.py")) if ".warn(" in file.read_text(encoding="utf-8")
+    ]
+    assert files == []  # they use note_results.warned()

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expec
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress
@@ -32,7 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
-_NAMED = 5  # partitions in a warning
+_NAMED = 5  # partitions in a note
 
 
 class Earlier(t.NamedTuple):
@@ -57,7 +58,7 @@ class CopyOutcome:
     entries: list[PlanEntry]
     plan: Plan | None
     changed: bool
-    warnings: list[str]
+    notes: list[Note]
 
 
 def copy_backlog(
@@ -76,7 +77,7 @@ def copy_backlog(
 
     save: writes the copy file; None predicts only.
     """
-    before, warnings = earlier.backlog, []
+    before, notes = earlier.backlog, list[Note]()
     if before is not None and earlier.plan is not None:
         identity.check_plan(before, earlier.plan, destination)
     wanted = planning.entries_of(snapshot, mapping, source)
@@ -86,13 +87,13 @@ def copy_backlog(
             save(backlog)
     else:
         backlog = before
-        bounds, notes = planning.check_known(before, snapshot, wanted, source, destination, options)
-        warnings += notes
+        bounds, grown = planning.check_known(before, snapshot, wanted, source, destination, options)
+        notes += grown
     sizes = obstacles.sizes(backlog, source, bounds)
     if save is not None and not backlog.is_done:
         size = sum(filter(None, sizes.values()))
         backlog, told = copy_steps.carry_out(backlog, source, destination, options, save, say, before is None, size)
-        warnings += told
+        notes += told
     elif before is not None and not backlog.is_done:
         lost = takeover.check_takeover(backlog, destination)
         if lost and options.on_lost_progress == OnLostProgress.FAIL:
@@ -109,11 +110,11 @@ def copy_backlog(
             backlog = copy_steps.hold_again(backlog, destination, stands.ahead, save)
         names = everything if options.restore_retention else stands.past
         restored, kept = copy_steps.restore_topics(backlog, destination, names, predict=save is None)
-        warnings += kept
+        notes += kept
         if save is not None and restored != backlog:
             save(restored)
         if save is not None and stands.past == everything:
-            warnings += copy_steps.remove_progress(backlog, destination)
+            notes += copy_steps.remove_progress(backlog, destination)
         backlog = restored
     will_copy = save is None and not backlog.is_done
     ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)
@@ -124,19 +125,20 @@ def copy_backlog(
         planned,
         plan,
         backlog != before or will_copy,
-        warnings + _lost(ranges) + _uncommitted(ranges, planned) + _notes(backlog),
+        notes + _lost(ranges) + _uncommitted(ranges, planned) + _notes(backlog),
     )
 
 
-def _lost(ranges: t.Iterable[RangeSummary]) -> list[str]:
+def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:
     """What groups have not consumed and nobody can copy any more."""
     lost = [each for each in ranges if each.lost]
     named = [f"{each.range.source} ({each.lost} offsets of {', '.join(each.groups)})" for each in lost]
     said = first_of(named, _NAMED, "more partitions")
-    return [f"Unconsumed records have left the source's logs, and are lost: {said}."] if lost else []
+    text = f"Unconsumed records have left the source's logs, and are lost: {said}."
+    return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []
 
 
-def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[str]:
+def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[Note]:
     """Where records are, and a group of the topic has committed nothing."""
     holding = {
         each.range.destination: each.range.source for each in ranges if each.left or each.range.start < each.range.end
@@ -149,26 +151,30 @@ def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry
     if not alone:
         return []
     return [
-        (
+        Note(
+            NoteKind.UNCOMMITTED,
             f"Not planned, because they have no committed offset at the source ({option_name('on_uncommitted')}: ignore): "
             f"{first_of(alone, _NAMED)}. "
             "Partitions without any committed offset are not copied. On the others, these groups start according to "
-            "their auto.offset.reset."
+            "their auto.offset.reset.",
         )
     ]
 
 
-def _notes(backlog: Backlog) -> list[str]:
-    """What a copy could not do as it should, a line each."""
+def _notes(backlog: Backlog) -> list[Note]:
+    """What a copy could not do as it should."""
     done = [(each, each.done) for each in backlog.ranges if each.done is not None]
-    lines = [
-        f"{each.source}: {its.expired} offsets expired at the source after the copy was planned, before they were copied."
+    notes = [
+        Note(
+            NoteKind.RECORDS_EXPIRED,
+            f"{each.source}: {its.expired} offsets expired at the source after the copy was planned, before they were "
+            "copied.",
+        )
         for each, its in done
         if its.expired
     ]
     stamped = sum(its.without_timestamp for _each, its in done)
     if stamped:
-        lines.append(
-            f"{stamped} records have the timestamp 0, which cannot be written, and have 1 (ms) at the destination."
-        )
-    return lines
+        text = f"{stamped} records have the timestamp 0, which cannot be written, and have 1 (ms) at the destination."
+        notes.append(Note(NoteKind.TIMESTAMP_CHANGED, text))
+    return notes

@@ -35,6 +35,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -56,8 +57,8 @@ def carry_out(
     say: Say,
     fresh: bool,
     size: int,
-) -> tuple[Backlog, list[str]]:
-    """Copy what is not copied yet. -> the same with what became of every range, and warnings.
+) -> tuple[Backlog, list[Note]]:
+    """Copy what is not copied yet. -> the same with what became of every range, and notes.
 
     save: writes the copy file, which holds the plan already. fresh: this run has made the plan. size: about how many bytes
     there are to copy, as far as that is known. May be killed at any moment, and called again then, with fresh=False. Raises
@@ -72,7 +73,7 @@ def carry_out(
     backlog = with_topics(identity.with_ids(prepared.topics, source, destination))
     save(backlog)
     left = sum(each.end - each.start for each in backlog.ranges)
-    warnings: list[str] = []
+    notes: list[Note] = []
     if left:
         run = takeover.new_run()
         taken = takeover.take_over(backlog, destination, run, fresh, prepared.made)
@@ -81,7 +82,7 @@ def carry_out(
         if taken.backlog != backlog:
             backlog = taken.backlog
             save(backlog)
-        retention, warnings = expiry.seconds_kept(destination, size, options.bytes_per_second, say)
+        retention, notes = expiry.seconds_kept(destination, size, options.bytes_per_second, say)
         say(f"copying at most {counted(left, 'record')} on Spark, which is starting")
         with open_session(options.spark) as spark:
             if taken.lost:
@@ -100,35 +101,38 @@ def carry_out(
                 raise
     done = _finished(backlog, source, destination)
     save(done)
-    return done, warnings
+    return done, notes
 
 
-def remove_progress(backlog: Backlog, destination: Connection) -> list[str]:
+def remove_progress(backlog: Backlog, destination: Connection) -> list[Note]:
     """Remove the progress groups of a copy, when every group is past what was copied. -> what could not be removed.
 
     Not before: a run that finds none, and records at the destination, cannot go on.
     """
     failed = commits.delete_groups(destination, all_groups(backlog))
-    return [f"{group}: {why}" for group, why in sorted(failed.items())]
+    return [Note(NoteKind.PROGRESS_STAYS, f"{group}: {why}") for group, why in sorted(failed.items())]
 
 
 def restore_topics(
     backlog: Backlog, destination: Connection, names: t.Collection[str], predict: bool
-) -> tuple[Backlog, list[str]]:
+) -> tuple[Backlog, list[Note]]:
     """Restore what was suspended of these topics. predict: only tell what would be. -> also what is left as it is, and why."""
     held = [topic for topic in backlog.topics if topic.name in names and topic.suspended and not topic.restored]
     shared = takeover.other_copies(backlog, destination) if held else {}
-    warnings = [
-        f"The topic {topic.name} keeps its suspended settings, because another copy, whose progress is in "
-        f"{shared[topic.name]}, "
-        "has written to it. Run this copy again when that copy's groups have consumed its records and it has been run again."
+    notes = [
+        Note(
+            NoteKind.SETTINGS_SUSPENDED,
+            f"The topic {topic.name} keeps its suspended settings, because another copy, whose progress is in "
+            f"{shared[topic.name]}, has written to it. Run this copy again when that copy's groups have consumed its records "
+            "and it has been run again.",
+        )
         for topic in held
         if topic.name in shared
     ]
     held = [topic for topic in held if topic.name not in shared]
     if not predict:
         destination_topics.give_back(destination, destination_topics.changes_back(destination, held))
-    return _marked(backlog, held, restored=True), warnings
+    return _marked(backlog, held, restored=True), notes
 
 
 def hold_again(backlog: Backlog, destination: Connection, names: t.Collection[str], save: Save | None) -> Backlog:

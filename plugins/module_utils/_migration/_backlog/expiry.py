@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
 
 # The part of the retention after which progress is committed again.
@@ -37,8 +38,8 @@ _ASSUMED_RATE = 20e6  # bytes a second, where no limit is set: less than one tas
 
 def seconds_kept(
     destination: Connection, size: int, bytes_per_second: float | None, say: Say
-) -> tuple[float, list[str]]:
-    """How many seconds brokers keep progress that is not renewed, and a warning where the copy may take longer.
+) -> tuple[float, list[Note]]:
+    """How many seconds brokers keep progress that is not renewed, and a note where the copy may take longer.
 
     size: about how many bytes there are to copy. say: told that, too, at once, and also where nobody can know.
     """
@@ -56,7 +57,7 @@ def seconds_kept(
         "If it is killed, run it again before that time is over."
     )
     say(line)
-    return seconds, [line] if estimate > seconds else []
+    return seconds, [Note(NoteKind.PROGRESS_EXPIRES, line)] if estimate > seconds else []
 
 
 @contextlib.contextmanager

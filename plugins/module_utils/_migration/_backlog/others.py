@@ -17,22 +17,23 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount, count_records
 
-_NAMED = 5  # groups in a warning
+_NAMED = 5  # groups in a note
 
 
 def _keep() -> str:
     return f"run without {option_name('remove_topics')}, which keeps the topics; or delete them yourself"
 
 
-def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connection) -> list[str]:
+def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connection) -> list[Note]:
     """Raise Refused where another group has committed an offset of one of these topics, or has a member that reads one.
 
-    -> a word on groups whose members brokers do not describe in a form that this understands. Raises NotAuthorized where the
+    -> a note of groups whose members brokers do not describe in a form that this understands. Raises NotAuthorized where the
     user may not see every group.
     """
     if not names:
@@ -65,7 +66,8 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
             )
     if not unknown:
         return []
-    return [f"Nobody can tell whether members of these groups read the deleted topics: {first_of(unknown, _NAMED)}."]
+    text = f"Nobody can tell whether members of these groups read the deleted topics: {first_of(unknown, _NAMED)}."
+    return [Note(NoteKind.MEMBERS_UNKNOWN, text)]
 
 
 def check_waiting(backlog: Backlog, names: t.Collection[str], destination: Connection) -> None:

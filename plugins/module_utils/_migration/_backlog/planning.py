@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress, OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -120,7 +121,7 @@ def check_known(
     source: Connection,
     destination: Connection,
     options: CopyOptions,
-) -> tuple[SourceBounds, list[str]]:
+) -> tuple[SourceBounds, list[Note]]:
     """Raise Refused where an earlier copy cannot go on with what there is now.
 
     -> the source's bounds now, and what the user should know.
@@ -182,7 +183,7 @@ def check_known(
             f"or set {option_name('live')} to copy to the end that was fixed",
             kind=FailureKind.RECORDS_UNREACHABLE,
         )
-    return bounds, [f"{said}: what came later is not copied."]
+    return bounds, [Note(NoteKind.SOURCE_GROWN, f"{said}: what came later is not copied.")]
 
 
 def _difference(ranges_of: t.Mapping[TopicPartition, BacklogRange], wanted: t.Iterable[Draft]) -> str | None:

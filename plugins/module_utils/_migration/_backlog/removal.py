@@ -41,6 +41,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
@@ -56,13 +57,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.claimin
 class Removal(t.NamedTuple):
     """What was, or in check mode would be, removed. groups: those of the copy's progress that were there.
 
-    settings: topics that get settings back. topics: those that are deleted. warnings: what is left alone, and why.
+    settings: topics that get settings back. topics: those that are deleted. notes: what is left alone, and why.
     """
 
     groups: tuple[str, ...]
     settings: tuple[str, ...]
     topics: tuple[str, ...]
-    warnings: list[str]
+    notes: list[Note]
 
 
 def remove_copy(
@@ -83,7 +84,7 @@ def remove_copy(
     identity.check_copy_cluster(backlog, destination)
     if plan is not None:
         identity.check_plan(backlog, plan, destination)
-    ours, warnings = _still_ours(backlog, destination)
+    ours, notes = _still_ours(backlog, destination)
     made = _made(ours, destination) if remove_topics else []
     staying = [topic for topic in ours if topic not in made]
     names, deleted = all_groups(backlog), [topic.name for topic in made]
@@ -106,7 +107,7 @@ def remove_copy(
                 kind=FailureKind.TOPIC_RECREATED,
             )
         _check_consumers(backlog, plan, destination, staying)
-        warnings += others.check_groups(backlog, deleted, destination)
+        notes += others.check_groups(backlog, deleted, destination)
     settings = destination_topics.changes_back(destination, staying)
     left = tuple(name for name, its in groups.read_groups(destination, names, stable=False).items() if its.exists)
     if not predict:
@@ -117,7 +118,7 @@ def remove_copy(
         destination_topics.give_back(destination, settings)
         deletion.delete_topics(destination, {topic.name: topic.topic_id for topic in made if topic.topic_id})
         _delete_groups(destination, names)
-    return Removal(left, tuple(sorted(settings)), tuple(sorted(deleted)), warnings)
+    return Removal(left, tuple(sorted(settings)), tuple(sorted(deleted)), notes)
 
 
 def _claimed(backlog: Backlog, deleted: t.Collection[str], destination: Connection) -> dict[TopicPartition, Run | None]:
@@ -167,21 +168,22 @@ def _named(backlog: Backlog, destination: Connection) -> dict[TopicPartition, Ru
     return {where: its.run if its else None for where, its in progress.items()}
 
 
-def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[BacklogTopic], list[str]]:
-    """The topics that are still those that the copy has written to, and a word on each of the others."""
+def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[BacklogTopic], list[Note]]:
+    """The topics that are still those that the copy has written to, and a note of each of the others."""
     found = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
-    ours, warnings = [], []
+    ours, others_are = [], []
     for topic in backlog.topics:
         if topic.name not in found:
             if topic.created is None or topic.topic_id is not None:  # else it was never made
-                warnings.append(f"The topic {topic.name} does not exist any more.")
+                others_are.append(f"The topic {topic.name} does not exist any more.")
         elif not identity.is_same(topic, found):
-            warnings.append(f"The topic {topic.name} was deleted and created again, and is left alone.")
+            others_are.append(f"The topic {topic.name} was deleted and created again, and is left alone.")
         else:
             ours.append(topic)
     others_made = identity.not_made(destination, ours, found)
-    warnings += [f"The topic {name} was created by somebody else, and is left alone." for name in others_made]
-    return [topic for topic in ours if topic.name not in others_made], warnings
+    others_are += [f"The topic {name} was created by somebody else, and is left alone." for name in others_made]
+    notes = [Note(NoteKind.TOPIC_RECREATED, line) for line in others_are]
+    return [topic for topic in ours if topic.name not in others_made], notes
 
 
 def _made(ours: t.Iterable[BacklogTopic], destination: Connection) -> list[BacklogTopic]:

@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_steps import Save
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 
 
 def is_enough(earlier: Earlier) -> bool:
@@ -50,12 +51,15 @@ def restore(earlier: Earlier, destination: Connection, save: Save | None) -> Cop
         [
             *kept,
             *(
-                f"The topic {name} is gone, or was deleted and created again: its settings are left alone, and its planned "
-                "offsets are worth nothing."
+                Note(
+                    NoteKind.TOPIC_RECREATED,
+                    f"The topic {name} is gone, or was deleted and created again: its settings are left alone, and its "
+                    "planned offsets are worth nothing.",
+                )
                 for name in sorted(others)
             ),
             *(
-                f"The planned offsets of this topic are worth nothing: {why}"
+                Note(NoteKind.TOPIC_RECREATED, f"The planned offsets of this topic are worth nothing: {why}")
                 for _name, why in sorted(truncated.items())
             ),
         ],

@@ -31,6 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     commits_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
@@ -77,7 +78,7 @@ class CommitOutcome:
     set: dict[Key, Target]
     left_out: list[str]
     receipt: Receipt | None
-    notes: list[str] = dataclasses.field(default_factory=list)
+    notes: list[Note] = dataclasses.field(default_factory=list)
     blocked: list[str] = dataclasses.field(default_factory=list)
 
 

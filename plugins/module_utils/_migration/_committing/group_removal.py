@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of, same_commit
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
@@ -58,7 +59,7 @@ class RemovalOutcome:
     before: dict[Key, Target]
     after: dict[Key, Target]
     left_out: list[str]
-    notes: list[str]
+    notes: list[Note]
     removed: Removed | None
 
 

@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     commits_of,
     same_commit,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
@@ -30,10 +31,10 @@ _NAMES_SHOWN = 20
 
 
 class Chosen(t.NamedTuple):
-    """entries: what is to be rolled back. notes: what the user should know of the choice, a line each."""
+    """entries: what is to be rolled back. notes: what the user should know of the choice."""
 
     entries: tuple[ReceiptEntry, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chosen:
@@ -64,8 +65,7 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
             entries.append(entry)
         elif len(others) < len(entry.origins):
             raise _partly_selected(entry, others[0], cluster)
-    left_out = [*groups.left_out, *topics.left_out]
-    return Chosen(tuple(entries), (f"Left out by an exclude pattern: {', '.join(left_out)}.",) if left_out else ())
+    return Chosen(tuple(entries), tuple(excluded([*groups.left_out, *topics.left_out])))
 
 
 def without_kept(
@@ -101,8 +101,8 @@ def targets(entries: t.Iterable[ReceiptEntry], readings: t.Mapping[str, GroupRea
     return {entry.key: entry.before for entry in entries if _moves(entry, current) or _is_left_out(entry, readings)}
 
 
-def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str) -> list[str]:
-    """A line for each offset that is before the start of its log by now: the group stood there, so it is restored.
+def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str) -> list[Note]:
+    """A note for each offset that is before the start of its log by now: the group stood there, so it is restored.
 
     Raises Refused for an offset after the end of its log, where no group can have stood.
     """
@@ -124,10 +124,11 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
                 kind=FailureKind.TOPIC_RECREATED,
             )
         if target.offset < log.log_start:
-            notes.append(
+            text = (
                 f"{group} {partition}: offset {target.offset} is before the log's start {log.log_start} now; it is "
                 "restored anyway, and the consumers start according to their auto.offset.reset."
             )
+            notes.append(Note(NoteKind.BEFORE_LOG_START, text))
     return notes
 
 

@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import members_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
@@ -95,11 +96,11 @@ class SourceWatch:
                 kind=FailureKind.OTHER_CLUSTER,
             )
 
-    def before(self, writes: Writes) -> tuple[Writes, list[str], list[str]]:
+    def before(self, writes: Writes) -> tuple[Writes, list[str], list[Note]]:
         """The writes that remain, a line for each destination group that is left out, and a note for each use."""
         uses = self._uses(writes.set)
         if not uses or self._policy == OnActiveGroup.WARN:
-            return writes, [], [f"Still in use at the source: {use}." for use in uses.values()]
+            return writes, [], _notes("Still in use at the source", uses)
         if self._policy == OnActiveGroup.SKIP_GROUP:
             lines = {
                 group: f"{group}: its source group {use}: left out ({option_name('on_active_source')}: skip_group)"
@@ -117,7 +118,7 @@ class SourceWatch:
             "or to warn to commit what the plan says",
         )
 
-    def after(self, written: t.Iterable[Key]) -> list[str]:
+    def after(self, written: t.Iterable[Key]) -> list[Note]:
         """A note for each source group that is in use after its offsets were committed; raises unless they are notes."""
         try:
             uses = self._uses(written)
@@ -130,7 +131,7 @@ class SourceWatch:
                 kind=FailureKind.SOURCE_IN_USE,
             ) from exc
         if not uses or self._policy == OnActiveGroup.WARN:
-            return [f"In use at the source while its offsets were committed: {use}." for use in uses.values()]
+            return _notes("In use at the source while its offsets were committed", uses)
         raise self._busy(
             uses,
             "was in use at the source while its offsets were committed",
@@ -168,6 +169,10 @@ class SourceWatch:
             remedy=remedy,
             kind=FailureKind.SOURCE_IN_USE,
         )
+
+
+def _notes(when: str, uses: t.Mapping[str, Use]) -> list[Note]:
+    return [Note(NoteKind.SOURCE_IN_USE, f"{when}: {use}.") for use in uses.values()]
 
 
 def _use(reading: GroupReading, stood: dict[TopicPartition, int | None]) -> Use | None:

@@ -30,6 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
@@ -68,7 +69,7 @@ class HandoverOutcome:
     after: dict[TopicPartition, int | None]
     written: int
     misplaced: tuple[tuple[TopicPartition, bytes], ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def topic_store(
@@ -108,7 +109,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     """
     task.selection.check_words()
     store.check()
-    notes: list[str] = []
+    notes: list[Note] = []
     its = task.replicator
     check_stopped(task.source, [its.group])
     check_stopped(its.connection, its.worker_groups)
@@ -185,7 +186,7 @@ def _write(
     )
 
 
-def _chosen(task: Handover, offsets: Offsets, notes: list[str]) -> Offsets:
+def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
     """The offsets of the topics that are selected."""
     chosen = task.selection.select_topics({where.topic for where in offsets})
     missing = sorted(set(task.selection.topics) - {where.topic for where in offsets})
@@ -195,8 +196,7 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[str]) -> Offsets:
             cluster=str(task.replicator.connection),
             remedy=f"correct {option_name('topics')}",
         )
-    if chosen.left_out:
-        notes.append(f"Left out by an exclude pattern: {', '.join(chosen.left_out)}.")
+    notes += excluded(chosen.left_out)
     return {where: offset for where, offset in sorted(offsets.items()) if where.topic in chosen.names}
 
 

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_o
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import StoredRecord
 
@@ -51,15 +52,14 @@ class Stored(t.NamedTuple):
     unknown: int
 
 
-def stopped_at(source: Connection, its: Replicator, notes: list[str]) -> Offsets:
+def stopped_at(source: Connection, its: Replicator, notes: list[Note]) -> Offsets:
     """The last record that was copied, by the source's partition; notes gets what the user should know.
 
     Raises NotFound, or Refused where stored and group tell different things or a record is damaged.
     """
     if not its.worker_groups and (running := running_workers(its.connection)):
-        notes.append(
-            f"Connect runs on {its.connection} ({', '.join(running)}): see that {its.connector} is stopped there."
-        )
+        text = f"Connect runs on {its.connection} ({', '.join(running)}): see that {its.connector} is stopped there."
+        notes.append(Note(NoteKind.CONNECTOR_MAY_RUN, text))
     of_group = consumed_by(source, its.group) if its.position != "stored" else {}
     if its.position == "group":
         if not of_group:
@@ -72,9 +72,10 @@ def stopped_at(source: Connection, its: Replicator, notes: list[str]) -> Offsets
         return of_group
     stored = stored_by(its.connection, its.topic, its.connector)
     if stored.unknown:
-        notes.append(f"{stored.unknown} keys in {its.topic} are of no connector.")
+        notes.append(Note(NoteKind.KEYS_UNKNOWN, f"{stored.unknown} keys in {its.topic} are of no connector."))
     if its.position == "agree" and not of_group:
-        notes.append(f"Group {its.group} has committed nothing at the source, so nothing was compared with it.")
+        text = f"Group {its.group} has committed nothing at the source, so nothing was compared with it."
+        notes.append(Note(NoteKind.NOT_COMPARED, text))
     differs = {
         where: (offset, of_group[where])
         for where, offset in sorted(stored.offsets.items())

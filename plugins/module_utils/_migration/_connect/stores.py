@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, GroupBusy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 Changes: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"
@@ -27,7 +28,7 @@ class StoredOffsets(t.NamedTuple):
 
     offsets: dict[TopicPartition, int]
     misplaced: tuple[tuple[TopicPartition, bytes], ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 class Store(t.Protocol):

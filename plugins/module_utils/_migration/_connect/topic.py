@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import NewRecord, write_records
 
@@ -90,13 +91,12 @@ class TopicStore:
     def _exists(self) -> bool:
         return bool(topics.partition_counts(self.connection, [self.topic]))
 
-    def _doubts(self) -> tuple[str, ...]:
+    def _doubts(self) -> tuple[Note, ...]:
         others = [name for name in topics.list_topics(self.connection) if _OFFSETS_TOPICS.fullmatch(name)]
         if not others:
             return ()
-        return (
-            f"{self.topic} is not there yet, and {', '.join(others)} is: see that source_alias is MirrorMaker 2's.",
-        )
+        text = f"{self.topic} is not there yet, and {', '.join(others)} is: see that source_alias is MirrorMaker 2's."
+        return (Note(NoteKind.ALIAS_UNCERTAIN, text),)
 
     def _key(self, partition: TopicPartition) -> bytes:
         return connect_offsets.mirror_source_key(self.connector, self.source_alias, partition)

@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, CheckpointKey
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
@@ -43,8 +44,8 @@ def plan_from_checkpoints(
     on_uncommitted: OnUncommitted = OnUncommitted.IGNORE,
     previous: Plan | None = None,
     receipt: Receipt | None = None,
-) -> tuple[Plan, int, list[str]]:
-    """The plan, how many checkpoints there are, and what the user should know, a line each.
+) -> tuple[Plan, int, list[Note]]:
+    """The plan, how many checkpoints there are, and what the user should know.
 
     on_uncommitted: what to do for partitions of a topic of which the group has checkpoints of others only.
     Raises NotFound for a group that has no checkpoint, InvalidInput for patterns that match none.
@@ -79,19 +80,21 @@ def plan_from_checkpoints(
     return with_expected(plan, destination, previous, receipt), len(found), _notes(entries, left_out, previous)
 
 
-def _notes(entries: t.Sequence[PlanEntry], left_out: t.Sequence[str], previous: Plan | None) -> list[str]:
-    lines = [f"Left out by an exclude pattern: {', '.join(left_out)}."] if left_out else []
+def _notes(entries: t.Sequence[PlanEntry], left_out: t.Sequence[str], previous: Plan | None) -> list[Note]:
+    notes = excluded(left_out)
     alone = [f"{entry.group} {entry.partition}" for entry in entries if entry.verdict is Verdict.UNCOMMITTED]
     if alone:
-        lines.append(
+        text = (
             f"No checkpoint for {', '.join(alone)}: not planned. Without a committed offset, a consumer with "
             f"auto.offset.reset=latest skips records; {option_name('on_uncommitted')}: start skips none."
         )
+        notes.append(Note(NoteKind.UNCOMMITTED, text))
     planned = {entry.group for entry in entries}
     gone = sorted({entry.group for entry in previous.entries} - planned) if previous else []
     if gone:
-        lines.append(f"Groups of the earlier plan that have no checkpoint stay where they are: {', '.join(gone)}.")
-    return lines
+        text = f"Groups of the earlier plan that have no checkpoint stay where they are: {', '.join(gone)}."
+        notes.append(Note(NoteKind.CHECKPOINT_MISSING, text))
+    return notes
 
 
 _Chosen = dict[CheckpointKey, tuple[TopicPartition, Checkpoint]]

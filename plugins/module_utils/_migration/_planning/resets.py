@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupReading,
     commits_of,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnOutOfRange
@@ -36,10 +37,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 
 class PlannedResets(t.NamedTuple):
-    """The plan, what the user should know, a line each, and the groups and partitions that no rule fits."""
+    """The plan, what the user should know, and the groups and partitions that no rule fits."""
 
     plan: Plan
-    notes: list[str]
+    notes: list[Note]
     unruled: list[Key]
 
 
@@ -240,9 +241,10 @@ def _base(entry: PlanEntry) -> SnapshotEntry:
     return SnapshotEntry(position.group, position.partition, CommittedOffset(position.offset or 0))
 
 
-def _notes(readings: t.Mapping[str, GroupReading], left_out: t.Sequence[str]) -> list[str]:
-    lines = [f"Left out by an exclude pattern: {', '.join(left_out)}."] if left_out else []
+def _notes(readings: t.Mapping[str, GroupReading], left_out: t.Sequence[str]) -> list[Note]:
+    notes = excluded(left_out)
     made = sorted(name for name, each in readings.items() if not each.exists and not each.offsets)
     if made:
-        lines.append(f"These groups do not exist yet, and the commit makes them: {', '.join(made)}.")
-    return lines
+        text = f"These groups do not exist yet, and the commit makes them: {', '.join(made)}."
+        notes.append(Note(NoteKind.GROUP_CREATED, text))
+    return notes

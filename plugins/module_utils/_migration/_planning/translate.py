@@ -40,6 +40,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.unknown_rules import unknown_rules
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, Strategy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
@@ -68,7 +69,7 @@ class Translation:
     records_read: int = 0
     index: dict[str, int] | None = None
     ends: dict[TopicPartition, int] | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def translate(

@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, PromotionOptions
@@ -45,7 +46,7 @@ class Access(t.NamedTuple):
     """changes: sorted. notes: what was left out, and why."""
 
     changes: tuple[AclChange, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 def acl_changes(
@@ -62,7 +63,7 @@ def acl_changes(
     names: what each selected topic is called at the destination. topics, destination_topics: every topic of either cluster.
     Raises Refused for a prefix that does not map to one prefix, InvalidInput for a principal without a type.
     """
-    notes: list[str] = []
+    notes: list[Note] = []
     carried: set[Acl] = set()
     wildcards: list[Acl] = []
     for acl in sorted(source):
@@ -74,7 +75,8 @@ def acl_changes(
         elif _is_about(acl, options):
             carried.add(acl)
     if wildcards:
-        notes.append(f"ACLs on * are left out, because {option_name('acl_wildcards')} is false: {_shown(wildcards)}.")
+        text = f"ACLs on * are left out, because {option_name('acl_wildcards')} is false: {_shown(wildcards)}."
+        notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
     carried = {_for_principal(acl, options) for acl in carried}
     mirrored = {each for acl in carried for each in _mirrored(acl)}
     wanted = mirrored if options.acls is Acls.MIRROR else carried
@@ -92,7 +94,8 @@ def acl_changes(
             if options.remove_acls
             else ""
         )
-        notes.append(f"Only the destination has these ACLs{why}: {_shown(sorted(stay))}.")
+        text = f"Only the destination has these ACLs{why}: {_shown(sorted(stay))}."
+        notes.append(Note(NoteKind.ACL_DESTINATION_ONLY, text))
     changes = [AclChange(acl, ADD) for acl in wanted - set(destination)]
     changes += [AclChange(acl, EXTRA if acl in stay else REMOVE) for acl in extras]
     return Access(tuple(sorted(changes)), tuple(dict.fromkeys(notes)))
@@ -114,7 +117,7 @@ def _is_about(acl: Acl, options: PromotionOptions) -> bool:
 
 
 def _of_topics(
-    acl: Acl, names: t.Mapping[str, str], topics: t.Collection[str], mapping: Mapping, notes: list[str]
+    acl: Acl, names: t.Mapping[str, str], topics: t.Collection[str], mapping: Mapping, notes: list[Note]
 ) -> list[Acl]:
     """An ACL on one topic, or on all with a prefix, as the destination needs it; none where no selected topic is concerned."""
     if acl.pattern == LITERAL:
@@ -124,10 +127,11 @@ def _of_topics(
     if not selected:
         return []
     if len(selected) < len(covered):
-        notes.append(
+        text = (
             f"{acl} becomes one ACL for each selected topic, because the selection leaves out topics with this prefix: "
             f"{first_of(sorted(set(covered) - set(selected)), 3)}."
         )
+        notes.append(Note(NoteKind.ACL_SPLIT, text))
         return [acl._replace(name=names[topic], pattern=LITERAL) for topic in selected]
     return [acl._replace(name=_prefix(acl, covered, mapping))]
 

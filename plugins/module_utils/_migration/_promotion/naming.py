@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
@@ -32,7 +33,7 @@ class Pairs(t.NamedTuple):
     """names: what each selected topic of the source is called at the destination. notes: what was left out."""
 
     names: dict[str, str]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.Collection[str], source: str) -> Pairs:
@@ -67,7 +68,7 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
             remedy=f"correct {option_name('topic_patterns')} or {option_name('exclude_topic_patterns')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
-    notes = (f"{_left_out(selected.left_out)}.",) if selected.left_out else ()
+    notes = (Note(NoteKind.EXCLUDED, f"{_left_out(selected.left_out)}."),) if selected.left_out else ()
     return Pairs({topic: _name(topic, mapping, source) for topic in selected.names}, notes)
 
 

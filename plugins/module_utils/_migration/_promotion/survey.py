@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, CommittedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
@@ -54,7 +55,7 @@ class Survey:
     brokers: int
     source_acls: frozenset[Acl] = frozenset()
     destination_acls: frozenset[Acl] = frozenset()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def take_survey(

@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import IN_SYNC, topic_like
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
@@ -40,10 +41,10 @@ class TopicUse(t.NamedTuple):
 
 
 class Planned(t.NamedTuple):
-    """notes: what the user should know, a sentence each."""
+    """notes: what the user should know."""
 
     plan: TopicPlan
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 def with_fewer_partitions(survey: Survey) -> list[str]:
@@ -83,11 +84,12 @@ def decide_topics(
         source_state, destination_state = survey.source[source], survey.destination.get(name)
         wanted = carried.get(source, settings.Wanted({}, {}))
         if source in carried:
-            notes += [f"{name}: the brokers do not know {setting}, which is left out." for setting in wanted.unknown]
-            notes += [
+            alone = [f"{name}: the brokers do not know {setting}, which is left out." for setting in wanted.unknown]
+            alone += [
                 f"{source}: the source's brokers hide the value of {setting}, which is left out."
                 for setting in sorted(source_state.configs.hidden)
             ]
+            notes += [Note(NoteKind.SETTING_LEFT_ALONE, line) for line in alone]
         if destination_state is None:
             topics.append(_missing(source, name, source_state, wanted, survey.brokers, options, notes))
         else:
@@ -119,17 +121,19 @@ def _missing(
     wanted: settings.Wanted,
     brokers: int,
     options: PromotionOptions,
-    notes: list[str],
+    notes: list[Note],
 ) -> TopicChange:
     if options.on_missing is OnMissing.LEAVE:
-        notes.append(f"{name} is missing at the destination, and {option_name('on_missing')} leaves it so.")
+        text = f"{name} is missing at the destination, and {option_name('on_missing')} leaves it so."
+        notes.append(Note(NoteKind.TOPIC_LEFT_MISSING, text))
         return TopicChange(name, source, None, None)
     new = topic_like(source_state.partitions, source_state.replicas, wanted.values, brokers, options.replication_factor)
     if options.replication_factor is None and new.replication_factor < source_state.replicas:
-        notes.append(
+        text = (
             f"{name} gets {counted(new.replication_factor, 'replica')} instead of the source's {source_state.replicas}, "
             f"because the destination has {counted(brokers, 'broker')}."
         )
+        notes.append(Note(NoteKind.FEWER_REPLICAS, text))
     changes = {setting: SettingChange(None, value, wanted.origins[setting]) for setting, value in new.configs.items()}
     return TopicChange(name, source, None, new.partitions, new.replication_factor, changes)
 
@@ -142,33 +146,39 @@ def _existing(
     wanted: settings.Wanted,
     use: TopicUse,
     options: PromotionOptions,
-    notes: list[str],
+    notes: list[Note],
     destination: str,
 ) -> TopicChange:
     after = destination_state.partitions
     if destination_state.partitions > source_state.partitions:
-        notes.append(
+        text = (
             f"{name} has {counted(destination_state.partitions, 'partition')}, and {source} has {source_state.partitions} "
             "at the source. It stays so, and records with a key may be in other partitions."
         )
+        notes.append(Note(NoteKind.PARTITIONS_DIFFER, text))
     elif destination_state.partitions < source_state.partitions and _grows(
         name, source, source_state, destination_state, use, options, destination
     ):
         after = source_state.partitions
         readers = use.readers.get(name, ())
         read = f" Groups that read it: {first_of(readers, _NAMED)}." if readers else ""
-        notes.append(
+        text = (
             f"{name} grows from {destination_state.partitions} to {after} partitions: from now on, records with a key go to "
             f"other partitions than before.{read}"
         )
+        notes.append(Note(NoteKind.PARTITIONS_GROW, text))
     elif destination_state.partitions < source_state.partitions:
         filled = " and holds records" if options.on_fewer_partitions is OnFewerPartitions.GROW_EMPTY_OR_LEAVE else ""
-        notes.append(
+        text = (
             f"{name} has {counted(destination_state.partitions, 'partition')}{filled}, and {source} has "
             f"{source_state.partitions} at the source. {option_name('on_fewer_partitions')} leaves it so."
         )
+        notes.append(Note(NoteKind.PARTITIONS_DIFFER, text))
     hidden = destination_state.configs.hidden & wanted.values.keys()
-    notes += [f"{name}: the brokers hide the value of {setting}, which is left alone." for setting in sorted(hidden)]
+    notes += [
+        Note(NoteKind.SETTING_LEFT_ALONE, f"{name}: the brokers hide the value of {setting}, which is left alone.")
+        for setting in sorted(hidden)
+    ]
     changes = settings.setting_changes(wanted, destination_state.configs.own, destination_state.configs.hidden, options)
     return TopicChange(name, source, destination_state.partitions, after, None, changes, destination_state.topic_id)
 

@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import is_same_value
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import DEFAULT, SettingChange
@@ -44,7 +45,7 @@ class Undo:
     deleted: dict[str, str]
     partitions: dict[str, int]
     receipt: PromotionReceipt
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     @property
     def changes(self) -> bool:
@@ -54,16 +55,15 @@ class Undo:
 
 def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created: bool) -> Undo:
     """What would be done. Nothing is written."""
-    notes: list[str] = []
+    notes: list[Note] = []
     states = survey.topic_states(destination, list(receipt.topics))
     settings, left = {}, {}
     for name, known in receipt.topics.items():
         state = states.get(name)
         if state is None or (known.topic_id is not None and state.topic_id != known.topic_id):
             if not known.created or state is not None:
-                notes.append(
-                    f"{name} was {'deleted' if state is None else 'deleted and created again'}, and is left alone."
-                )
+                became = "deleted" if state is None else "deleted and created again"
+                notes.append(Note(NoteKind.TOPIC_RECREATED, f"{name} was {became}, and is left alone."))
             continue
         back = {} if known.created else _settings_back(name, known, state, notes)
         if back:
@@ -73,17 +73,19 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
             if state.partitions == known.before:  # the run was killed before it added any
                 rest = dataclasses.replace(rest, before=None, partitions=None)
             else:
-                notes.append(
+                text = (
                     f"{name} keeps the {counted(known.partitions - (known.before or 0), 'partition')} that a promotion has "
                     "added, because Kafka cannot remove partitions."
                 )
+                notes.append(Note(NoteKind.PARTITIONS_STAY, text))
         if not rest.is_empty:
             left[name] = rest
     deleted = _removable(destination, left, states, notes) if remove_created else {}
     if not remove_created and any(each.created for each in left.values()):
         made = [name for name, each in left.items() if each.created]
+        why = f"because {option_name('remove_created')} is false"
         notes.append(
-            f"Topics that a promotion has created stay, because {option_name('remove_created')} is false: {first_of(made, 10)}."
+            Note(NoteKind.TOPIC_STAYS, f"Topics that a promotion has created stay, {why}: {first_of(made, 10)}.")
         )
     now = list_acls(destination) if receipt.acls else frozenset()
     return Undo(
@@ -107,7 +109,7 @@ def undo_promotion(destination: Connection, undo: Undo, save: t.Callable[[Promot
     save(undo.receipt)
 
 
-def _settings_back(name: str, known: TopicReceipt, state: TopicState, notes: list[str]) -> dict[str, SettingChange]:
+def _settings_back(name: str, known: TopicReceipt, state: TopicState, notes: list[Note]) -> dict[str, SettingChange]:
     """What somebody has set since the promotion is not touched."""
     back = {}
     for setting, each in known.settings.items():
@@ -117,12 +119,13 @@ def _settings_back(name: str, known: TopicReceipt, state: TopicState, notes: lis
         if is_same_value(now, each.written):
             back[setting] = SettingChange(now, each.before, DEFAULT)
         else:
-            notes.append(f"{name}: somebody has changed {setting} since the promotion, and it is left alone.")
+            text = f"{name}: somebody has changed {setting} since the promotion, and it is left alone."
+            notes.append(Note(NoteKind.SETTING_LEFT_ALONE, text))
     return back
 
 
 def _removable(
-    destination: Connection, left: t.Mapping[str, TopicReceipt], states: t.Mapping[str, TopicState], notes: list[str]
+    destination: Connection, left: t.Mapping[str, TopicReceipt], states: t.Mapping[str, TopicState], notes: list[Note]
 ) -> dict[str, str]:
     """The topics that a promotion has made and that nobody has used, with their ids."""
     made = {name: states[name].partitions for name, each in left.items() if each.created}
@@ -132,11 +135,13 @@ def _removable(
     for name in sorted(made):
         topic_id = left[name].topic_id
         if name not in empty:
-            notes.append(f"{name} stays, because it holds records.")
+            why = "it holds records"
         elif readers[name]:
-            notes.append(f"{name} stays, because groups have committed offsets on it: {first_of(readers[name], 5)}.")
+            why = f"groups have committed offsets on it: {first_of(readers[name], 5)}"
         elif topic_id is None:
-            notes.append(f"{name} stays, because nobody knows whether it is the topic that a promotion has created.")
+            why = "nobody knows whether it is the topic that a promotion has created"
         else:
             removed[name] = topic_id
+            continue
+        notes.append(Note(NoteKind.TOPIC_STAYS, f"{name} stays, because {why}."))
     return removed

@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on 
     FINGERPRINTED,
     MatchOn,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem
@@ -39,14 +40,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 
 class Claims(t.NamedTuple):
-    """cases: what is to be compared. without_records: entries that say nothing of records. warnings: lines."""
+    """cases: what is to be compared. without_records: entries that say nothing of records. notes: of the snapshot."""
 
     source_id: str
     destination_id: str
     cases: list[ClaimCase]
     without_records: int
     problems: list[Problem]
-    warnings: list[str]
+    notes: list[Note]
 
 
 def check_clusters(plan: Plan, source: Connection, destination: Connection) -> None:
@@ -174,7 +175,7 @@ def of_commits(
                 None,
             )
             cases.append(ClaimCase(claim, match_on))
-    return Claims(taken.snapshot.cluster_id or "", topics.cluster_id(destination), cases, 0, problems, taken.warnings())
+    return Claims(taken.snapshot.cluster_id or "", topics.cluster_id(destination), cases, 0, problems, taken.notes())
 
 
 def _together(

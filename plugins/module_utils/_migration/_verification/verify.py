@@ -19,13 +19,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAbsent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
     Problem,
     by_gravity,
     problems_of,
-    tolerating,
+    tolerating_absent,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
@@ -40,14 +41,14 @@ class Verified(t.NamedTuple):
     verified: entries whose records were read again and are right. without_records: entries that have none to read.
     compared: how many records of the source were found at the destination where they belong. incomplete: of how many of
     the verified ones not all records were compared, because of the limit. problems: what is wrong,
-    the gravest first. notes: one line for each thing that is worth a word and is not wrong.
+    the gravest first. notes: what is worth a word and is not wrong.
     """
 
     verified: int
     without_records: int
     compared: int
     problems: list[Problem]
-    notes: list[str]
+    notes: list[Note]
     incomplete: int = 0
 
 
@@ -69,7 +70,7 @@ def records(
     cases = [case for each in claimed for case in each.cases]
     found = findings(cases, source, destination, limit, spark, say)
     if on_absent == OnAbsent.WARN:
-        found = [tolerating(each, ProblemKind.ABSENT, "on_absent: warn") for each in found]
+        found = [tolerating_absent(each, "on_absent: warn") for each in found]
     right = [each for each in found if not each.problems]
     # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
     seen = [each for each in right if each.compared or each.complete]
@@ -84,7 +85,7 @@ def records(
                 *(problem for each in found for problem in problems_of(each)),
             ]
         ),
-        sorted(f"{each.name}: {line}" for each in found for line in each.notes),
+        _in_order(Note(note.kind, f"{each.name}: {note.text}") for each in found for note in each.notes),
         sum(len(each.destination) for each in seen if not each.complete),
     )
     its = iter(found)
@@ -142,9 +143,14 @@ def together(verified: t.Iterable[Verified]) -> Verified:
         sum(its.without_records for its in each),
         sum(its.compared for its in each),
         by_gravity([problem for its in each for problem in its.problems]),
-        sorted(line for its in each for line in its.notes),
+        _in_order(note for its in each for note in its.notes),
         sum(its.incomplete for its in each),
     )
+
+
+def _in_order(notes: t.Iterable[Note]) -> list[Note]:
+    """By what they are about, with which each of them begins."""
+    return sorted(notes, key=lambda note: note.text)
 
 
 def _finding(entry: PlanEntry, problems: t.Iterable[Problem]) -> Finding:

@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.removal import Removal
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_backlog_copy
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
@@ -41,11 +42,19 @@ def copy(run_module, monkeypatch, tmp_path):
             run.asked = wanted, earlier
             if save is not None:
                 save(COPY)
-            return CopyOutcome(earlier.backlog, COPY, [], [entry()], made, earlier.backlog != COPY, ["look"])
+            return CopyOutcome(
+                earlier.backlog,
+                COPY,
+                [],
+                [entry()],
+                made,
+                earlier.backlog != COPY,
+                [Note(NoteKind.SOURCE_GROWN, "look")],
+            )
 
         def removed(known, planned, destination, remove_topics, wait, predict, say):
             run.asked = known, planned, remove_topics, predict
-            return Removal(("group",), ("orders",), (), [])
+            return Removal(("group",), ("orders",), (), [Note(NoteKind.TOPIC_RECREATED, "gone")])
 
         monkeypatch.setattr(kafka_backlog_copy.use_case, "copy_backlog", use_case)
         monkeypatch.setattr(kafka_backlog_copy.removal, "remove_copy", removed)
@@ -60,6 +69,7 @@ def copy(run_module, monkeypatch, tmp_path):
 def test_a_second_run_changes_nothing_and_knows_the_first(copy, tmp_path):
     first, second = copy(), copy()
     assert (first["changed"], second["changed"]) == (True, False) and "look" in warned(first)
+    assert (first["notes"], first["note_kinds"]) == (["look"], ["source_grown"])
     assert copy.asked[1].backlog == COPY == backlog.from_json((tmp_path / "copy.json").read_text(), "copy.json")
     assert plan.from_json((tmp_path / "p.json").read_text(), "p.json") == plan_of(entry())
 

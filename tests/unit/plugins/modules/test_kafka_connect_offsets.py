@@ -11,11 +11,14 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.handover import HandoverOutcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import ConnectReceipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_connect_offsets
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import DESTINATION, ORDERS, SOURCE, warned
 
 RECEIPT = ConnectReceipt("D", "connect-offsets", "MirrorSourceConnector", "src")
-OUTCOME = HandoverOutcome({ORDERS: None}, {ORDERS: 9}, 1, ((ORDERS, b"misplaced"),), ("look",))
+OUTCOME = HandoverOutcome(
+    {ORDERS: None}, {ORDERS: 9}, 1, ((ORDERS, b"misplaced"),), (Note(NoteKind.KEYS_UNKNOWN, "look"),)
+)
 
 
 @pytest.fixture
@@ -51,7 +54,8 @@ def test_what_was_handed_over_is_told(hand_over, tmp_path):
     assert result["changed"] and (result["written"], result["misplaced"]) == (1, 1)
     assert result["entries"] == [{"topic": "orders", "partition": 0, "before": None, "after": 9}]
     assert "orders-0: none" in result["diff"]["before"] and "orders-0: 9" in result["diff"]["after"]
-    assert "look" in warned(result) and (tmp_path / "r.json").exists()
+    assert "look" in warned(result) and result["note_kinds"] == ["keys_unknown"]
+    assert (tmp_path / "r.json").exists()
 
 
 def test_check_mode_says_the_same_and_saves_nothing(hand_over, tmp_path):

@@ -70,6 +70,7 @@ def test_the_user_is_warned_of_groups_in_use_and_left_out(take):
     result = take(active={"billing": "the group has members"})
     assert result["active_groups"] == ["billing"] and result["left_out_groups"] == ["old"]
     assert "billing" in warned(result) and "old" in warned(result)
+    assert result["note_kinds"] == ["excluded", "group_in_use"] and len(result["notes"]) == 2
 
 
 def test_a_negative_wait_is_refused_before_anything_is_asked(take):

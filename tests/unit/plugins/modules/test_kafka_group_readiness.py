@@ -82,6 +82,7 @@ def test_a_failed_round_ends_with_the_failure_of_its_task_even_if_it_cannot_be_w
     failed = look(status=str(tmp_path / status), failed_result={"msg": "it is in use", "failure": failure})
     assert (failed["failed"], failed["msg"], failed["failure"]) == (True, "it is in use", failure)
     assert bool(failed.get("warnings")) is (status != "status.json")
+    assert failed["note_kinds"] == (["status_unusable"] if failed.get("warnings") else [])
 
 
 def test_a_group_stays_ready_since_the_first_round_and_a_damaged_status_is_only_told(look, tmp_path):
@@ -92,7 +93,7 @@ def test_a_group_stays_ready_since_the_first_round_and_a_damaged_status_is_only_
     (tmp_path / "status.json").write_text("{")
     result = look()
     assert result["readiness"][0]["ready_since"] != "2020-01-01T00:00:00Z"
-    assert result["warnings"]
+    assert result["warnings"] and result["note_kinds"]
 
 
 def test_consumers_that_do_not_start_are_waited_for_and_named(look, monkeypatch):

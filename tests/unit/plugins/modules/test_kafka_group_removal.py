@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
@@ -37,7 +38,7 @@ from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world impo
 KEY = "billing", ORDERS
 REMOVED = Removed("id", (RemovedGroup("billing", "classic", False),), (SnapshotEntry(*KEY, CommittedOffset(3)),))
 OUTCOME = RemovalOutcome(
-    ["billing"], {KEY: CommittedOffset(3)}, {KEY: None}, ["fraud: left out"], ["look"], REMOVED
+    ["billing"], {KEY: CommittedOffset(3)}, {KEY: None}, ["fraud: left out"], [Note(NoteKind.BEFORE_LOG_START, "look")], REMOVED
 )  # fmt: skip
 
 
@@ -68,6 +69,7 @@ def test_what_was_removed_is_told_and_saved(removal, tmp_path):
     assert result["changed"] and result["groups"] == ["billing"] and result["left_out"] == ["fraud: left out"]
     assert (result["diff"]["before"], result["diff"]["after"]) == ("billing orders-0: 3\n", "billing orders-0: none\n")
     assert "look" in warned(result)
+    assert (result["notes"], result["note_kinds"]) == (["look"], ["before_log_start"])
     made, earlier, known, _cluster, policies, _save = removal.asked
     assert (made, earlier, known) == (plan_of(entry()), written(1), None)
     assert policies == RemovalOptions(OnActiveGroup.SKIP_GROUP, OnBlocked.SKIP_GROUP, OnRewind.FAIL, OnAdvance.FAIL, 5)

@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.setti
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_info
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import DESTINATION, SOURCE, saved, written
@@ -35,7 +36,7 @@ def look(run_module, monkeypatch):
     def run(problems=(), check=False, **options):
         def use_case(*given):
             run.asked = given
-            return Preflight(IDS, list(problems), ["a note"], [SHORTER])
+            return Preflight(IDS, list(problems), [Note(NoteKind.SETTING_DIFFERS, "a note")], [SHORTER])
 
         monkeypatch.setattr(kafka_migration_info.use_case, "look", use_case)
         monkeypatch.setattr(kafka_migration_info.use_case, "lacking_for_verification", lambda _spark: [NO_JAVA])
@@ -49,7 +50,8 @@ def look(run_module, monkeypatch):
 def test_problems_are_returned_and_no_failure(look, check):
     result = look([NO_ACL], check=check)
     assert not result["changed"] and not result.get("failed")
-    assert (result["notes"], result["cluster_ids"]) == (["a note"], IDS)
+    assert (result["notes"], result["note_kinds"]) == (["a note"], ["setting_differs"])
+    assert result["cluster_ids"] == IDS
     assert result["settings"] == [
         {
             "kind": "retention",

@@ -103,6 +103,7 @@ def test_the_directory_of_a_run_that_was_killed_is_taken_over(lease, playbook):
     assert taken["held"]
     assert str(its["process"]) in taken["taken_over"]
     assert "ended without releasing it: process" in str(taken["warnings"])
+    assert taken["note_kinds"] == ["run_taken_over"]
     assert lease()["taken_over"] is None
 
 
@@ -174,7 +175,8 @@ def test_a_task_that_works_in_the_directory_without_a_lease_counts_as_another_ru
         assert lease(on_locked="leave")["held"] is False
     lease()
     with files.locked(str(tmp_path / "home/plan.json"), next(iter(lease()["environment"].values()))):
-        assert "until this run ends" in str(lease(state="released")["warnings"])
+        released = lease(state="released")
+        assert "until this run ends" in str(released["warnings"]) and released["note_kinds"] == ["lease_stays"]
     assert lease(state="released")
     assert not (tmp_path / "home/lease.json").exists()
 

@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
@@ -32,7 +33,7 @@ OUTCOME = CommitOutcome(
     {KEY: CommittedOffset(5)},
     ["fraud: left out"],
     written(3),
-    ["look"],
+    [Note(NoteKind.SOURCE_IN_USE, "look")],
 )
 
 
@@ -63,6 +64,7 @@ def test_what_was_committed_is_told_with_before_and_after(commit, tmp_path):
     assert result["entries"] == [{"group": "billing", "topic": "orders", "partition": 0, "before": 3, "after": 5}]
     assert (result["diff"]["before"], result["diff"]["after"]) == ("billing orders-0: 3\n", "billing orders-0: 5\n")
     assert "look" in warned(result)
+    assert (result["notes"], result["note_kinds"]) == (["look"], ["source_in_use"])
     assert receipt.from_json((tmp_path / "r.json").read_text(), "r.json") == written(3)
 
 

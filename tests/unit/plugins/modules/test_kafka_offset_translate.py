@@ -166,4 +166,5 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(translate, tmp
 
 
 def test_a_pattern_of_repartitioned_that_matches_nothing_is_told(translate):
-    assert "ordres" in warned(translate(repartitioned=["ordres"]))
+    result = translate(repartitioned=["ordres"])
+    assert "ordres" in warned(result) and result["note_kinds"] == ["rule_unused"] and "ordres" in result["notes"][0]

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import Claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.verify import Verified
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, ProblemKind
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_verify
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
@@ -34,7 +35,7 @@ def verify(run_module, monkeypatch, tmp_path):
         def records(claimed, source, destination, limit, spark, say, on_absent):
             run.asked = {"limit": limit, "on_absent": on_absent, "method": "records"}
             reports = [report.Report("S", "D", limit, ()) for _each in claimed]
-            return Verified(1, 0, 4, list(problems), ["a note"]), reports
+            return Verified(1, 0, 4, list(problems), [Note(NoteKind.TO_COME, "a note")]), reports
 
         def anchors(made, receipt, source, destination, chosen):
             run.asked = {"receipt": receipt, "chosen": chosen, "method": "anchors"}
@@ -42,7 +43,7 @@ def verify(run_module, monkeypatch, tmp_path):
 
         def claims(*given):
             run.claimed = given
-            return Claims("S", "D", [], 0, [], ["seen on the way"])
+            return Claims("S", "D", [], 0, [], [Note(NoteKind.GROUP_IN_USE, "seen on the way")])
 
         monkeypatch.setattr(kafka_offset_verify.use_case, "records", records)
         monkeypatch.setattr(kafka_offset_verify.use_case, "anchors", anchors)
@@ -59,6 +60,8 @@ def verify(run_module, monkeypatch, tmp_path):
 def test_what_is_right_is_no_change_and_writes_a_report_about_this_plan(verify, tmp_path):
     result = verify(report=[str(tmp_path / "report.json")])
     assert not result["changed"] and result["verified"] == 1 and "seen on the way" in warned(result)
+    assert result["notes"] == ["seen on the way", "a note"] and result["note_kinds"] == ["group_in_use", "to_come"]
+    assert "a note" not in warned(result)
     found = report.objections((tmp_path / "report.json").read_text(), "report.json")
     assert [found.plan] == result["plan_digests"] if "plan_digests" in result else found.plan is not None
 

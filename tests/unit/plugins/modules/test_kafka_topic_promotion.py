@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.undo import Undo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot, topic_plan, topic_receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     EXCLUDED_SETTINGS,
     Acls,
@@ -51,8 +52,15 @@ CHANGES = TopicPlan(
 )
 NO_CHANGES = TopicPlan("S", "D", (TopicChange("same", "same", 1, 1),))
 RECEIPT = PromotionReceipt("D", {"new": TopicReceipt("new", True, "id", None, 2)})
+NOTES = (Note(NoteKind.FEWER_REPLICAS, "look"),)
 UNDO = Undo(
-    {"orders": RETENTION}, (), (READ,), {"new": "id"}, {"orders": 2, "new": 2}, PromotionReceipt("D"), ("look",)
+    {"orders": RETENTION},
+    (),
+    (READ,),
+    {"new": "id"},
+    {"orders": 2, "new": 2},
+    PromotionReceipt("D"),
+    NOTES,
 )
 
 
@@ -66,7 +74,7 @@ def promote(run_module, monkeypatch, tmp_path):
 
         def planned(*given):
             run.selection, run.options = given[2], given[-1]
-            return Planned(plan, ("look",))
+            return Planned(plan, NOTES)
 
         def carried_out(_destination, made, _receipt, save):
             run.done.append(made)
@@ -102,7 +110,7 @@ def test_a_promotion_tells_what_changes_and_saves_both_files(promote, tmp_path):
         "added: ALLOW READ on GROUP billing for User:billing",
     ]
     assert result["changes"] == len(result["summary"])
-    assert result["notes"] == ["look"]
+    assert (result["notes"], result["note_kinds"]) == (["look"], ["fewer_replicas"])
     assert [each["before_header"] for each in result["diff"]] == [
         "new (before)",
         "orders (before)",

@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.unkno
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupListing
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, rules_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "source cluster")
@@ -33,7 +34,9 @@ def asked(monkeypatch):
 
 def told(group_map=(), topic_map=()):
     mapping = Mapping(rules_from("topic_map", topic_map), rules_from("group_map", group_map))
-    return unknown_rules(SHIPPING, mapping, NOWHERE)
+    notes = unknown_rules(SHIPPING, mapping, NOWHERE)
+    assert {note.kind for note in notes} <= {NoteKind.RULE_UNUSED}
+    return [note.text for note in notes]
 
 
 def test_maps_that_fit_ask_nothing(asked):

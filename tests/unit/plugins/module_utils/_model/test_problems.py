@@ -11,13 +11,14 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim, Windows, window
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, Spot
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.verified import finding
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
     Problem,
     by_gravity,
     counts_by_kind,
     problems_of,
     summary,
-    tolerating,
+    tolerating_absent,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind
@@ -74,8 +75,9 @@ def test_the_gravest_come_first_and_are_counted_by_kind():
 
 def test_what_is_tolerated_is_a_note_that_names_the_option():
     both = NOTHING._replace(skipped=2, absent=3, first_skipped=Spot((0, 50), (0, 58)))
-    its = tolerating(found(both), ProblemKind.ABSENT, "on_absent: warn")
+    its = tolerating_absent(found(both), "on_absent: warn")
     assert [each.kind for each in problems_of(its)] == [ProblemKind.SKIPPED]
     (note,) = its.notes
-    assert note.startswith("3 unconsumed records are not at the destination") and note.endswith("(on_absent: warn)")
+    assert note.kind is NoteKind.ABSENT and note.text.startswith("3 unconsumed records are not at the destination")
+    assert note.text.endswith("(on_absent: warn)")
     assert its.absent == 3

@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupListing,
     GroupReading,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
@@ -97,15 +98,15 @@ class TestAnotherCopyIntoTheTopic:
     @pytest.mark.parametrize("predict", [False, True])
     def test_its_groups_keep_the_settings_of_the_first(self, cluster, predict):
         cluster.offsets[OTHER] = "orders"
-        after, (warning,) = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, predict)
+        after, (note,) = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, predict)
         assert restored(after) == {"orders": False, "bills": True}
         assert cluster.own["orders"] == {"retention.ms": "-1"}
-        assert warning.startswith("The topic orders keeps its suspended settings, because another copy")
-        assert OTHER in warning
+        assert note.kind is NoteKind.SETTINGS_SUSPENDED and OTHER in note.text
+        assert note.text.startswith("The topic orders keeps its suspended settings, because another copy")
 
     def test_when_it_has_ended_they_come_back(self, cluster):
-        after, warnings = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, False)
-        assert restored(after) == {"orders": True, "bills": True} and warnings == []
+        after, notes = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, False)
+        assert restored(after) == {"orders": True, "bills": True} and notes == []
         assert cluster.own["orders"] == {"retention.ms": "600000"}
 
 
@@ -147,7 +148,7 @@ class TestHeldAgain:
 
 def test_a_setting_that_somebody_has_changed_is_not_restored(cluster):
     cluster.own["orders"] = {"retention.ms": "777"}
-    after, _warnings = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, False)
+    after, _notes = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, False)
     assert restored(after) == {"orders": True, "bills": True}
     assert cluster.own == {"orders": {"retention.ms": "777"}, "bills": {"retention.ms": "600000"}}
 

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import jobs
 
@@ -46,9 +47,9 @@ class TestTold:
         def ask(minutes, size, bytes_per_second=None):
             monkeypatch.setattr(expiry, "broker_number", lambda _connection, name: asked.append(name) or minutes)
             asked, said = [], []
-            seconds, warnings = expiry.seconds_kept(NOWHERE, size, bytes_per_second, said.append)
+            seconds, notes = expiry.seconds_kept(NOWHERE, size, bytes_per_second, said.append)
             assert asked == ["offsets.retention.minutes"]
-            return seconds, said, warnings
+            return seconds, said, notes
 
         return ask
 
@@ -56,14 +57,14 @@ class TestTold:
         assert told(60, 10**9, 10**6) == (HOUR, [], [])
 
     def test_one_that_does_not_says_so_and_warns(self, told):
-        seconds, (line,), warnings = told(60, 10**10, 10**6)
-        assert seconds == HOUR and warnings == [line]
+        seconds, (line,), notes = told(60, 10**10, 10**6)
+        assert seconds == HOUR and notes == [Note(NoteKind.PROGRESS_EXPIRES, line)]
         assert "delete progress that is 1 h old (offsets.retention.minutes), and the copy may take 2.8 h" in line
         assert "renews its progress while it runs. If it is killed, run it again" in line
 
     def test_where_nobody_can_know_one_day_is_assumed_and_said(self, told):
-        seconds, (line,), warnings = told(None, 0)
-        assert seconds == 24 * HOUR and not warnings
+        seconds, (line,), notes = told(None, 0)
+        assert seconds == 24 * HOUR and not notes
         assert "24 h old (assumed, because this user may not read offsets.retention.minutes)" in line
 
 

@@ -39,6 +39,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupReading,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -217,13 +218,13 @@ def test_settings_stay_suspended_under_another_copy(cluster):
 
 def test_a_topic_that_is_gone_is_named(cluster):
     cluster.ids, cluster.back = {}, {}
-    assert cluster.remove().warnings == ["The topic orders does not exist any more."]
+    assert cluster.remove().notes == [Note(NoteKind.TOPIC_RECREATED, "The topic orders does not exist any more.")]
 
 
 def test_a_topic_that_was_never_made_is_not(cluster):
     cluster.ids, cluster.back = {}, {}
     planned = dataclasses.replace(MADE, topic_id=None)
-    assert cluster.remove(dataclasses.replace(MAKING, topics=(planned,))).warnings == []
+    assert cluster.remove(dataclasses.replace(MAKING, topics=(planned,))).notes == []
 
 
 class TestATopicThatTheCopyWasToMake:
@@ -249,7 +250,8 @@ class TestATopicThatTheCopyWasToMake:
         existing(partitions, retention_ms=retention)
         cluster.back = {}
         removed = cluster.remove(self.PLANNED, remove_topics=True)
-        assert removed.warnings == ["The topic orders was created by somebody else, and is left alone."]
+        said = "The topic orders was created by somebody else, and is left alone."
+        assert removed.notes == [Note(NoteKind.TOPIC_RECREATED, said)]
         assert removed.topics == ()
 
     def test_one_like_it_may_be_its_own(self, cluster, existing):
@@ -316,12 +318,12 @@ class TestMembers:
 
     def test_who_reads_another_does_not(self, cluster):
         cluster.members["billing"] = frozenset({"bills"})
-        assert cluster.remove(MAKING, remove_topics=True).warnings == []
+        assert cluster.remove(MAKING, remove_topics=True).notes == []
 
     def test_those_of_whom_brokers_tell_nothing_are_named(self, cluster):
         cluster.members["billing"] = None
-        (warning,) = cluster.remove(MAKING, remove_topics=True).warnings
-        assert "billing" in warning and "Nobody can tell" in warning
+        (note,) = cluster.remove(MAKING, remove_topics=True).notes
+        assert note.kind is NoteKind.MEMBERS_UNKNOWN and "billing" in note.text and "Nobody can tell" in note.text
 
     def test_nobody_is_asked_for_a_topic_that_stays(self, cluster):
         cluster.members["billing"] = frozenset({"orders"})

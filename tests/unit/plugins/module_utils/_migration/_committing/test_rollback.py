@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import rollback
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -184,14 +185,15 @@ def test_an_empty_receipt_says_so():
 def test_what_the_default_excludes_take_away_is_said():
     heartbeats = entry(TopicPartition("heartbeats", 0), group="new-billing", source=(("billing", "heartbeats", 0),))
     chosen = rollback.choose(Receipt("id", (ORDERS, heartbeats)), Selection(groups=("billing",)), "cloud")
-    assert chosen == ((ORDERS,), ("Left out by an exclude pattern: heartbeats.",))
+    assert chosen == ((ORDERS,), (Note(NoteKind.EXCLUDED, "Left out by an exclude pattern: heartbeats."),))
 
 
 def test_a_group_is_put_back_before_the_start_of_a_log_but_not_after_its_end():
     bounds = {P0: Bounds(20, 99, 99)}
     wanted = {("billing", P0): CommittedOffset(12), ("billing", P1): None}
     (note,) = rollback.check_bounds(wanted, bounds, "cloud")
-    assert note.startswith("billing orders-0: offset 12 is before the log's start 20")
+    assert note.kind is NoteKind.BEFORE_LOG_START
+    assert note.text.startswith("billing orders-0: offset 12 is before the log's start 20")
     for offset, notes in ((20, []), (99, [])):
         assert rollback.check_bounds({("billing", P0): CommittedOffset(offset)}, bounds, "cloud") == notes
     with pytest.raises(Refused, match="cloud, group billing, topic orders, partition 0: offset 100"):

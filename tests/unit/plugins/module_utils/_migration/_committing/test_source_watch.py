@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
@@ -175,8 +176,9 @@ def test_groups_in_use_can_be_committed_with_a_note(source):
     watch = SourceWatch(ONPREM, PLAN, "warn")
     writes, left_out, (note,) = watch.before(ALL)
     assert (writes, left_out) == (ALL, [])
-    assert "billing has moved since the snapshot: orders-0 from 5 to 9" in note
-    assert "orders-0 from 5 to 9" in watch.after(ALL.set)[0]
+    assert "billing has moved since the snapshot: orders-0 from 5 to 9" in note.text
+    assert note.kind is NoteKind.SOURCE_IN_USE
+    assert "orders-0 from 5 to 9" in watch.after(ALL.set)[0].text
 
 
 def test_a_source_that_cannot_be_read_any_more_is_told_with_what_was_done(source):

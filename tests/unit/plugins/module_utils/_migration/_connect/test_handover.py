@@ -25,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import ConnectReceipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -208,7 +209,7 @@ def test_only_selected_topics_are_handed_over(run):
     assert set(done.after) == {FIRST}
     done = its.hand_over()
     assert set(done.after) == {FIRST, OTHER}
-    assert done.notes == ("Left out by an exclude pattern: heartbeats.",)
+    assert done.notes == (Note(NoteKind.EXCLUDED, "Left out by an exclude pattern: heartbeats."),)
 
 
 def test_a_receipt_of_another_store_is_refused(run, monkeypatch):

@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, PromotionOptions
 
 TOPICS = ("shop.orders", "shop.returns", "other")
@@ -106,14 +107,16 @@ def test_a_prefix_that_maps_to_no_prefix_is_refused(prefix, mapping):
 def test_a_prefix_of_topics_that_are_selected_only_in_part_becomes_an_acl_for_each():
     found, notes = changes([acl("DENY READ on TOPIC shop.*")], names={"shop.orders": "store.orders"})
     assert found == {("DENY READ on TOPIC store.orders for User:billing", "add")}
-    assert "the selection leaves out topics with this prefix: shop.returns." in notes[0]
+    assert "the selection leaves out topics with this prefix: shop.returns." in notes[0].text
+    assert notes[0].kind is NoteKind.ACL_SPLIT
 
 
 def test_acls_on_everything_are_kept_only_when_asked_for():
     source = [acl("ALLOW READ on TOPIC *"), acl("ALLOW READ on GROUP *")]
     found, notes = changes(source)
     assert found == set()
-    assert notes == ("ACLs on * are left out, because acl_wildcards is false: ALLOW READ on TOPIC * for User:billing.",)
+    said = "ACLs on * are left out, because acl_wildcards is false: ALLOW READ on TOPIC * for User:billing."
+    assert notes == (Note(NoteKind.ACL_LEFT_OUT, said),)
     assert added(["ALLOW READ on TOPIC *", "ALLOW READ on GROUP *"], acl_wildcards=True) == {"ALLOW READ on TOPIC *"}
     both = {"ALLOW READ on TOPIC *", "ALLOW READ on GROUP *"}
     assert added(both, acl_wildcards=True, acl_groups=(".*",)) == both
@@ -156,7 +159,7 @@ def test_what_only_the_destination_has_is_listed_or_removed():
     extra = "ALLOW WRITE on TOPIC store.orders for User:billing"
     found, notes = changes(source, destination)
     assert found == {(extra, "extra")}
-    assert notes == (f"Only the destination has these ACLs: {extra}.",)
+    assert notes == (Note(NoteKind.ACL_DESTINATION_ONLY, f"Only the destination has these ACLs: {extra}."),)
     assert changes(source, destination, remove_acls=True) == ({(extra, "remove")}, ())
 
 
@@ -164,7 +167,8 @@ def test_an_acl_on_a_prefix_that_the_source_has_revoked_is_listed_or_removed():
     stale = acl("ALLOW READ on TOPIC store.*", principal="User:fraud")
     found, notes = changes([], [stale])
     assert found == {("ALLOW READ on TOPIC store.* for User:fraud", "extra")}
-    assert notes == ("Only the destination has these ACLs: ALLOW READ on TOPIC store.* for User:fraud.",)
+    said = "Only the destination has these ACLs: ALLOW READ on TOPIC store.* for User:fraud."
+    assert notes == (Note(NoteKind.ACL_DESTINATION_ONLY, said),)
     assert changes([], [stale], remove_acls=True) == ({("ALLOW READ on TOPIC store.* for User:fraud", "remove")}, ())
 
 
@@ -174,7 +178,7 @@ def test_an_acl_on_a_prefix_that_other_topics_need_stays():
     assert found == {("ALLOW READ on TOPIC st* for User:billing", "extra")}
     assert (
         "and they stay, because their prefixes also cover topics that are not selected: ALLOW READ on TOPIC st*"
-        in notes[0]
+        in notes[0].text
     )
 
 

@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic, is_as_made
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     Acls,
     OnFewerPartitions,
@@ -253,7 +254,8 @@ def test_a_rollback_leaves_alone_what_somebody_has_changed(clusters):
     destination.alter({"old": {"retention.ms": "9"}})
     undone = undo.plan_undo(DESTINATION, run.receipt(), False)
     assert undone.settings["old"].keys() == {"segment.ms"}
-    assert "old: somebody has changed retention.ms since the promotion, and it is left alone." in undone.notes
+    said = "old: somebody has changed retention.ms since the promotion, and it is left alone."
+    assert Note(NoteKind.SETTING_LEFT_ALONE, said) in undone.notes
 
 
 def test_a_plan_is_refused_where_the_destination_has_changed(clusters):
@@ -319,7 +321,8 @@ class TestAnotherRunCreatesTheTopicToo:
         assert not other.apply(plan).changes
         undone = undo.plan_undo(DESTINATION, other.receipt(), True)
         assert undone.deleted == {}
-        assert "new stays, because nobody knows whether it is the topic that a promotion has created." in undone.notes
+        said = "new stays, because nobody knows whether it is the topic that a promotion has created."
+        assert Note(NoteKind.TOPIC_STAYS, said) in undone.notes
 
     def test_what_is_changed_of_it_later_goes_back(self, clusters, run, other):
         source, destination = clusters

@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import CommittedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
@@ -31,9 +32,8 @@ EXISTING = (
 def test_a_pattern_leaves_out_what_tools_keep_for_themselves_and_says_so():
     found = pairs(Selection(topic_patterns=(".*",)), Mapping(), EXISTING, "source")
     assert found.names == {"orders": "orders", "returns": "returns"}
-    assert found.notes == (
-        "an exclude pattern leaves out connect-offsets, heartbeats, mm2.a.internal, orders.replica.",
-    )
+    said = "an exclude pattern leaves out connect-offsets, heartbeats, mm2.a.internal, orders.replica."
+    assert found.notes == (Note(NoteKind.EXCLUDED, said),)
 
 
 def test_an_internal_topic_is_never_selected():

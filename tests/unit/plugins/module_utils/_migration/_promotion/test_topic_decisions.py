@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     EXCLUDED_SETTINGS,
     OnFewerPartitions,
@@ -69,15 +70,16 @@ def test_a_missing_topic_is_made_like_the_source_s():
 def test_a_missing_topic_may_stay_missing():
     change, notes = planned(topic(3), on_missing=OnMissing.LEAVE)
     assert not change.changes
-    assert notes == ("orders is missing at the destination, and on_missing leaves it so.",)
+    said = "orders is missing at the destination, and on_missing leaves it so."
+    assert notes == (Note(NoteKind.TOPIC_LEFT_MISSING, said),)
 
 
 @pytest.mark.parametrize(("asked", "brokers", "made"), [(None, 2, 2), (None, 5, 3), (-1, 2, -1), (1, 2, 1)])
 def test_the_replication_factor_is_the_source_s_the_brokers_or_a_number(asked, brokers, made):
     change, notes = planned(topic(1, 3), brokers=brokers, replication_factor=asked)
     assert change.replication_factor == made
-    said = ("orders gets 2 replicas instead of the source's 3, because the destination has 2 brokers.",)
-    assert notes == (said if (asked, brokers) == (None, 2) else ())
+    said = "orders gets 2 replicas instead of the source's 3, because the destination has 2 brokers."
+    assert notes == ((Note(NoteKind.FEWER_REPLICAS, said),) if (asked, brokers) == (None, 2) else ())
 
 
 def test_more_replicas_than_brokers_are_refused():
@@ -127,9 +129,10 @@ def test_created_gives_settings_to_topics_that_are_made_and_to_no_other():
 
 def test_a_topic_that_is_not_grown_because_it_holds_records_is_named():
     _change, notes = planned(topic(3), topic(2), on_fewer_partitions=OnFewerPartitions.GROW_EMPTY_OR_LEAVE)
-    assert notes == (
-        "orders has 2 partitions and holds records, and orders has 3 at the source. on_fewer_partitions leaves it so.",
+    said = (
+        "orders has 2 partitions and holds records, and orders has 3 at the source. on_fewer_partitions leaves it so."
     )
+    assert notes == (Note(NoteKind.PARTITIONS_DIFFER, said),)
 
 
 def test_the_first_override_that_fits_wins_setting_by_setting():
@@ -184,7 +187,8 @@ def test_a_setting_that_the_brokers_do_not_know_is_refused_or_left_out():
         planned(source)
     change, notes = planned(source, on_unknown_setting=OnUnknownSetting.LEAVE)
     assert change.settings.keys() == {"retention.ms"}
-    assert notes == ("orders: the brokers do not know message.format.version, which is left out.",)
+    said = "orders: the brokers do not know message.format.version, which is left out."
+    assert notes == (Note(NoteKind.SETTING_LEFT_ALONE, said),)
     excluded = (*EXCLUDED_SETTINGS, "message.*")
     assert planned(source, exclude_settings=excluded)[0].settings.keys() == {"retention.ms"}
     assert planned(source, known=frozenset())[0].settings.keys() == {"retention.ms", "message.format.version"}
@@ -206,15 +210,17 @@ def test_a_value_that_brokers_hide_is_named_and_left_alone():
     source, destination = topic(retention_ms="5"), topic(hidden=["retention.ms", "segment.ms"])
     change, notes = planned(source, destination, settings=Settings.EXACT)
     assert values(change) == {}
-    assert notes == ("orders: the brokers hide the value of retention.ms, which is left alone.",)
+    said = "orders: the brokers hide the value of retention.ms, which is left alone."
+    assert notes == (Note(NoteKind.SETTING_LEFT_ALONE, said),)
     _change, notes = planned(topic(hidden=["segment.ms"]))
-    assert notes == ("orders: the source's brokers hide the value of segment.ms, which is left out.",)
+    said = "orders: the source's brokers hide the value of segment.ms, which is left out."
+    assert notes == (Note(NoteKind.SETTING_LEFT_ALONE, said),)
 
 
 def test_more_partitions_stay():
     change, notes = planned(topic(2), topic(3))
     assert not change.changes
-    assert "orders has 3 partitions, and orders has 2 at the source. It stays so" in notes[0]
+    assert "orders has 3 partitions, and orders has 2 at the source. It stays so" in notes[0].text
 
 
 @pytest.mark.parametrize(
@@ -238,4 +244,5 @@ def test_fewer_partitions_grow_only_as_asked_for(choice, is_empty, after):
         return
     change, notes = planned(source, destination, use, on_fewer_partitions=option)
     assert change.after == after and change.grows == (after == 3)
-    assert ("Groups that read it: billing." in notes[0]) == (after == 3)
+    assert ("Groups that read it: billing." in notes[0].text) == (after == 3)
+    assert notes[0].kind is (NoteKind.PARTITIONS_GROW if after == 3 else NoteKind.PARTITIONS_DIFFER)

@@ -1,0 +1,28 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""How modules show their notes: as lines for people, as kinds for playbooks, and as warnings where they matter at once."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+
+
+def note_results(notes: t.Iterable[Note]) -> dict[str, list[str]]:
+    """The members `notes` and `note_kinds` of a module's result."""
+    told = list(notes)
+    return {"notes": [note.text for note in told], "note_kinds": [note.kind.value for note in told]}
+
+
+def warned(module: Module, notes: t.Iterable[Note]) -> dict[str, list[str]]:
+    """The same, where each note is a warning, too."""
+    told = list(notes)
+    for note in told:
+        module.warn(note.text)
+    return note_results(told)
