@@ -40,7 +40,7 @@ def certificate(
 
     Raises NotRead, OtherMatching, BudgetSpent, and Doubt where the offset is not right.
     """
-    first, check = cut.first_unconsumed, policy.tail_check
+    first = cut.first_unconsumed
     if first is None:
         return _ends_with_consumed(reader, context, known, cut)
     following = max(reader.source.end - reader.committed, reader.destination.end - offset)
@@ -49,15 +49,20 @@ def certificate(
         if following > policy.budget:
             raise Doubt
         return _from_the_end(reader, context, known, cut, offset)
-    if check == TailCheck.NONE or not cut.explained:
+    if not cut.explained:
         return None
-    if check == TailCheck.RECORDS and following <= SHORT:
-        return _from_the_end(reader, context, known, cut, offset)
-    return _contiguous_to_the_end(reader, context, known, first) or (
-        _from_the_end(reader, context, known, cut, offset)
-        if check == TailCheck.RECORDS and following <= LONGEST
-        else None
-    )
+    match policy.tail_check:
+        case TailCheck.NONE:
+            return None
+        case TailCheck.OFFSETS:
+            return _contiguous_to_the_end(reader, context, known, first)
+        case TailCheck.RECORDS:
+            found = _contiguous_to_the_end(reader, context, known, first) if following > SHORT else None
+            if found is None and following <= LONGEST:
+                found = _from_the_end(reader, context, known, cut, offset)
+            return found
+        case _:
+            t.assert_never(policy.tail_check)
 
 
 def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut) -> Certificate | None:

@@ -66,10 +66,16 @@ class Draft(t.NamedTuple):
 
     def uncommitted(self, on_uncommitted: OnUncommitted, log_start: int, end: int, why: str) -> PlanEntry:
         """The entry for a draft without a commit: left alone, or the destination's start or end, as the option says."""
-        if on_uncommitted == OnUncommitted.IGNORE:
-            # Where there are many such entries, they share their text.
-            return self.entry(Verdict.UNCOMMITTED, detail=sys.intern(f"{why}: left alone (on_uncommitted: ignore)"))
-        offset = log_start if on_uncommitted == OnUncommitted.START else end
+        match on_uncommitted:
+            case OnUncommitted.IGNORE:
+                # Where there are many such entries, they share their text.
+                return self.entry(Verdict.UNCOMMITTED, detail=sys.intern(f"{why}: left alone (on_uncommitted: ignore)"))
+            case OnUncommitted.START:
+                offset = log_start
+            case OnUncommitted.END:
+                offset = end
+            case _:
+                t.assert_never(on_uncommitted)
         detail = f"{why}: the destination's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
         return self.entry(Verdict.REQUESTED, offset, detail=detail)
 

@@ -162,9 +162,17 @@ def take(
             kind=FailureKind.NOTHING_SELECTED,
         )
     readings, active, moving = seen.readings, seen.active, seen.moving
-    if (active or moving) and on_active_group == OnActiveGroup.FAIL:
-        raise _in_use(seen, stop_timeout, connection)
-    skipped = tuple(sorted({*active, *moving})) if on_active_group == OnActiveGroup.SKIP_GROUP else ()
+    skipped: tuple[str, ...] = ()
+    match on_active_group:
+        case OnActiveGroup.FAIL:
+            if active or moving:
+                raise _in_use(seen, stop_timeout, connection)
+        case OnActiveGroup.SKIP_GROUP:
+            skipped = tuple(sorted({*active, *moving}))
+        case OnActiveGroup.WARN:
+            pass
+        case _:
+            t.assert_never(on_active_group)
     readings = {name: reading for name, reading in readings.items() if name not in skipped}
 
     topics = {partition.topic for reading in readings.values() for partition in reading.offsets}

@@ -95,7 +95,15 @@ def standing(draft: Draft, start: int, end: int, on_uncommitted: OnUncommitted) 
     """Where a group stands at the source, or is to stand by policy where it has committed nothing; None for nowhere."""
     if draft.committed is not None:
         return draft.offset
-    return {OnUncommitted.START: start, OnUncommitted.END: end}.get(on_uncommitted)
+    match on_uncommitted:
+        case OnUncommitted.IGNORE:
+            return None
+        case OnUncommitted.START:
+            return start
+        case OnUncommitted.END:
+            return end
+        case _:
+            t.assert_never(on_uncommitted)
 
 
 def ends(

@@ -51,6 +51,17 @@ def objected(entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str]) ->
     ]
 
 
+def _blocked(entries: t.Sized, first: PlanEntry, count: int, cluster: str) -> Refused:
+    return Refused(
+        f"{count} of {len(entries)} entries of the plan are blocked, first {_name(first)} "
+        f"({first.reason and first.reason.value}: {first.shown_detail})",
+        cluster=cluster,
+        remedy="remove the cause and plan again, "
+        f"or leave them out by {option_name('on_blocked')}: skip_group or skip_partition",
+        kind=FailureKind.PLAN_BLOCKED,
+    )
+
+
 def without_blocked(
     entries: t.Iterable[PlanEntry], on_blocked: OnBlocked, cluster: str
 ) -> tuple[list[PlanEntry], list[str], list[str]]:
@@ -60,17 +71,17 @@ def without_blocked(
     """
     entries = list(entries)
     blocked = [entry for entry in entries if entry.verdict is Verdict.BLOCKED]
-    if blocked and on_blocked == OnBlocked.FAIL:
-        first = blocked[0]
-        raise Refused(
-            f"{len(blocked)} of {len(entries)} entries of the plan are blocked, first {_name(first)} "
-            f"({first.reason and first.reason.value}: {first.shown_detail})",
-            cluster=cluster,
-            remedy="remove the cause and plan again, "
-            f"or leave them out by {option_name('on_blocked')}: skip_group or skip_partition",
-            kind=FailureKind.PLAN_BLOCKED,
-        )
-    groups = {entry.group for entry in blocked} if on_blocked == OnBlocked.SKIP_GROUP else set()
+    groups: set[str] = set()
+    match on_blocked:
+        case OnBlocked.FAIL:
+            if blocked:
+                raise _blocked(entries, blocked[0], len(blocked), cluster)
+        case OnBlocked.SKIP_GROUP:
+            groups = {entry.group for entry in blocked}
+        case OnBlocked.SKIP_PARTITION:
+            pass
+        case _:
+            t.assert_never(on_blocked)
     lines: dict[bool, list[str]] = {True: [], False: []}
     for entry in blocked:
         by_plan = entry.reason is not Reason.VERIFICATION_FAILED
@@ -199,24 +210,29 @@ def allowed(
         return True
     rewind = target is None or target.offset < found.offset
     option, policy = ("on_rewind", on_rewind) if rewind else ("on_advance", on_advance)
-    if policy in (OnRewind.REWIND, OnAdvance.ADVANCE):
-        return True
-    group, partition = key
     direction = "back" if rewind else "forward"
-    if policy in (OnRewind.KEEP, OnAdvance.KEEP):
-        kept.append(
-            f"{group} {partition}: kept at {commit_text(found)} instead of moved {direction} to "
-            f"{commit_text(target)} ({option_name(option)}: keep)"
-        )
-        return False
-    raise entry_refusal(
-        key,
-        f"the group has the committed offset {commit_text(found)}; this would move it {direction} to {commit_text(target)}",
-        cluster,
-        remedy=f"set {option_name(option)} to {'rewind' if rewind else 'advance'} to allow it, "
-        f"or to keep to leave such {unit} alone",
-        kind=FailureKind.WOULD_MOVE_BACK if rewind else FailureKind.WOULD_MOVE_FORWARD,
-    )
+    match policy:
+        case OnRewind.REWIND | OnAdvance.ADVANCE:
+            return True
+        case OnRewind.KEEP | OnAdvance.KEEP:
+            group, partition = key
+            kept.append(
+                f"{group} {partition}: kept at {commit_text(found)} instead of moved {direction} to "
+                f"{commit_text(target)} ({option_name(option)}: keep)"
+            )
+            return False
+        case OnRewind.FAIL | OnAdvance.FAIL:
+            raise entry_refusal(
+                key,
+                f"the group has the committed offset {commit_text(found)}; this would move it {direction} to "
+                f"{commit_text(target)}",
+                cluster,
+                remedy=f"set {option_name(option)} to {'rewind' if rewind else 'advance'} to allow it, "
+                f"or to keep to leave such {unit} alone",
+                kind=FailureKind.WOULD_MOVE_BACK if rewind else FailureKind.WOULD_MOVE_FORWARD,
+            )
+        case _:
+            t.assert_never(policy)
 
 
 def entry_refusal(key: Key, what: str, cluster: str, remedy: str, kind: FailureKind, why: str | None = None) -> Refused:

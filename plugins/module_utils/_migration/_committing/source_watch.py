@@ -99,24 +99,23 @@ class SourceWatch:
     def before(self, writes: Writes) -> tuple[Writes, list[str], list[Note]]:
         """The writes that remain, a line for each destination group that is left out, and a note for each use."""
         uses = self._uses(writes.set)
-        if not uses or self._policy == OnActiveGroup.WARN:
-            return writes, [], _notes("Still in use at the source", uses)
-        if self._policy == OnActiveGroup.SKIP_GROUP:
-            lines = {
-                group: f"{group}: its source group {use}: left out ({option_name('on_active_source')}: skip_group)"
-                for name, use in sorted(uses.items(), reverse=True)
-                for group in self._destinations(name)
-                if any(group == written for written, _partition in writes.set)
-            }
-            left = {key: target for key, target in writes.set.items() if key[0] not in lines}
-            return Writes(left, writes.kept), [lines[group] for group in sorted(lines)], []
-        raise self._busy(
-            uses,
-            "is still in use at the source",
-            "nothing was written. Stop its consumers at the source, then take the snapshot and plan again; "
-            f"or set {option_name('on_active_source')} to skip_group to leave such groups out, "
-            "or to warn to commit what the plan says",
-        )
+        if not uses:
+            return writes, [], []
+        match self._policy:
+            case OnActiveGroup.WARN:
+                return writes, [], _notes("Still in use at the source", uses)
+            case OnActiveGroup.SKIP_GROUP:
+                return *self._without_used(writes, uses), []
+            case OnActiveGroup.FAIL:
+                raise self._busy(
+                    uses,
+                    "is still in use at the source",
+                    "nothing was written. Stop its consumers at the source, then take the snapshot and plan again; "
+                    f"or set {option_name('on_active_source')} to skip_group to leave such groups out, "
+                    "or to warn to commit what the plan says",
+                )
+            case _:
+                t.assert_never(self._policy)
 
     def after(self, written: t.Iterable[Key]) -> list[Note]:
         """A note for each source group that is in use after its offsets were committed; raises unless they are notes."""
@@ -138,6 +137,17 @@ class SourceWatch:
             "the offsets of the plan are committed and stay. Stop its consumers at the source, then "
             "either migrate again, which takes the group to where it has stopped, or roll back with the receipt",
         )
+
+    def _without_used(self, writes: Writes, uses: t.Mapping[str, Use]) -> tuple[Writes, list[str]]:
+        """The writes of the other groups, and a line for each destination group that is left out."""
+        lines = {
+            group: f"{group}: its source group {use}: left out ({option_name('on_active_source')}: skip_group)"
+            for name, use in sorted(uses.items(), reverse=True)
+            for group in self._destinations(name)
+            if any(group == written for written, _partition in writes.set)
+        }
+        left = {key: target for key, target in writes.set.items() if key[0] not in lines}
+        return Writes(left, writes.kept), [lines[group] for group in sorted(lines)]
 
     def _uses(self, keys: t.Iterable[Key]) -> dict[str, Use]:
         """The uses of the source groups that became the destination groups of these keys, by the name at the source."""

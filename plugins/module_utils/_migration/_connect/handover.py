@@ -210,16 +210,24 @@ def _after(on_rewind: OnRewind, offsets: Offsets, found: Offsets, receipt: Conne
         if where in earlier and earlier[where].written == offsets[where]
     }
     doubtful = sorted(ahead.keys() - gone_on.keys())
-    if doubtful and on_rewind == OnRewind.FAIL:
-        where = doubtful[0]
-        raise Refused(
-            f"{where}: {found[where]} is stored already, and Replicator has copied up to {offsets[where]}"
-            + (f" ({len(doubtful)} partitions are ahead)" if doubtful[1:] else ""),
-            why="whatever MirrorMaker 2 has copied after Replicator's position would be recopied",
-            remedy=f"set {option_name('on_rewind')} to keep what is stored, or to rewind where it is wrong",
-            kind=FailureKind.POSITIONS_MOVED,
-        )
-    return offsets | (gone_on if on_rewind == OnRewind.REWIND else ahead)
+    match on_rewind:
+        case OnRewind.REWIND:
+            return offsets | gone_on
+        case OnRewind.KEEP:
+            return offsets | ahead
+        case OnRewind.FAIL:
+            if not doubtful:
+                return offsets | gone_on
+        case _:
+            t.assert_never(on_rewind)
+    where = doubtful[0]
+    raise Refused(
+        f"{where}: {found[where]} is stored already, and Replicator has copied up to {offsets[where]}"
+        + (f" ({len(doubtful)} partitions are ahead)" if doubtful[1:] else ""),
+        why="whatever MirrorMaker 2 has copied after Replicator's position would be recopied",
+        remedy=f"set {option_name('on_rewind')} to keep what is stored, or to rewind where it is wrong",
+        kind=FailureKind.POSITIONS_MOVED,
+    )
 
 
 def _check(task: Handover, changes: Offsets) -> None:

@@ -193,21 +193,31 @@ def _grows(
     destination: str,
 ) -> bool:
     """Whether a topic with fewer partitions gets as many; Refused where it may not stay as it is, either."""
-    choice = options.on_fewer_partitions
-    if choice is OnFewerPartitions.FAIL or (choice is OnFewerPartitions.GROW_EMPTY and name not in use.empty):
-        why = " and holds records" if choice is OnFewerPartitions.GROW_EMPTY else ""
-        raise Refused(
-            f"the topic has {counted(destination_state.partitions, 'partition')}{why}, and {source} has "
-            f"{source_state.partitions} at the source",
-            cluster=destination,
-            topic=name,
-            remedy=f"set {option_name('on_fewer_partitions')} to leave; or to grow, "
-            "after which records with a key go to other partitions",
-            kind=FailureKind.TOPIC_UNSUITABLE,
-        )
-    if choice is OnFewerPartitions.GROW_EMPTY_OR_LEAVE:
-        return name in use.empty
-    return choice is not OnFewerPartitions.LEAVE
+    why = ""
+    match options.on_fewer_partitions:
+        case OnFewerPartitions.GROW:
+            return True
+        case OnFewerPartitions.LEAVE:
+            return False
+        case OnFewerPartitions.GROW_EMPTY_OR_LEAVE:
+            return name in use.empty
+        case OnFewerPartitions.GROW_EMPTY:
+            if name in use.empty:
+                return True
+            why = " and holds records"
+        case OnFewerPartitions.FAIL:
+            pass
+        case _:
+            t.assert_never(options.on_fewer_partitions)
+    raise Refused(
+        f"the topic has {counted(destination_state.partitions, 'partition')}{why}, and {source} has "
+        f"{source_state.partitions} at the source",
+        cluster=destination,
+        topic=name,
+        remedy=f"set {option_name('on_fewer_partitions')} to leave; or to grow, "
+        "after which records with a key go to other partitions",
+        kind=FailureKind.TOPIC_UNSUITABLE,
+    )
 
 
 def _check_replicas(change: TopicChange, destination_state: TopicState | None, destination: str) -> None:
