@@ -63,7 +63,7 @@ td.detail { min-width: 16rem; }
 h3 .verdict { white-space: normal; }
 td.name { min-width: 7rem; max-width: 22rem; }
 td svg.bar { width: 7rem; height: .9rem; margin-top: .3rem; }
-td svg.log { display: block; width: 6rem; height: .5rem; margin: .35rem 0 0 auto; }
+td svg.log { display: block; width: 5rem; height: .5rem; margin: .35rem 0 0 auto; }
 .verdict { white-space: nowrap; }
 .verdict::before { content: ""; display: inline-block; width: .7rem; height: .7rem; margin-right: .4rem;
   background: var(--uncommitted); }

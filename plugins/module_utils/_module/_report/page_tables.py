@@ -32,7 +32,7 @@ TABLES = r"""
     const told = before < 0 ? `offset ${at}, before the log from ${start} to ${end}`
       : after < 0 ? `offset ${at}, after the log from ${start} to ${end}`
       : `offset ${at} of ${start} to ${end}, ${after} after it`;
-    const place = whole > 0 ? Math.min(100, Math.max(0, 100 * before / whole)) : 100;
+    const place = before < 0 ? 0 : after <= 0 ? 100 : 100 * before / whole;
     return {told, drawn: () => picture("log", told,
       [["none", 0, 100], ["passed", 0, place], ["mark", Math.min(96, Math.max(0, place - 2)), 4]])};
   }
