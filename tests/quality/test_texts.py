@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import tokenize
 from pathlib import Path
 
 import yaml
@@ -137,6 +138,21 @@ def test_offsets_are_before_or_after_others(known_files):
         for number, line in enumerate(lines_of(file), 1)
         if re.search(r"(?<![a-z])(left_?)?behind(?![a-z])", line, re.IGNORECASE)
     ]
+    assert not found
+
+
+def test_the_two_clusters_are_source_and_destination(known_files):
+    """Which cluster "here" and "there" mean depends on who reads the name. What is in a file or a message may say them."""
+    programs = [file for file in known_files if file.parts[:2] == ("plugins", "module_utils") and file.suffix == ".py"]
+    assert programs
+    found = []
+    for file in programs:
+        with tokenize.open(ROOT / file) as text:
+            found += [
+                f"{file}:{token.start[0]}: {token.string}"
+                for token in tokenize.generate_tokens(text.readline)
+                if token.type == tokenize.NAME and {"here", "there"} & set(token.string.split("_"))
+            ]
     assert not found
 
 
