@@ -54,14 +54,14 @@ class Copied:
     def check(self, kind):
         topic = self.filled.topic(kind)
         groups = self.filled.groups[topic]
-        there = self.prefix + topic
+        copy = self.prefix + topic
         entries = self.result["entries"]
         check_copy(
-            self.filled.source, topic, groups, self.destination, there, entries,
+            self.filled.source, topic, groups, self.destination, copy, entries,
             lambda number: self.prefix + group_of(topic, number),
         )  # fmt: skip
         last = group_of(topic, len(groups) // 2)  # and one of them goes on
-        assert unconsumed(self.destination, self.prefix + last, there) == unconsumed(self.filled.source, last, topic)
+        assert unconsumed(self.destination, self.prefix + last, copy) == unconsumed(self.filled.source, last, topic)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -146,10 +146,10 @@ class TestTopics:
         situations.records_are_deleted_while_copied(copy_in)
 
     def test_the_source_is_made_anew_before_all_is_copied(self, source, destination, topic, tmp_path):
-        there = f"{topic}-there"
+        to = f"{topic}-there"
         create_topic(source, topic, 1, retention_ms=-1)
         produce(source, topic, messages(0, RECORDS))
-        copy = Copy(tmp_path / "migration", source, destination, topic, there, ((10,),))
+        copy = Copy(tmp_path / "migration", source, destination, topic, to, ((10,),))
         running = copy.begun(seconds=100)
         copy.comes_to(100, running)
         assert kill(running)
@@ -169,13 +169,13 @@ def run_refused(copy, **options):
 
 def wrong_with(copy, topic=None):
     """What verification finds wrong with a copy that is done; or with another topic, if that were the copy's."""
-    here, there = (connection_from(each.connection, "") for each in copy.clusters)
+    source, destination = (connection_from(each.connection, "") for each in copy.clusters)
     ranges = [
         dataclasses.replace(each, destination=each.destination._replace(topic=topic or copy.to))
         for each in copy.known().ranges
     ]
-    with open_readers(here, there) as readers:
-        bounds = partition_bounds(there, [each.destination for each in ranges])
+    with open_readers(source, destination) as readers:
+        bounds = partition_bounds(destination, [each.destination for each in ranges])
         return [
             line
             for each in ranges

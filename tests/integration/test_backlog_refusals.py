@@ -287,9 +287,13 @@ class TestFiles:
         from ansible_collections.streamshift.kafka.plugins.module_utils._model import mapping, offset_formats
 
         taken = offset_formats.read_snapshot(known.snapshot_file.read_text(), "")
-        here, there = (connection_from(each.connection, "") for each in (source, destination))
-        wanted = planning.entries_of(taken, mapping.Mapping(), here)
-        backlog, _bounds = planning.plan(taken, wanted, here, there, planning.CopyOptions(idle_wait=0))
+        source_connection, destination_connection = (
+            connection_from(each.connection, "") for each in (source, destination)
+        )
+        wanted = planning.entries_of(taken, mapping.Mapping(), source_connection)
+        backlog, _bounds = planning.plan(
+            taken, wanted, source_connection, destination_connection, planning.CopyOptions(idle_wait=0)
+        )
         return backlog.name
 
     def test_two_runs_at_once(self, refused, migration):

@@ -134,11 +134,11 @@ def test_others_write_on_both_sides_while_records_are_copied_slowly(source, dest
         over.set()
         writer.join()
     (planned,) = result["ranges"]
-    there = read(destination, topic)
-    here = [each for each in read(source, topic) if each.offset < planned["end"]]
-    assert [each.value for each in there if each.value != FOREIGN] == [each.value for each in here]
+    copies = read(destination, topic)
+    originals = [each for each in read(source, topic) if each.offset < planned["end"]]
+    assert [each.value for each in copies if each.value != FOREIGN] == [each.value for each in originals]
     for entry in result["entries"]:
-        first = next(each for each in there if each.offset >= entry["offset"] and each.value != FOREIGN)
+        first = next(each for each in copies if each.offset >= entry["offset"] and each.value != FOREIGN)
         assert first.offset == entry["offset"] and first.value.startswith(b"%06d" % stands[entry["group"]])
     moving = [(at, end) for (at, end), (_at, after) in itertools.pairwise(seen) if after - end > 50]
     (begin, low), (finish, high) = moving[0], moving[-1]

@@ -213,9 +213,11 @@ def test_killed_at_random_moments(source, destination, topic):
     copied.check()
 
 
-@pytest.mark.parametrize(("here", "there"), [("old", "destination"), ("source", "old")])
-def test_killed_on_other_versions(request, topic, here, there):
-    copied = Copied(request.getfixturevalue(here), request.getfixturevalue(there), topic, seed=2, records=1000)
+@pytest.mark.parametrize(("source_name", "destination_name"), [("old", "destination"), ("source", "old")])
+def test_killed_on_other_versions(request, topic, source_name, destination_name):
+    copied = Copied(
+        request.getfixturevalue(source_name), request.getfixturevalue(destination_name), topic, seed=2, records=1000
+    )
     with foreign_writer(copied):
         killed_at_random(copied, 8)
         copied.attempt().outcome()

@@ -89,15 +89,15 @@ class Flow:
     def prove(self) -> None:
         """Fail unless each record of the source is at the destination once and in order, and nothing else."""
         for topic in self.topics:
-            here, there = self.contents(self.source, topic), self.contents(self.destination, self.prefix + topic)
+            originals, copies = self.contents(self.source, topic), self.contents(self.destination, self.prefix + topic)
             if topic in ("compacted", "expiring"):  # the source may have lost what it had
                 known = self.once_there[topic]
-                assert there == [each for each in known if each in there], topic
-                assert [each for each in there if each in here] == here, topic
-                assert len(there) > len(here) or topic == "compacted"
+                assert copies == [each for each in known if each in copies], topic
+                assert [each for each in copies if each in originals] == originals, topic
+                assert len(copies) > len(originals) or topic == "compacted"
             else:
-                assert there == here, topic
-            assert here
+                assert copies == originals, topic
+            assert originals
 
     def misplace(self) -> int:
         """Write keys as scripts do. -> how many."""

@@ -76,16 +76,16 @@ def test_without_the_source_checkpoints_lose_nothing(flows, version, name, sourc
     options = {"source": None, "snapshot": None, "strategy": "mirror_maker", "replication_policy": flow.policy}
     done = migration.translate(**options, groups=sorted(groups), on_uncommitted="start")
     judge = Judge(source, flow.topic, destination, flow.copy)
-    there = checkpointed(destination, flow)
+    with_checkpoint = checkpointed(destination, flow)
     for entry in done["entries"]:
         where = entry["group"], entry["partition"]
         assert entry["topic"] == flow.copy
         assert (entry["verdict"], entry["reason"]) == (
-            ("safe", "checkpoint") if where in there else ("requested", None)
+            ("safe", "checkpoint") if where in with_checkpoint else ("requested", None)
         )
         judge.check(entry, flow.commits[entry["group"]][entry["partition"]])
     assert {(entry["group"], entry["partition"]) for entry in done["entries"]} == set(itertools.product(groups, (0, 1)))
-    assert len(there) >= len(groups)
+    assert len(with_checkpoint) >= len(groups)
     assert flow.excluded in migration.translate(via=refuses, **options, groups=[flow.excluded])
 
 

@@ -80,23 +80,23 @@ def says(output, *texts):
 def mirrored(source, destination, tmp_path_factory):
     """It copies topics called sync-..., with dashes in their names there, but not in those of its own topics."""
     tag = uuid.uuid4().hex[:6]
-    here, there = f"here{tag}", f"there{tag}"
+    source_alias, target_alias = f"here{tag}", f"there{tag}"
     policy = {
         "name": "default",
-        "source_alias": here,
-        "target_alias": there,
+        "source_alias": source_alias,
+        "target_alias": target_alias,
         "separator": "-",
         "internal_topic_separator_enabled": False,
     }
     settings = {
-        "clusters": f"{here}, {there}",
-        f"{here}.bootstrap.servers": ",".join(source.bootstrap_servers),
-        f"{there}.bootstrap.servers": ",".join(destination.bootstrap_servers),
-        f"{here}.consumer.isolation.level": "read_committed",
-        f"{there}.offset.flush.interval.ms": "1000",
-        f"{here}->{there}.enabled": "true",
-        f"{here}->{there}.topics": "sync-.*",
-        f"{here}->{there}.groups": "sync-.*",
+        "clusters": f"{source_alias}, {target_alias}",
+        f"{source_alias}.bootstrap.servers": ",".join(source.bootstrap_servers),
+        f"{target_alias}.bootstrap.servers": ",".join(destination.bootstrap_servers),
+        f"{source_alias}.consumer.isolation.level": "read_committed",
+        f"{target_alias}.offset.flush.interval.ms": "1000",
+        f"{source_alias}->{target_alias}.enabled": "true",
+        f"{source_alias}->{target_alias}.topics": "sync-.*",
+        f"{source_alias}->{target_alias}.groups": "sync-.*",
         "emit.heartbeats.enabled": "false",
         "replication.policy.separator": "-",
         "replication.policy.internal.topic.separator.enabled": "false",
@@ -263,8 +263,12 @@ def test_mistakes_are_refused_before_anything_is_asked(controller, mirrored):
 
 def test_the_rights_that_are_documented_are_enough(secured, topic, tmp_path):
     """One secured cluster is both, and MirrorMaker's own topics are such as it could have written."""
-    here, there = f"here-{topic}", f"there-{topic}"
-    copy, syncs, checkpoints = f"{here}.{topic}", f"mm2-offset-syncs.{there}.internal", f"{here}.checkpoints.internal"
+    source_alias, target_alias = f"here-{topic}", f"there-{topic}"
+    copy, syncs, checkpoints = (
+        f"{source_alias}.{topic}",
+        f"mm2-offset-syncs.{target_alias}.internal",
+        f"{source_alias}.checkpoints.internal",
+    )
     for name in (topic, copy):
         create_topic(secured, name, retention_ms=-1)
         produce(secured, name, [Message(b"%d" % number, timestamp=1_700_000_000_000 + number) for number in range(60)])
@@ -277,7 +281,7 @@ def test_the_rights_that_are_documented_are_enough(secured, topic, tmp_path):
     groups = {
         "groups": [topic],
         "topics": [topic],
-        "replication_policy": {"name": "default", "source_alias": here, "target_alias": there},
+        "replication_policy": {"name": "default", "source_alias": source_alias, "target_alias": target_alias},
     }
     rights = {f"GROUP READ on {topic}"}
     rights |= {f"TOPIC {right} on {name}" for name in (topic, copy) for right in ("READ", "DESCRIBE_CONFIGS")}

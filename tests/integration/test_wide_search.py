@@ -83,9 +83,9 @@ def test_all_of_it_is_settled_at_once(source, destination, topics, migration):
     for topic in topics.values():
         for consumed in COMMITS:
             group = f"{topic}-{consumed}"
-            here, there = (_values(cluster, group, topic) for cluster in (source, destination))
-            assert set(here) == set(there)
-            assert here == there or group == f"{topics['broken-off']}-1"
+            at_source, at_destination = (_values(cluster, group, topic) for cluster in (source, destination))
+            assert set(at_source) == set(at_destination)
+            assert at_source == at_destination or group == f"{topics['broken-off']}-1"
 
 
 def test_without_spark_it_stays_as_it_is(topics, migration, monkeypatch, tmp_path):
