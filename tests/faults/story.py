@@ -237,7 +237,7 @@ class Story:
 
     def _same(self, name: str) -> t.Callable[[Result], Harm]:
         """Whatever a step says the first time it says whenever it succeeds, but for how much it had to read for that."""
-        free = ("changed", "diff", "warnings", "records_read")
+        free = ("changed", "diff", "warnings", "notes", "note_kinds", "records_read")
 
         def compared(result: Result) -> Harm:
             its = {key: value for key, value in result.items() if key not in free}
