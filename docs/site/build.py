@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 # Pages, and the files that they link to.
 COPIED = ("*.md", "docs/*.md", "roles/*/README.md", "LICENSE", "docs/schemas/*.json")
-PICTURES = "docs/images/*.png"
+PICTURES = "docs/images"
 OVERVIEWS = {"index.md": "index.md", "playbooks.md": "playbooks/index.md", "roles.md": "roles/index.md"}
 
 
@@ -39,10 +39,9 @@ def main() -> None:
     for pattern in COPIED:
         for file in ROOT.glob(pattern):
             put(source / file.relative_to(ROOT), file.read_text(encoding="utf-8"))
-    for file in ROOT.glob(PICTURES):
-        place = source / file.relative_to(ROOT)
-        place.parent.mkdir(exist_ok=True)
-        shutil.copyfile(file, place)
+    (source / PICTURES).mkdir()
+    for file in (ROOT / PICTURES).glob("*.png"):
+        shutil.copyfile(file, source / PICTURES / file.name)
     for name, place in OVERVIEWS.items():
         put(source / place, (HERE / name).read_text(encoding="utf-8"))
     for playbook in ROOT.glob("playbooks/*.yml"):

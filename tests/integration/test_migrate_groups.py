@@ -211,7 +211,7 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
     assert f"Report: {page}" in output
     assert "Planned: 2 of 2 group-partitions of 1 group can be committed, 0 blocked." in page.read_text()
     ticket = page.with_suffix(".md").read_text()
-    assert "| lag at the source | 15 |" in ticket and "| Run by | `mia` |" in ticket and "## Notes" not in ticket
+    assert "| lag at the source | 15 |" in ticket and "| Run by | `mia` |" in ticket and "log ends" not in ticket
     planned = controller.files()
     assert [name.rpartition("/")[2] for name in planned if name.endswith("json")] == [FILES[0], "report.json", FILES[1]]
     assert orders not in list_groups(destination)
