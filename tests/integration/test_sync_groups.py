@@ -176,7 +176,11 @@ def test_a_later_offset_at_the_destination_is_never_kept_in_silence(mirrored, or
     for group, offset in ((orders, 90), (third, 80)):
         commit(destination, group, {(copy, 1): offset})  # by somebody else
     refused = failed(controller.sync_mirror_maker_groups(**groups))
-    says(refused, "the group has the committed offset 90; this would move it back to 50", "Set on_rewind to rewind")
+    says(
+        refused,
+        "the group has the committed offset 90; this would move it back to 50",
+        "Set mirror_maker_group_sync_on_rewind to rewind",
+    )
     assert other not in list_groups(destination)
     kept = done(controller.sync_mirror_maker_groups(on_rewind="keep", **groups)).output
     says(kept, f"{orders} {copy}-1: kept at 90 instead of moved back to 50 (on_rewind: keep)")

@@ -26,12 +26,14 @@ ROOT = Path(__file__).parents[4]
 def test_the_module_is_told_whose_process_it_is(monkeypatch):
     given = {}
     monkeypatch.setattr(ActionBase, "run", lambda *_arguments: {})
-    monkeypatch.setattr(ActionModule, "_execute_module", lambda _self, **arguments: given.update(arguments) or given)
+    monkeypatch.setattr(
+        ActionModule, "_execute_module", lambda _self, **arguments: given.update(arguments) or {"changed": True}
+    )
     action = ActionModule.__new__(ActionModule)
     action._task = types.SimpleNamespace(
         args={"directory": "/srv/kafka", "holder": {"process": 1}}, _role=None, check_mode=False, async_val=0
     )
-    assert action.run(task_vars={"inventory_hostname": "cloud"}) is given
+    assert action.run(task_vars={"inventory_hostname": "cloud"}).keys() == {"changed", "seconds"}
     holder = given["module_args"].pop("holder")
     its = {
         "module_args": {"directory": "/srv/kafka"},
