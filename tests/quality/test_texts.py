@@ -134,7 +134,8 @@ def test_offsets_are_before_or_after_others(known_files):
     found = [
         f"{file}:{number}: {line.strip()}"
         for file in known_files
-        if is_text(file) and file != THIS_FILE and file.parts[0] != "changelogs" and file.suffix != ".lock"
+        if is_text(file) and file != THIS_FILE and file.suffix != ".lock"
+        if file.parts[0] not in ("changelogs", "CHANGELOG.md")  # which say what names were
         for number, line in enumerate(lines_of(file), 1)
         if re.search(r"(?<![a-z])(left_?)?behind(?![a-z])", line, re.IGNORECASE)
     ]
