@@ -68,12 +68,12 @@ def steps_markdown(steps: t.Sequence[Step]) -> t.Iterator[str]:
 
 def _line(step: Step, whole: float) -> str:
     width = 100 * step.seconds / whole if whole else 0
-    bar = (
+    drawn = (
         '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect class="none" width="100" height="10"/><rect class="taken" width="{width:.2f}" height="10"/></svg>'
     )
     return (
-        f'<tr><td class="name">{name_html(step.name)}</td><td class="number">{step.duration}</td><td>{bar}</td>'
+        f'<tr><td class="name">{name_html(step.name)}</td><td class="number">{step.duration}</td><td>{drawn}</td>'
         f'<td class="number">{_records(step)}</td><td class="number">{step.throughput}</td></tr>\n'
     )
 
