@@ -86,7 +86,8 @@ def test_acls_follow_before_and_after_the_cut_over_and_go_back(promotion, secure
     grant(secured, [f"TOPIC WRITE on {copy}"], "User:mallory")
     extra = f"ALLOW WRITE on TOPIC {copy} for User:mallory"
     listed = promotion.carefully(**options, acls="cutover")
-    assert (listed["changed"], listed["notes"]) == (False, [f"Only the destination has these ACLs: {extra}."])
+    # Other tests may have granted something on * meanwhile, which is noted, too.
+    assert not listed["changed"] and f"Only the destination has these ACLs: {extra}." in listed["notes"]
     promotion.carefully(**options, acls="cutover", remove_acls=True)
     assert extra not in acls_on(secured, copy)
 
