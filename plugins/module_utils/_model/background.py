@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
 
-"""What is done again and again beside the main work."""
+"""What is done again and again beside the main work, and what is done at the same time."""
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import threading
 import typing as t
@@ -31,3 +32,11 @@ def every(seconds: float, act: t.Callable[[], None]) -> t.Iterator[None]:
     finally:
         over.set()
         thread.join()
+
+
+def at_once(*acts: t.Callable[[], object]) -> None:
+    """Do all of these at the same time, such as reading both clusters, and wait for all. Raises the first one's error first."""
+    with concurrent.futures.ThreadPoolExecutor(len(acts)) as pool:
+        done = [pool.submit(act) for act in acts]
+    for each in done:
+        each.result()

@@ -42,6 +42,7 @@ NEAR = 256  # records between two spans of a partition that are read along: a ju
 # batches one partition answers at a time. Small limits first, for little is fetched in vain (the smallest fits a batch as
 # producers make them by default); larger ones for what is left when most partitions keep silent.
 FETCH_SIZES = (24 << 10, 256 << 10, 4 << 20)
+LONG = 2000  # records of a span, from which on even short records fill many of the smallest fetches: a round trip each
 SILENCE = 1.5  # seconds
 # A client asks for every partition that it is assigned again and again, and holds what came for each: so 512 at a time,
 # or fewer where much may come of each.
@@ -127,10 +128,9 @@ def _read(
     end: float,
 ) -> None:
     left: dict[_Place, _RangeTask] = dict(tasks.items())
-    for number, size in enumerate(FETCH_SIZES):
+    for size in _fetch_sizes(tasks.values()):
         if not left:
             return
-        last = number == len(FETCH_SIZES) - 1
         settings = {
             **_SETTINGS,
             "fetch.message.max.bytes": size,
@@ -140,9 +140,15 @@ def _read(
         try:
             refusals.check_existence(connection, map(TopicPartition._make, left), opened.partitions)
             reader = _Reader(connection, opened.consumer, left, FETCHED_AT_A_TIME // size, parts, opened.complaints)
-            _drain(reader, patient=last, end=end)
+            _drain(reader, patient=size == FETCH_SIZES[-1], end=end)
         finally:
             opened.consumer.close()
+
+
+def _fetch_sizes(tasks: t.Collection[_RangeTask]) -> tuple[int, ...]:
+    """Without the smallest one for spans that are long on the average."""
+    lengths = [end - start for task in tasks for start, end in task.spans]
+    return FETCH_SIZES[1:] if sum(lengths) >= LONG * len(lengths) > 0 else FETCH_SIZES
 
 
 def _drain(reader: _Reader, patient: bool, end: float) -> None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 import typing as t
 
@@ -18,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -78,11 +80,20 @@ def answer_all(
         if not needs:
             return answers
         say(_told([need for _case, need in needs]))
-        source.look_up(_collected((case.source, need.source_times) for case, need in needs))
-        source.read(_collected((case.source, need.source) for case, need in needs))
-        source.read(_collected((case.source, need.source_uncommitted) for case, need in needs), committed=False)
-        destination.look_up(_collected((case.destination, need.destination_times) for case, need in needs))
-        destination.read(_collected((case.destination, need.destination) for case, need in needs))
+        at_once(
+            functools.partial(_read_source, source, needs), functools.partial(_read_destination, destination, needs)
+        )
+
+
+def _read_source(source: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> None:
+    source.look_up(_collected((case.source, need.source_times) for case, need in needs))
+    source.read(_collected((case.source, need.source) for case, need in needs))
+    source.read(_collected((case.source, need.source_uncommitted) for case, need in needs), committed=False)
+
+
+def _read_destination(destination: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> None:
+    destination.look_up(_collected((case.destination, need.destination_times) for case, need in needs))
+    destination.read(_collected((case.destination, need.destination) for case, need in needs))
 
 
 def _partitions(item: tuple[t.Any, Case]) -> tuple[TopicPartition, TopicPartition]:

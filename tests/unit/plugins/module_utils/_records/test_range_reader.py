@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import types
 
@@ -47,6 +48,14 @@ def test_every_span_gets_its_own_records_in_the_order_asked(asked, offsets):
     assert [(each.start, each.end) for each in answers] == asked
     for each in answers:
         assert [found.offset for found in each.records] == [n for n in sorted(offsets) if each.start <= n < each.end]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "first"), [((10, 20), 0), ((range_reader.LONG, range_reader.LONG), 1), ((range_reader.LONG, 10), 0)]
+)
+def test_long_spans_are_not_fetched_by_little(lengths, first):
+    tasks = [range_reader._RangeTask(collections.deque([(5, 5 + each)]), collections.deque(), 5) for each in lengths]
+    assert range_reader._fetch_sizes(tasks) == range_reader.FETCH_SIZES[first:]
 
 
 PARTITIONS = [TopicPartition("orders", number) for number in range(100)]

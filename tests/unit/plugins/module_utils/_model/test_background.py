@@ -1,0 +1,35 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is done at the same time is waited for, and what fails is told."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
+
+
+def test_both_go_on_at_the_same_time():
+    first, second = threading.Event(), threading.Event()
+
+    def meet(mine, other):
+        mine.set()
+        assert other.wait(30)
+
+    at_once(lambda: meet(first, second), lambda: meet(second, first))
+
+
+def test_the_first_that_fails_is_told_when_all_have_ended():
+    ended = []
+
+    def fail(name):
+        ended.append(name)
+        raise ValueError(name)
+
+    with pytest.raises(ValueError, match="first"):
+        at_once(lambda: fail("first"), lambda: fail("second"))
+    assert sorted(ended) == ["first", "second"]
