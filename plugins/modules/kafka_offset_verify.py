@@ -71,8 +71,10 @@ options:
       - V(records) counts the records around every offset.
       - V(anchors) compares only the two records next to every offset with those in O(plan). It needs neither Spark nor
         Java. It detects neither skipped nor repeated records farther away from the offset.
+      - V(offsets) compares only the committed offsets with those in O(receipt), and reads no records. Use it right after a
+        commit whose whole plan was verified right before. Needs O(scope=committed), and writes no O(report).
     type: str
-    choices: [records, anchors]
+    choices: [records, anchors, offsets]
     default: records
   limit:
     description:
@@ -230,7 +232,7 @@ EXAMPLES = r"""
 RETURN = r"""
 verified:
   description: Number of group-partitions whose records were compared without a problem, or that have no records on
-    either cluster.
+    either cluster. With O(method=offsets), number of group-partitions whose committed offset is right.
   returned: always
   type: int
   sample: 12
@@ -473,6 +475,11 @@ def verify(module: Module) -> dict[str, t.Any]:
 
 def _check_paths(params: dict[str, t.Any]) -> None:
     plans = len(params["plan"] or ())
+    if params["method"] == "offsets" and (_scope(params) != "committed" or params["report"] or params["copy"]):
+        raise InvalidInput(
+            "method offsets compares what is committed with the receipt, and reads no records",
+            remedy="set plan and receipt, and leave out scope, report and copy; or choose another method",
+        )
     if params["incremental"] and (params["copy"] or _scope(params) in (None, "committed")):
         raise InvalidInput(
             "incremental verifies a plan before it is committed",
@@ -527,8 +534,15 @@ def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:
 def _compared(
     module: Module, planned: list[_Planned], source: Connection, destination: Connection
 ) -> tuple[use_case.Verified, list[report.Report]]:
-    compare = _anchors if module.params["method"] == "anchors" else _records
-    return compare(module, planned, source, destination)
+    match module.params["method"]:
+        case "offsets":
+            return use_case.together(
+                use_case.committed(each.made, each.written, source, destination) for each in planned
+            ), []
+        case "anchors":
+            return _anchors(module, planned, source, destination)
+        case _:
+            return _records(module, planned, source, destination)
 
 
 def _incrementally(
@@ -539,15 +553,22 @@ def _incrementally(
     limit = params["limit"] or None if params["method"] == "records" else None
     wanted = plan.Verification(params["method"], limit)
     parted = [incremental.part(each.made.entries if each.chosen is None else each.chosen, wanted) for each in planned]
-    rest = [each._replace(chosen=its.verified) for each, its in zip(planned, parted, strict=True)]
-    todo = [each._replace(chosen=its.unverified) for each, its in zip(planned, parted, strict=True)]
-    anchored, by_anchors = _anchors(module, rest, source, destination)
-    compared, by_method = _compared(module, todo, source, destination)
+    if params["method"] == "anchors":  # then those of all entries are read at once
+        every = [each._replace(chosen=its.unverified + its.verified) for each, its in zip(planned, parted, strict=True)]
+        found, made = _anchors(module, every, source, destination)
+        halves = [incremental.split(each, its.verified) for each, its in zip(made, parted, strict=True)]
+        by_method, by_anchors = [new for new, _old in halves], [old for _new, old in halves]
+    else:
+        rest = [each._replace(chosen=its.verified) for each, its in zip(planned, parted, strict=True)]
+        todo = [each._replace(chosen=its.unverified) for each, its in zip(planned, parted, strict=True)]
+        anchored, by_anchors = _anchors(module, rest, source, destination)
+        compared, by_method = _records(module, todo, source, destination)
+        found = use_case.together([compared, anchored])
     reports = []
     for path, each, its, looked_at in zip(params["plan"], planned, by_method, by_anchors, strict=True):
         digest = _note(module, path, each, incremental.noted(each.made, its, looked_at, wanted))
         reports.append(dataclasses.replace(incremental.joined(its, looked_at), plan=digest))
-    return use_case.together([compared, anchored]), reports
+    return found, reports
 
 
 def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
@@ -628,7 +649,7 @@ def main() -> None:
             "receipt": {"type": "list", "elements": "path"},
             "copy": {"type": "path"},
             "scope": {"type": "str", "choices": ["plan", "to_commit", "committed"]},
-            "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},
+            "method": {"type": "str", "choices": ["records", "anchors", "offsets"], "default": "records"},
             "limit": {"type": "int", "default": 10_000},
             "incremental": {"type": "bool", "default": False},
             "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
@@ -641,7 +662,11 @@ def main() -> None:
             "report": {"type": "list", "elements": "path"},
         },
         required_by={"receipt": ("plan",), "scope": ("plan",), "copy": ("plan",)},
-        required_if=[("method", "anchors", ("plan",)), ("scope", "committed", ("receipt",))],
+        required_if=[
+            ("method", "anchors", ("plan",)),
+            ("method", "offsets", ("plan", "receipt")),
+            ("scope", "committed", ("receipt",)),
+        ],
         mutually_exclusive=[("plan", name) for name in _WITHOUT_PLAN],
         supports_check_mode=True,
     )

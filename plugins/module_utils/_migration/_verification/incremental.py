@@ -10,7 +10,7 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, Verification
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Report
 
 
 class Parted(t.NamedTuple):
@@ -52,6 +52,17 @@ def noted(plan: Plan, report: Report, anchors: Report, wanted: Verification) -> 
         dataclasses.replace(entry, verified=notes[entry.key]) if entry.key in notes else entry for entry in plan.entries
     )
     return dataclasses.replace(plan, entries=tuple(entries))
+
+
+def split(report: Report, verified: t.Iterable[PlanEntry]) -> tuple[Report, Report]:
+    """A report of all entries as one of those that had not been verified before, and one of those that had."""
+    before = {entry.key for entry in verified}
+    new: list[Finding] = []
+    old: list[Finding] = []
+    for finding in report.findings:
+        is_old = all((finding.group, partition) in before for partition, _offset in finding.destination)
+        (old if is_old else new).append(finding)
+    return dataclasses.replace(report, findings=tuple(new)), dataclasses.replace(report, findings=tuple(old))
 
 
 def joined(first: Report, second: Report) -> Report:

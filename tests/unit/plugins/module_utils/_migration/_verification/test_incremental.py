@@ -90,3 +90,12 @@ def test_a_plan_of_an_earlier_version_was_not_verified():
     assert file.from_json(text.replace(', "verified": null', ""), "plan.json").entries[0].verified is None
     text = file.to_json(Plan("a", "b", "c", (entry(0, Verification("later", 1)),)))
     assert file.from_json(text, "plan.json").entries[0].verified is None
+
+
+def test_one_report_is_split_by_what_had_been_verified_before():
+    new, old = entry(0), entry(1, RECORDS)
+    first, second = incremental.split(report(new, old), [old])
+    assert [each.destination for each in first.findings] == [((new.partition, 7),)]
+    assert [each.destination for each in second.findings] == [((old.partition, 7),)]
+    both = incremental.joined(first, second)
+    assert both == report(new, old)
