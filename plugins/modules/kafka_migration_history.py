@@ -49,6 +49,13 @@ options:
         those that are there are another run's.
     type: bool
     default: true
+  release:
+    description:
+      - Whether to release the directory, too, when the files are kept, as M(streamshift.kafka.kafka_migration_lease) does
+        with C(state=released).
+      - The task needs the environment of the run, which that module returns. Otherwise, the directory stays held.
+    type: bool
+    default: false
 attributes:
   check_mode:
     support: full
@@ -94,6 +101,24 @@ removed:
   type: list
   elements: str
   sample: [2026-10-02T201134Z-plan]
+released:
+  description: Whether this task has released the directory.
+  returned: success
+  type: bool
+  sample: false
+notes:
+  description: What you should know, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -136,7 +161,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_na
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.history_folder import keep_files
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.releasing import release
 
 
 def keep_history(module: Module) -> dict[str, t.Any]:
@@ -155,11 +183,15 @@ def keep_history(module: Module) -> dict[str, t.Any]:
             datetime.datetime.now(datetime.UTC),
             check=module.check_mode,
         )
+    its_run = os.environ.get(VARIABLE) if params["release"] else None
+    notes = release(folder, its_run, check=module.check_mode) if its_run else []
     return {
         "changed": kept.folder is not None,
         "folder": kept.folder,
         "files": list(kept.files),
         "removed": list(kept.removed),
+        "released": bool(its_run) and not notes and not module.check_mode,
+        **warned(module, notes),
     }
 
 
@@ -170,6 +202,7 @@ def main() -> None:
             "phase": {"type": "str", "required": True},
             "keep": {"type": "int", "default": 20},
             "report": {"type": "bool", "default": True},
+            "release": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )

@@ -203,13 +203,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder i
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.releasing import release
 
 
 def hold(module: Module) -> dict[str, t.Any]:
     params = module.params
     directory, mine = params["directory"], _lease(params)
     if params["state"] == "released":
-        return _result(module, notes=_release(module, mine))
+        return _result(module, notes=release(directory, mine.run, check=module.check_mode))
     changed = params["create"] and files.make_directory(directory, check=module.check_mode)
     if not os.path.isdir(directory):  # in check mode, it may be one that would be made
         return _result(module, mine if params["create"] else None, changed=changed)
@@ -246,23 +247,6 @@ def _take(module: Module, mine: file.Lease) -> file.Lease | None:
             files.write(path, file.to_json(mine))
     before = file.from_json(text, path) if text is not None else None
     return before if before is not None and before.run != mine.run else None
-
-
-def _release(module: Module, mine: file.Lease) -> list[Note]:
-    """Remove the lease of this run, or say why it stays.
-
-    Another run's stays, and a task that has outlived its run holds it up for nobody.
-    """
-    path = os.path.join(module.params["directory"], file.FILE)
-    text = files.read(path)
-    if text is None or file.from_json(text, path).run != mine.run or module.check_mode:
-        return []
-    try:
-        with files.locked(path, mine.run):
-            files.remove(path)
-    except Locked as exc:
-        return [Note(NoteKind.LEASE_STAYS, f"{exc} The lease counts until this run ends.")]
-    return []
 
 
 def _result(

@@ -15,7 +15,9 @@ import resource
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import history
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease import Lease
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_history
 
 # Bytes that are no text: a run that fails because a file is damaged needs its history, too.
@@ -36,8 +38,8 @@ def home(tmp_path):
 def keep(run_module, home):
     """Keep the files of a run in home."""
 
-    def kept(phase="migrate", **options):
-        return run_module(kafka_migration_history, directory=str(home), phase=phase, **options)
+    def kept(phase="migrate", check=False, **options):
+        return run_module(kafka_migration_history, check=check, directory=str(home), phase=phase, **options)
 
     return kept
 
@@ -181,3 +183,34 @@ def test_a_history_that_is_none_is_refused(keep, home, tmp_path, kind):
 def test_wrong_options_are_refused_before_anything_is_written(run_module, home, options, said):
     result = run_module(kafka_migration_history, **{"directory": str(home), "phase": "migrate", **options})
     assert result["failed"] and said in result["msg"] and not (home / "history").exists()
+
+
+LEASE = Lease("controller", "pid:[1]", 4711, 903114, 0.0)
+
+
+@pytest.fixture
+def held(home, monkeypatch):
+    """The lease of this run on home."""
+    file = home / "lease.json"
+    file.write_text(lease.to_json(LEASE))
+    monkeypatch.setenv(VARIABLE, LEASE.run)
+    return file
+
+
+def test_a_run_releases_its_directory_with_it_and_a_round_does_not(keep, held):
+    assert not keep()["released"] and held.exists()
+    assert keep(release=True)["released"] and not held.exists()
+
+
+def test_another_runs_directory_stays_held(keep, held, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "another")
+    result = keep(release=True)
+    assert result["failed"] and "another run works in" in result["msg"] and held.exists()
+
+
+def test_check_mode_releases_nothing(keep, held):
+    assert not keep(check=True, release=True)["released"] and held.exists()
+
+
+def test_a_task_that_does_not_know_its_run_says_that_it_has_released_nothing(keep):
+    assert not keep(release=True)["released"]

@@ -1,0 +1,31 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Release the directory of a migration at the end of a run."""
+
+from __future__ import annotations
+
+import os
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease as file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+
+
+def release(directory: str, run: str | None, *, check: bool) -> list[Note]:
+    """Remove the lease of this run, or say why it stays.
+
+    Another run's stays, and a task that has outlived its run holds it up for nobody. run: file.Lease.run of this run.
+    """
+    path = os.path.join(directory, file.FILE)
+    text = files.read(path)
+    if text is None or file.from_json(text, path).run != run or check:
+        return []
+    try:
+        with files.locked(path, run):
+            files.remove(path)
+    except Locked as exc:
+        return [Note(NoteKind.LEASE_STAYS, f"{exc} The lease counts until this run ends.")]
+    return []
