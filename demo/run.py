@@ -155,8 +155,7 @@ def migrate(cloud: Cluster, groups: Groups) -> None:
     expect("the rollback has left no group at cloud", not standing(cloud, groups))
     # The plan of before is verified to the end of every partition, because the limit is 0, and applied as it is.
     whole = ("-e", "group_migration_phase=apply", "-e", "group_migration_verify_limit=0")
-    report = ("-e", "group_migration_write_report=true")
-    play("And there again, by the same plan", MIGRATE, *CLUSTERS, *GROUPS, *whole, *report)
+    play("And there again, by the same plan", MIGRATE, *CLUSTERS, *GROUPS, *whole)
     expect("all groups stand where they stood before the rollback", standing(cloud, groups) == migrated)
     expect_proof(groups)
 
