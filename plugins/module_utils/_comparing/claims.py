@@ -6,7 +6,7 @@
 """What is claimed of a group's offsets, and how much of the logs is read to verify it. Pure.
 
 Where a log is read only in part, the other one is counted only as far as its records have their copies, or originals, in that
-part: both are cut at the same place. The places are found by contents that occur once on each side.
+part: both are cut at the same place. The places are found by contents that occur once on each side, or once with their time.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ class Windows(t.NamedTuple):
 
 
 class SingleContent(t.NamedTuple):
-    """A content that occurs once on each side. The places are the numbers of the partitions among the claim's."""
+    """A content that occurs once on each side, or does so with its time.
+
+    The places are the numbers of the partitions among the claim's.
+    """
 
     source_place: int
     source: int

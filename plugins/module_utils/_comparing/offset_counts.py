@@ -61,6 +61,7 @@ class Contents:
         self.pairs: list[SingleContent] = list(pairs)
         self._plain: list[tuple[_Offsets, _Offsets]] = []
         self._mixed: list[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]] = []
+        once_by_time: list[SingleContent] = []
         lonely: list[CountedRecord] = []
         lonely_copies: list[CountedRecord] = []
         self.progress = ToolProgress({}, {})
@@ -74,6 +75,7 @@ class Contents:
             parts = _separable(source, copies)
             if parts is None:
                 self._mixed.append((source, copies))
+                once_by_time += _once_by_time(source, copies)
                 self._arrive(source, copies)
                 continue
             for originals, part_copies in parts:
@@ -87,11 +89,14 @@ class Contents:
         self._lonely, self._destination_only = _offsets(lonely), _offsets(lonely_copies)
         self.pairs.sort(key=run_order)
         self.runs = pair_runs(self.pairs)
+        # They say where windows are cut, also where all records are equal and not all of their copies can be told apart.
+        self.landmarks = sorted(self.pairs + once_by_time, key=run_order) if once_by_time else self.pairs
+        self.landmark_runs = pair_runs(self.landmarks) if once_by_time else self.runs
         for run in self.runs:
             self._arrive([CountedRecord(run.source_place, run.sources[-1], None)], [None])
 
     def _add_pair(self, original: CountedRecord, copy: CountedRecord) -> None:
-        self.pairs.append(SingleContent(original.place, original.offset, copy.place, copy.offset))
+        self.pairs.append(_pair(original, copy))
 
     def _arrive(self, source: t.Sequence[CountedRecord], copies: t.Sized) -> None:
         for place, offset, _time in source if len(copies) >= len(source) else ():
@@ -115,6 +120,24 @@ class Contents:
                 ],
             )
         )
+
+
+def _pair(original: CountedRecord, copy: CountedRecord) -> SingleContent:
+    return SingleContent(original.place, original.offset, copy.place, copy.offset)
+
+
+def _once_by_time(source: t.Iterable[CountedRecord], copies: t.Iterable[CountedRecord]) -> list[SingleContent]:
+    """Records of one content whose time occurs once on each side."""
+    originals, found = (_single_by_time(each) for each in (source, copies))
+    return [_pair(original, found[time]) for time, original in originals.items() if time in found]
+
+
+def _single_by_time(records: t.Iterable[CountedRecord]) -> dict[int, CountedRecord]:
+    by_time: dict[int, CountedRecord | None] = {}
+    for record in records:
+        if record.time is not None:
+            by_time[record.time] = None if record.time in by_time else record
+    return {time: record for time, record in by_time.items() if record is not None}
 
 
 def _of_run(run: PairRun, windows: Windows) -> Counts:

@@ -35,7 +35,7 @@ class PairClaims(t.NamedTuple):
     """What is counted in the contents of one pair of the layout.
 
     headers: whether they are compared; timestamps: the same. windows: of each claim, by its number. progress: of all contents.
-    sample: of so many contents that occur once on each side, one is told.
+    sample: of so many landmarks (see Contents), one is told.
     """
 
     headers: bool
@@ -46,11 +46,11 @@ class PairClaims(t.NamedTuple):
 
 
 class PairCounts(t.NamedTuple):
-    """Of one pair: counts by the number of the claim, the progress of the copies, and some contents that occur once."""
+    """Of one pair: counts by the number of the claim, the progress of the copies, and some landmarks."""
 
     counts: dict[int, Counts]
     progress: ToolProgress
-    pairs: list[SingleContent]
+    landmarks: list[SingleContent]
 
 
 class Places(t.NamedTuple):
@@ -87,12 +87,12 @@ def summed_claims(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, P
     counts: dict[tuple[int, int], list[Counts]] = collections.defaultdict(list)
     found = {pair: PairCounts({}, ToolProgress({}, {}), []) for pair in asked}
     for text in texts:
-        pair, claims, progress, pairs = json.loads(text)
+        pair, claims, progress, landmarks = json.loads(text)
         for number, *values in claims:
             counts[pair, number].append(Counts(*values[:NUMBERS], *map(_spot, values[NUMBERS:])))
         further = ToolProgress(*(dict(its) for its in progress))
         found[pair] = found[pair]._replace(progress=furthest([found[pair].progress, further]))
-        found[pair].pairs.extend(SingleContent(*each) for each in pairs)
+        found[pair].landmarks.extend(SingleContent(*each) for each in landmarks)
     for (pair, number), its in counts.items():
         found[pair].counts[number] = total(its)
     return found
@@ -107,7 +107,7 @@ def _answer(contents: Contents, asked: PairClaims) -> tuple[list[t.Any], list[t.
     return (
         [(number, *its) for number, its in counts if any(its)],
         [list(its.items()) for its in contents.progress],
-        contents.pairs[:: asked.sample] if asked.sample else [],
+        contents.landmarks[:: asked.sample] if asked.sample else [],
     )
 
 

@@ -117,7 +117,7 @@ class InProcess:
             unit = self._units[number]
             contents = self._contents(unit, how)
             for claim, windows in unit.windows.items():
-                read = aligned(windows, contents.runs)
+                read = aligned(windows, contents.landmark_runs)
                 found[claim] = ClaimCounts(contents.counts(read, contents.progress), read)
         return found
 
@@ -229,7 +229,7 @@ class _OnSpark:
             or any(_lags(its, answers[number].progress) for its in windows.values())
         }
         for number, windows in cut.items():
-            runs = pair_runs(answers[number].pairs)
+            runs = pair_runs(answers[number].landmarks)
             again[number] = {claim: aligned(its, runs) for claim, its in windows.items()}
         later = self.ask(again, how, answers, False)
         return {

@@ -53,7 +53,7 @@ def contents_of(
 def judged(source: Log, copies: Log, committed: int, offset: int, reach: int | None = None) -> Counts:
     contents = Contents(contents_of([source], [copies]))
     windows = Windows((window(committed, 0, end(source), reach),), (window(offset, 0, end(copies), reach),))
-    return contents.counts(aligned(windows, contents.runs), contents.progress)
+    return contents.counts(aligned(windows, contents.landmark_runs), contents.progress)
 
 
 def end(records: Log) -> int:
@@ -200,6 +200,22 @@ def test_a_limit_raises_no_false_alarm_and_sees_what_is_near(
                 if number:
                     low = judged(source, copies, number * source_gaps, (number - moved) * destination_gaps, 100)
                     assert low.repeated in (moved, moved - 1, moved - 2), (lag, number, moved)
+
+
+def test_equal_records_of_which_some_came_twice_and_some_are_to_come_are_compared_within_a_limit() -> None:
+    """All heartbeats are equal but for their times, so that no content tells where the windows end."""
+    source: Log = [(number, "beat", number) for number in range(2000)]
+    order = [*range(100), *range(90, 1980)]  # the tool was killed at 100, and has 20 still to copy
+    copies: Log = [(offset, "beat", number) for offset, number in enumerate(order)]
+    for committed in (0, 95, 500, 1900):
+        offset = order.index(committed)
+        right = judged(source, copies, committed, offset, 300)
+        assert right.compared > 50 and right.skipped == right.absent == 0
+        assert right.repeated <= 10
+        far = judged(source, copies, committed, offset + 30, 300)
+        # As many as came twice, and as many as are to come, may stand for those that are skipped.
+        assert far.skipped + far.to_come >= 30 - 10, committed
+        assert far.skipped, committed
 
 
 def test_two_windows_that_have_nothing_in_common_say_nothing() -> None:

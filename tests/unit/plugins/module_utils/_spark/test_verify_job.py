@@ -104,14 +104,16 @@ def test_tasks_together_count_what_one_process_counts(
 
     nothing = ToolProgress({}, {})
     first = count({pair: PairClaims(True, timestamps, {}, nothing, 1) for pair in range(len(worlds))})
-    cut = {pair: {key: aligned(its, pair_runs(first[pair].pairs)) for key, its in windows.items()} for pair in first}
+    cut = {
+        pair: {key: aligned(its, pair_runs(first[pair].landmarks)) for key, its in windows.items()} for pair in first
+    }
     found = count({pair: PairClaims(True, timestamps, cut[pair], first[pair].progress) for pair in first})
     for pair, world in enumerate(worlds):
         contents = whole(world, timestamps)
         assert first[pair].progress == contents.progress
-        assert sorted(first[pair].pairs) == sorted(contents.pairs)
+        assert sorted(first[pair].landmarks) == sorted(contents.landmarks)
         for number, its in windows.items():
-            assert cut[pair][number] == aligned(its, contents.runs)
+            assert cut[pair][number] == aligned(its, contents.landmark_runs)
             expected = contents.counts(cut[pair][number], contents.progress)
             counts = found[pair].counts.get(number)
             assert (counts or expected)[:NUMBERS] == expected[:NUMBERS]
