@@ -81,6 +81,11 @@ options:
       - The module leaves a file that already has the same content untouched.
     type: path
     required: true
+  report:
+    description:
+      - Path of the report file of M(streamshift.kafka.kafka_offset_verify). The module removes the file if it changes
+        O(plan), because the file is about the previous plan.
+    type: path
   csv:
     description:
       - Path of a file to write as CSV, as with O(export) and O(export_format=csv).
@@ -638,6 +643,8 @@ def translate(module: Module) -> dict[str, t.Any]:
         text = file.to_json(plan)
         exported = [exports.export_of(plan, path, form) for path, form in asked_for.items()]
         if text != before and not module.check_mode:
+            if params["report"]:
+                files.remove(params["report"])
             files.write(path, text)
         diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
     diff = results.file_diff(before, plan, path, results.plan_lines, lambda *_file: previous or plan)
@@ -874,6 +881,7 @@ def main() -> None:
             "snapshot_group": {"type": "str"},
             "snapshot_format": {"type": "str", "choices": ["auto", "json", *OffsetFormat], "default": "auto"},
             "plan": {"type": "path", "required": True},
+            "report": {"type": "path"},
             "csv": {"type": "path"},
             "export": {"type": "path"},
             "export_format": {**options.choices(OffsetFormat), "default": "csv"},

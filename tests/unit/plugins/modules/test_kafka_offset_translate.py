@@ -62,6 +62,17 @@ def test_check_mode_says_the_same_and_writes_nothing(translate, tmp_path):
     assert {**predicted, "invocation": None} == {**made, "invocation": None}
 
 
+def test_a_new_plan_removes_the_report_of_the_previous_one(translate, tmp_path):
+    report = str(tmp_path / "report.json")
+    translate(5, report=report)
+    saved(tmp_path / "report.json", "{}")
+    assert not translate(5, report=report)["changed"]
+    assert translate(6, report=report, check=True)["changed"]
+    assert (tmp_path / "report.json").exists()
+    translate(6, report=report)
+    assert not (tmp_path / "report.json").exists()
+
+
 def test_the_diff_shows_both_offsets(translate):
     translate(5)
     diff = translate(6, diff=True)["diff"]
