@@ -22,7 +22,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_records import by_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.predicted import predict
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.predicted import (
+    Prediction,
+    predict,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     DraftKey,
     StrategyInput,
@@ -40,6 +43,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.unknown_rules import unknown_rules
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, Strategy
@@ -47,6 +51,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicPlan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
 
 STRATEGIES: t.Mapping[Strategy, t.Callable[[StrategyInput], StrategyOutput]] = {
@@ -88,72 +93,76 @@ def translate(
     to find at the destination, where the receipt explains what is there now.
     """
     wanted = drafts.from_snapshot(snapshot, mapping, options.on_conflict)
+    cluster_ids = _checked_clusters(snapshot, wanted, mapping, source, destination)
+    notes = tuple(unknown_rules(wanted, mapping, source))
+    merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
+    plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
+    source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
+    prediction = _predicted(plain, merged, destination, cluster_ids, options.promotion)
+    if options.mirror is not None and wanted and not prediction.counts:
+        raise no_copies(wanted, destination, mapping)
+    together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
+    entries, searched = _by_topics(together, source_counts, prediction.counts)
+    logs = _learned_logs(searched, source, destination, options.match_on, prediction)
+    entries |= _by_edges(searched, logs.destination, options.on_uncommitted)
+    undecided = {draft.key: draft for draft in searched if draft.key not in entries}
+    one_cluster = cluster_ids[0] == cluster_ids[1]
+    earlier = _of_clusters(previous, cluster_ids)
+    with session_on_demand(options.spark, say) as spark:
+        found = STRATEGIES[options.strategy](
+            StrategyInput(
+                undecided, merged, *logs, source_counts, prediction.counts, one_cluster, earlier, options, spark, say
+            )
+        )
+    entries |= found.entries
+    _complete(entries, searched, logs.destination, prediction, options)
+    plan = with_expected(Plan(*cluster_ids, snapshot.digest(), tuple(entries.values())), destination, previous, receipt)
+    records_read = logs.source.records_read + logs.destination.records_read
+    ends = logs.destination_ends(searched) if one_cluster else None
+    return Translation(plan, found.kept, records_read, found.index, ends, notes)
+
+
+class _Logs(t.NamedTuple):
+    """The logs of both clusters."""
+
+    source: ClusterLogs
+    destination: ClusterLogs
+
+    def destination_ends(self, searched: t.Iterable[Draft]) -> dict[TopicPartition, int]:
+        """Where the destination's logs end."""
+        logs = self.destination.logs
+        return {draft.partition: logs[draft.partition].facts.high_watermark for draft in searched}
+
+
+def _checked_clusters(
+    snapshot: Snapshot, wanted: list[Draft], mapping: Mapping, source: Connection, destination: Connection
+) -> tuple[str, str]:
+    """The ids of source and destination. Raises Refused where the snapshot or the mapping is not made for them."""
     source_id, destination_id = topics.cluster_id(source), topics.cluster_id(destination)
     check_snapshot_cluster(snapshot, source_id, source)
     # A misspelt rule is why something stays, and says so more plainly.
     check_rules_fit(wanted, mapping, source_id, destination_id, destination)
     check_nothing_stays(wanted, source_id, destination_id, source, destination)
-    notes = tuple(unknown_rules(wanted, mapping, source))
-    merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
-    plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
-    source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
-    destination_counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
-    # A repartitioned topic has other partitions than the source's, and no promotion makes it.
-    promoted = {draft.partition.topic for draft in plain} - {draft.partition.topic for draft in merged}
-    prediction = predict(options.promotion, (source_id, destination_id), promoted, destination_counts)
-    destination_counts = prediction.counts
-    if options.mirror is not None and wanted and not destination_counts:
-        raise no_copies(wanted, destination, mapping)
+    return source_id, destination_id
 
-    together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
-    entries, searched = _by_topics(together, source_counts, destination_counts)
-    source_logs = ClusterLogs(source, options.match_on, with_open=True)
-    destination_logs = ClusterLogs(destination, options.match_on, predicted=prediction.partitions)
-    # The destination's end first: what arrives there later must not make the source look shorter than it is.
-    destination_logs.learn({draft.partition for draft in searched})
-    source_logs.learn({draft.source_partition for draft in searched})
-    entries |= _by_edges(searched, destination_logs, options.on_uncommitted)
-    is_comparable = previous is not None and (previous.source_id, previous.destination_id) == (
-        source_id,
-        destination_id,
-    )
-    with session_on_demand(options.spark, say) as spark:
-        found = STRATEGIES[options.strategy](
-            StrategyInput(
-                {draft.key: draft for draft in searched if draft.key not in entries},
-                merged,
-                source_logs,
-                destination_logs,
-                source_counts,
-                destination_counts,
-                source_id == destination_id,
-                previous if is_comparable else None,
-                options,
-                spark,
-                say,
-            )
-        )
-    entries |= found.entries
-    for draft in searched:
-        log_start = destination_logs.logs[draft.partition].facts.log_start
-        entry = merged_groups.merged_entry(
-            entries[draft.key], draft, options.on_conflict, options.on_uncommitted, log_start
-        )
-        is_predicted = draft.partition in prediction.partitions
-        if entry.predicted != is_predicted:  # a copy of each entry would cost more than all else that is done here
-            entry = dataclasses.replace(entry, predicted=is_predicted)
-        entries[draft.key] = entry
-    made = Plan(source_id, destination_id, snapshot.digest(), tuple(entries.values()))
-    plan = with_expected(made, destination, previous, receipt)
-    ends = {draft.partition: destination_logs.logs[draft.partition].facts.high_watermark for draft in searched}
-    return Translation(
-        plan,
-        found.kept,
-        source_logs.records_read + destination_logs.records_read,
-        found.index,
-        ends if source_id == destination_id else None,
-        notes,
-    )
+
+def _of_clusters(previous: Plan | None, cluster_ids: tuple[str, str]) -> Plan | None:
+    """The previous plan, if it is about the same two clusters."""
+    return previous if previous is not None and (previous.source_id, previous.destination_id) == cluster_ids else None
+
+
+def _predicted(
+    plain: list[Draft],
+    merged: list[Draft],
+    destination: Connection,
+    cluster_ids: tuple[str, str],
+    promotion: TopicPlan | None,
+) -> Prediction:
+    """The partitions that the destination has, once topics are promoted."""
+    plain_topics, merged_topics = ({draft.partition.topic for draft in its} for its in (plain, merged))
+    counts = topics.partition_counts(destination, plain_topics | merged_topics)
+    # A repartitioned topic has other partitions than the source's, and no promotion makes it.
+    return predict(promotion, cluster_ids, plain_topics - merged_topics, counts)
 
 
 def _by_topics(
@@ -171,6 +180,18 @@ def _by_topics(
     return entries, searched
 
 
+def _learned_logs(
+    searched: list[Draft], source: Connection, destination: Connection, match_on: MatchOn, prediction: Prediction
+) -> _Logs:
+    """The logs of both clusters, with the edges of those that are searched."""
+    source_logs = ClusterLogs(source, match_on, with_open=True)
+    destination_logs = ClusterLogs(destination, match_on, predicted=prediction.partitions)
+    # The destination's end first: what arrives there later must not make the source look shorter than it is.
+    destination_logs.learn({draft.partition for draft in searched})
+    source_logs.learn({draft.source_partition for draft in searched})
+    return _Logs(source_logs, destination_logs)
+
+
 def _by_edges(
     searched: t.Iterable[Draft], destination: ClusterLogs, on_uncommitted: OnUncommitted
 ) -> dict[DraftKey, PlanEntry]:
@@ -182,3 +203,22 @@ def _by_edges(
             why = "no commit at the source"
             entries[draft.key] = draft.uncommitted(on_uncommitted, facts.log_start, facts.end, why)
     return entries
+
+
+def _complete(
+    entries: dict[DraftKey, PlanEntry],
+    searched: t.Iterable[Draft],
+    destination: ClusterLogs,
+    prediction: Prediction,
+    options: TranslateOptions,
+) -> None:
+    """Put into the entries what no strategy knows: the other groups of a merge, and partitions that are yet to be made."""
+    for draft in searched:
+        log_start = destination.logs[draft.partition].facts.log_start
+        entry = merged_groups.merged_entry(
+            entries[draft.key], draft, options.on_conflict, options.on_uncommitted, log_start
+        )
+        is_predicted = draft.partition in prediction.partitions
+        if entry.predicted != is_predicted:  # a copy of each entry would cost more than all else that is done here
+            entry = dataclasses.replace(entry, predicted=is_predicted)
+        entries[draft.key] = entry
