@@ -6,20 +6,13 @@
 
 from __future__ import annotations
 
-import time
 import types
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, selected_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    GroupBusy,
-    InvalidInput,
-    NotFound,
-    Refused,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
@@ -124,87 +117,26 @@ def take(
     """
     selection.check()
     gone = _gone(removed, connection)
-    begun = time.monotonic()
-    listed = (
-        {each.group for each in groups.list_groups(connection, surely=False)} if selection.group_patterns else set()
-    )
 
-    def look(names: t.Sequence[str]) -> tuple[quiet.Seen, tuple[str, ...]]:
-        readings = quiet.read_or_recall(connection, names, gone)
-        without_offsets = tuple(name for name in names if not readings[name].keeps_offsets)
-        nothing_else = len(without_offsets) == len(names)
-        for name in names:
-            if name in selection.groups and (
-                name not in without_offsets or on_blocked == OnBlocked.FAIL or nothing_else
-            ):
-                _check_named(readings[name], connection)
-        readings = {name: reading for name, reading in readings.items() if name not in without_offsets}
+    def look(names: t.Sequence[str]) -> selected_groups.Look:
+        readings, without_offsets = selected_groups.read_selected(connection, names, selection, on_blocked, gone)
         only_all = on_active_group == OnActiveGroup.FAIL
-        return quiet.watch(
-            connection, readings, selection, idle_wait, stop_timeout, say, only_all, gone
-        ), without_offsets
+        seen = quiet.watch(connection, readings, selection, idle_wait, stop_timeout, say, only_all, gone)
+        return seen, without_offsets
 
-    selected = selection.select_groups({*listed, *gone})
-    seen, without_offsets = look(selected.names)
-    if surely and selection.group_patterns:
-        # The list is read again after the groups were watched, which has taken most of the time that must pass.
-        listed |= {each.group for each in groups.list_groups_again(connection, begun)}
-        now = selection.select_groups({*listed, *gone})
-        if now.names != selected.names:
-            selected = now
-            seen, without_offsets = look(selected.names)
-    if not selected.names:
-        raise InvalidInput(
-            f"no group is matched by {option_name('group_patterns')} {list(selection.group_patterns)}",
-            cluster=str(connection),
-            why=_excluded(selected.left_out),
-            remedy=f"correct the patterns, or name the groups in {option_name('groups')}",
-            kind=FailureKind.NOTHING_SELECTED,
-        )
-    readings, active, moving = seen.readings, seen.active, seen.moving
-    skipped: tuple[str, ...] = ()
-    match on_active_group:
-        case OnActiveGroup.FAIL:
-            if active or moving:
-                raise _in_use(seen, stop_timeout, connection)
-        case OnActiveGroup.SKIP_GROUP:
-            skipped = tuple(sorted({*active, *moving}))
-        case OnActiveGroup.WARN:
-            pass
-        case _:
-            t.assert_never(on_active_group)
-    readings = {name: reading for name, reading in readings.items() if name not in skipped}
-
-    topics = {partition.topic for reading in readings.values() for partition in reading.offsets}
-    selected_topics = selection.select_topics(topics)
-    missing = sorted(set(selection.topics) - topics)
-    if missing:
-        raise NotFound(
-            f"none of the selected groups has committed anything for topic {', '.join(missing)}, "
-            "or TOPIC DESCRIBE on it is not allowed",
-            cluster=str(connection),
-            remedy=f"correct {option_name('topics')}, select a group that consumes it, or grant the ACL",
-        )
-    if topics and not selected_topics.names:
-        raise InvalidInput(
-            f"no topic of the selected groups is matched by {option_name('topic_patterns')} {list(selection.topic_patterns)}",
-            cluster=str(connection),
-            why=_excluded(selected_topics.left_out),
-            remedy=f"correct the patterns, or name the topics in {option_name('topics')}",
-            kind=FailureKind.NOTHING_SELECTED,
-        )
-    snapshot = Snapshot(
-        cluster_id(connection),
-        tuple(SnapshotGroup(name, reading.type) for name, reading in sorted(readings.items())),
-        tuple(
-            SnapshotEntry(name, partition, committed)
-            for name, reading in sorted(readings.items())
-            for partition, committed in sorted(reading.offsets.items())
-            if partition.topic in selected_topics.names
-        ),
-    )
+    selected, (seen, without_offsets) = selected_groups.select_and_look(connection, selection, gone, surely, look)
+    skipped = _skipped(seen, on_active_group, stop_timeout, connection)
+    readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
+    topics = selected_groups.select_topics_of(selection, readings, connection)
     return TakenSnapshot(
-        snapshot, selected.left_out, selected_topics.left_out, without_offsets, active, moving, skipped, seen.members
+        _snapshot(cluster_id(connection), readings, topics.names),
+        selected.left_out,
+        topics.left_out,
+        without_offsets,
+        seen.active,
+        seen.moving,
+        skipped,
+        seen.members,
     )
 
 
@@ -215,6 +147,37 @@ def with_every_partition(
     counts = partition_counts(connection, {partition.topic for partition in positions})
     every = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
     return {**dict.fromkeys(every), **positions}
+
+
+def _skipped(
+    seen: quiet.Seen, on_active_group: OnActiveGroup, stop_timeout: float, connection: Connection
+) -> tuple[str, ...]:
+    """The groups in use that are left out. Raises GroupBusy where on_active_group says so."""
+    match on_active_group:
+        case OnActiveGroup.FAIL:
+            if seen.active or seen.moving:
+                raise _in_use(seen, stop_timeout, connection)
+        case OnActiveGroup.SKIP_GROUP:
+            return tuple(sorted({*seen.active, *seen.moving}))
+        case OnActiveGroup.WARN:
+            pass
+        case _:
+            t.assert_never(on_active_group)
+    return ()
+
+
+def _snapshot(cluster: str, readings: t.Mapping[str, GroupReading], topics: t.Collection[str]) -> Snapshot:
+    """What these groups have committed for these topics. cluster: its id."""
+    return Snapshot(
+        cluster,
+        tuple(SnapshotGroup(name, reading.type) for name, reading in sorted(readings.items())),
+        tuple(
+            SnapshotEntry(name, partition, committed)
+            for name, reading in sorted(readings.items())
+            for partition, committed in sorted(reading.offsets.items())
+            if partition.topic in topics
+        ),
+    )
 
 
 def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupReading]:
@@ -243,35 +206,6 @@ def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connectio
         )
 
 
-def check_keeps_offsets(reading: GroupReading, connection: Connection) -> None:
-    """Raise InvalidInput for a named group that has no offsets to move: share groups keep their state elsewhere."""
-    if not reading.keeps_offsets:
-        raise InvalidInput(
-            f"this is a {reading.kind} group, and what it has consumed is not kept as committed offsets",
-            cluster=str(connection),
-            group=reading.group,
-            remedy="take it out of groups",
-        )
-
-
-def _check_named(reading: GroupReading, connection: Connection) -> None:
-    if not reading.exists:
-        raise NotFound(
-            "the group does not exist, or GROUP DESCRIBE on it is not allowed",
-            cluster=str(connection),
-            group=reading.group,
-            remedy=f"correct {option_name('groups')}, or grant the ACL",
-        )
-    check_keeps_offsets(reading, connection)
-    if not reading.offsets:
-        raise NotFound(
-            "the group has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",
-            cluster=str(connection),
-            group=reading.group,
-            remedy="take it out of groups, or grant the ACL",
-        )
-
-
 def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> GroupBusy:
     clauses = [f"groups still have members: {quiet.members_text(seen.active, seen.members)}"] if seen.active else []
     if seen.moving:
@@ -285,7 +219,3 @@ def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> Gr
         why="what they consume from now on would be consumed again at the destination",
         remedy=f"stop their consumers and wait for the session timeout, or allow it by {option_name('on_active_group')}",
     )
-
-
-def _excluded(left_out: tuple[str, ...]) -> str:
-    return f"excluded were {', '.join(left_out)}" if left_out else "nothing that is there matches"

@@ -15,7 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reset_
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_keeps_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.selected_groups import check_keeps_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind

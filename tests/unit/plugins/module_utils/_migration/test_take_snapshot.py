@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, take_snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, selected_groups, take_snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
@@ -31,7 +31,7 @@ class Cluster:
         self.lists, self.watched, self.now = list(lists), [], 0.0
         monkeypatch.setattr(groups, "attempt", lambda _connection, _read: self.listed(self.lists.pop(0)))
         monkeypatch.setattr(groups, "read_groups", self.read)
-        for module in (groups, quiet, take_snapshot):
+        for module in (groups, quiet, selected_groups):
             monkeypatch.setattr(module.time, "sleep", self.sleep)
             monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(take_snapshot, "cluster_id", lambda _connection: "id")

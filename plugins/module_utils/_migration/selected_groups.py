@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which groups and topics of a cluster a selection means, and why it may mean none."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnBlocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
+
+Look = tuple[quiet.Seen, tuple[str, ...]]  # what was seen, and the groups that keep no offsets
+
+
+def select_and_look(
+    connection: Connection,
+    selection: Selection,
+    gone: t.Mapping[str, GroupReading],
+    surely: bool,
+    look: t.Callable[[t.Sequence[str]], Look],
+) -> tuple[Selected, Look]:
+    """The selected groups, and what a look at them shows. Raises InvalidInput if no group is selected.
+
+    gone: groups that were removed, which patterns select, too. surely: list the groups twice, because a coordinator may be
+    moving. look: reads the groups of these names, and watches them.
+    """
+    begun = time.monotonic()
+    listed = (
+        {each.group for each in groups.list_groups(connection, surely=False)} if selection.group_patterns else set()
+    )
+    selected = selection.select_groups({*listed, *gone})
+    looked = look(selected.names)
+    if surely and selection.group_patterns:
+        # The list is read again after the groups were watched, which has taken most of the time that must pass.
+        listed |= {each.group for each in groups.list_groups_again(connection, begun)}
+        now = selection.select_groups({*listed, *gone})
+        if now.names != selected.names:
+            selected, looked = now, look(now.names)
+    if not selected.names:
+        raise InvalidInput(
+            f"no group is matched by {option_name('group_patterns')} {list(selection.group_patterns)}",
+            cluster=str(connection),
+            why=_excluded(selected.left_out),
+            remedy=f"correct the patterns, or name the groups in {option_name('groups')}",
+            kind=FailureKind.NOTHING_SELECTED,
+        )
+    return selected, looked
+
+
+def read_selected(
+    connection: Connection,
+    names: t.Sequence[str],
+    selection: Selection,
+    on_blocked: OnBlocked,
+    gone: t.Mapping[str, GroupReading],
+) -> tuple[dict[str, GroupReading], tuple[str, ...]]:
+    """The groups that keep offsets, and the names of the others. Raises NotFound or InvalidInput for one that was named."""
+    readings = quiet.read_or_recall(connection, names, gone)
+    without_offsets = tuple(name for name in names if not readings[name].keeps_offsets)
+    nothing_else = len(without_offsets) == len(names)
+    for name in names:
+        if name in selection.groups and (name not in without_offsets or on_blocked == OnBlocked.FAIL or nothing_else):
+            _check_named(readings[name], connection)
+    return {name: reading for name, reading in readings.items() if name not in without_offsets}, without_offsets
+
+
+def select_topics_of(selection: Selection, readings: t.Mapping[str, GroupReading], connection: Connection) -> Selected:
+    """The selected ones of the topics for which the groups have committed offsets. Raises NotFound or InvalidInput."""
+    topics = {partition.topic for reading in readings.values() for partition in reading.offsets}
+    selected = selection.select_topics(topics)
+    missing = sorted(set(selection.topics) - topics)
+    if missing:
+        raise NotFound(
+            f"none of the selected groups has committed anything for topic {', '.join(missing)}, "
+            "or TOPIC DESCRIBE on it is not allowed",
+            cluster=str(connection),
+            remedy=f"correct {option_name('topics')}, select a group that consumes it, or grant the ACL",
+        )
+    if topics and not selected.names:
+        raise InvalidInput(
+            f"no topic of the selected groups is matched by {option_name('topic_patterns')} {list(selection.topic_patterns)}",
+            cluster=str(connection),
+            why=_excluded(selected.left_out),
+            remedy=f"correct the patterns, or name the topics in {option_name('topics')}",
+            kind=FailureKind.NOTHING_SELECTED,
+        )
+    return selected
+
+
+def check_keeps_offsets(reading: GroupReading, connection: Connection) -> None:
+    """Raise InvalidInput for a named group that has no offsets to move: share groups keep their state elsewhere."""
+    if not reading.keeps_offsets:
+        raise InvalidInput(
+            f"this is a {reading.kind} group, and what it has consumed is not kept as committed offsets",
+            cluster=str(connection),
+            group=reading.group,
+            remedy="take it out of groups",
+        )
+
+
+def _check_named(reading: GroupReading, connection: Connection) -> None:
+    if not reading.exists:
+        raise NotFound(
+            "the group does not exist, or GROUP DESCRIBE on it is not allowed",
+            cluster=str(connection),
+            group=reading.group,
+            remedy=f"correct {option_name('groups')}, or grant the ACL",
+        )
+    check_keeps_offsets(reading, connection)
+    if not reading.offsets:
+        raise NotFound(
+            "the group has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",
+            cluster=str(connection),
+            group=reading.group,
+            remedy="take it out of groups, or grant the ACL",
+        )
+
+
+def _excluded(left_out: tuple[str, ...]) -> str:
+    return f"excluded were {', '.join(left_out)}" if left_out else "nothing that is there matches"
