@@ -90,18 +90,9 @@ def look(
     :param creates_topics: whether topics that are missing at the destination will be made before a plan.
     """
     selection.check()
-    ids: dict[str, str] = {}
-    problems: list[MigrationError] = []
-    sides = {"source": source, "destination": destination}
-    with concurrent.futures.ThreadPoolExecutor(len(sides)) as pool:
-        answers = {side: pool.submit(cluster_id, connection) for side, connection in sides.items()}
-    for side, answer in answers.items():
-        try:
-            ids[side] = answer.result()
-        except ConnectionFailed as exc:
-            problems.append(exc)
-    if problems:
-        return Preflight(ids, problems, [])
+    ids, unreachable = _cluster_ids({"source": source, "destination": destination})
+    if unreachable:
+        return Preflight(ids, unreachable, [])
     wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked, on_conflict, removed)
     try:
         if wanted:  # otherwise it is not known what the rules fit, and the problems say why
@@ -109,14 +100,8 @@ def look(
         check_nothing_stays(wanted, ids["source"], ids["destination"], source, destination)
     except Refused as exc:
         problems.append(exc)
-    # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
-    topics = {draft.source_partition.topic for draft in wanted} | set(selection.topics)
-    problems += _missing(source, reads_groups={draft.source_group for draft in wanted}, reads_topics=topics)
-    destination_groups = {draft.group for draft in wanted}
-    destination_topics = {draft.partition.topic for draft in wanted}
-    needs = {"commits_groups": destination_groups, "commits_topics": destination_topics} if commits else {}
-    needs |= {"writes_topics": destination_topics} if copies else {}
-    problems += _missing(destination, reads_groups=destination_groups, reads_topics=destination_topics, **needs)
+    problems += _missing_at_source(source, selection, wanted)
+    problems += _missing_at_destination(destination, wanted, commits, copies)
     notes: list[Note] = []
     differing: list[SettingDifference] = []
     if not problems and not copies:
@@ -131,6 +116,20 @@ def look(
     if commits:
         notes += _missing_for_rollback(destination, wanted, receipt)
     return Preflight(ids, problems, notes, differing)
+
+
+def _cluster_ids(sides: t.Mapping[str, Connection]) -> tuple[dict[str, str], list[MigrationError]]:
+    """The ids of the clusters that answer, asked at the same time, and why the others do not."""
+    ids: dict[str, str] = {}
+    problems: list[MigrationError] = []
+    with concurrent.futures.ThreadPoolExecutor(len(sides)) as pool:
+        answers = {side: pool.submit(cluster_id, connection) for side, connection in sides.items()}
+    for side, answer in answers.items():
+        try:
+            ids[side] = answer.result()
+        except ConnectionFailed as exc:
+            problems.append(exc)
+    return ids, problems
 
 
 def _topics_that_block(
@@ -242,6 +241,24 @@ def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt:
         )
         for error in _missing(destination, deletes_groups=removes)
     ]
+
+
+def _missing_at_source(source: Connection, selection: Selection, wanted: list[Draft]) -> list[MigrationError]:
+    """The ACLs that a plan needs at the source and the user does not have."""
+    # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
+    topics = {draft.source_partition.topic for draft in wanted} | set(selection.topics)
+    return _missing(source, reads_groups={draft.source_group for draft in wanted}, reads_topics=topics)
+
+
+def _missing_at_destination(
+    destination: Connection, wanted: list[Draft], commits: bool, copies: bool
+) -> list[MigrationError]:
+    """The ACLs that a plan, a commit and a copy need at the destination and the user does not have."""
+    names = {draft.group for draft in wanted}
+    topics = {draft.partition.topic for draft in wanted}
+    needs = {"commits_groups": names, "commits_topics": topics} if commits else {}
+    needs |= {"writes_topics": topics} if copies else {}
+    return _missing(destination, reads_groups=names, reads_topics=topics, **needs)
 
 
 def _missing(connection: Connection, **needs: t.Collection[str]) -> list[MigrationError]:
