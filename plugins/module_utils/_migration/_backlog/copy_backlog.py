@@ -103,19 +103,8 @@ def copy_backlog(
     if backlog.is_done:
         made = Plan(backlog.source_id, backlog.destination_id, backlog.snapshot, tuple(planned))
         plan = with_expected(made, destination, earlier.plan, earlier.receipt)
-        stands = entries.standing_of_groups(backlog, planned, destination)
-        identity.check_done(backlog, destination, stands.past)
-        everything = {topic.name for topic in backlog.topics}
-        if not options.restore_retention:  # after a rollback
-            backlog = copy_steps.hold_again(backlog, destination, stands.ahead, save)
-        names = everything if options.restore_retention else stands.past
-        restored, kept = copy_steps.restore_topics(backlog, destination, names, predict=save is None)
+        backlog, kept = _settle_topics(backlog, planned, destination, options, save)
         notes += kept
-        if save is not None and restored != backlog:
-            save(restored)
-        if save is not None and stands.past == everything:
-            notes += copy_steps.remove_progress(backlog, destination)
-        backlog = restored
     will_copy = save is None and not backlog.is_done
     ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)
     return CopyOutcome(
@@ -127,6 +116,27 @@ def copy_backlog(
         backlog != before or will_copy,
         notes + _lost(ranges) + _uncommitted(ranges, planned) + _notes(backlog),
     )
+
+
+def _settle_topics(
+    backlog: Backlog, planned: list[PlanEntry], destination: Connection, options: CopyOptions, save: Save | None
+) -> tuple[Backlog, list[Note]]:
+    """Restore the settings of topics that all groups are past, or suspend them again; remove the progress after the last one.
+
+    -> the copy as it is, or would be, afterwards.
+    """
+    stands = entries.standing_of_groups(backlog, planned, destination)
+    identity.check_done(backlog, destination, stands.past)
+    everything = {topic.name for topic in backlog.topics}
+    if not options.restore_retention:  # after a rollback
+        backlog = copy_steps.hold_again(backlog, destination, stands.ahead, save)
+    names = everything if options.restore_retention else stands.past
+    restored, notes = copy_steps.restore_topics(backlog, destination, names, predict=save is None)
+    if save is not None and restored != backlog:
+        save(restored)
+    if save is not None and stands.past == everything:
+        notes = [*notes, *copy_steps.remove_progress(backlog, destination)]
+    return restored, notes
 
 
 def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:

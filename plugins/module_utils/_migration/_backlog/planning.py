@@ -126,17 +126,7 @@ def check_known(
 
     -> the source's bounds now, and what the user should know.
     """
-    source_id, destination_id = _clusters(snapshot, source, destination)
-    for kind, found, expected in (
-        ("source", source_id, known.source_id),
-        ("destination", destination_id, known.destination_id),
-    ):
-        if found != expected:
-            raise Refused(
-                f"the copy was planned for {kind} cluster {expected}, and this is cluster {found}",
-                remedy="use another copy file for other clusters (another directory)",
-                kind=FailureKind.OTHER_CLUSTER,
-            )
+    _check_same_clusters(known, *_clusters(snapshot, source, destination))
     identity.check_topics(known, source, destination)
     ranges_of = {each.source: each for each in known.ranges}
     if snapshot.digest() != known.snapshot:
@@ -148,6 +138,34 @@ def check_known(
             kind=FailureKind.COPY_OUTDATED,
         )
     bounds = positions.partition_bounds(source, list(ranges_of))
+    _check_planned(wanted, ranges_of, bounds, source, options.on_uncommitted)
+    if not known.is_done:
+        for each in known.ranges:
+            identity.check_source_log(source, each, bounds[each.source])
+    return bounds, _growth(known, bounds, source, options.live)
+
+
+def _check_same_clusters(known: Backlog, source_id: str, destination_id: str) -> None:
+    for kind, found, expected in (
+        ("source", source_id, known.source_id),
+        ("destination", destination_id, known.destination_id),
+    ):
+        if found != expected:
+            raise Refused(
+                f"the copy was planned for {kind} cluster {expected}, and this is cluster {found}",
+                remedy="use another copy file for other clusters (another directory)",
+                kind=FailureKind.OTHER_CLUSTER,
+            )
+
+
+def _check_planned(
+    wanted: t.Iterable[Draft],
+    ranges_of: t.Mapping[TopicPartition, BacklogRange],
+    bounds: SourceBounds,
+    source: Connection,
+    on_uncommitted: OnUncommitted,
+) -> None:
+    """Every group-partition is one of the copy, whose range has all that the group has not consumed."""
     for draft in wanted:
         its = ranges_of.get(draft.source_partition)
         if its is None or its.destination != draft.partition:
@@ -156,7 +174,7 @@ def check_known(
                 remedy=f"give the {option_name('topic_map')} that it was planned with, or copy into another directory",
                 kind=FailureKind.COPY_OUTDATED,
             )
-        begun_at = unconsumed.standing(draft, bounds[its.source].log_start, its.end, options.on_uncommitted)
+        begun_at = unconsumed.standing(draft, bounds[its.source].log_start, its.end, on_uncommitted)
         if draft.committed is None and begun_at is not None and begun_at < its.start:
             raise Refused(
                 f"{option_name('on_uncommitted')} would start {draft.source_group} at {begun_at} on {its.source}, but the copy "
@@ -165,17 +183,18 @@ def check_known(
                 remedy=f"give the {option_name('on_uncommitted')} that it was planned with, or copy into another directory",
                 kind=FailureKind.COPY_OUTDATED,
             )
-    if not known.is_done:
-        for each in known.ranges:
-            identity.check_source_log(source, each, bounds[each.source])
+
+
+def _growth(known: Backlog, bounds: SourceBounds, source: Connection, live: bool) -> list[Note]:
+    """A note if producers have written after the ends that the copy has fixed. Raises Refused where they must not yet."""
     grown = {
         each.source: count for each in known.ranges if (count := bounds[each.source].high_watermark - each.end) > 0
     }
     if not grown:
-        return bounds, []
+        return []
     first = min(grown)
     said = f"{first} has grown by {grown[first]} offsets since the copy was planned, {len(grown)} partitions altogether"
-    if not known.is_done and not options.live:
+    if not known.is_done and not live:
         raise Refused(
             said,
             cluster=str(source),
@@ -183,7 +202,7 @@ def check_known(
             f"or set {option_name('live')} to copy to the end that was fixed",
             kind=FailureKind.RECORDS_UNREACHABLE,
         )
-    return bounds, [Note(NoteKind.SOURCE_GROWN, f"{said}: what came later is not copied.")]
+    return [Note(NoteKind.SOURCE_GROWN, f"{said}: what came later is not copied.")]
 
 
 def _difference(ranges_of: t.Mapping[TopicPartition, BacklogRange], wanted: t.Iterable[Draft]) -> str | None:
