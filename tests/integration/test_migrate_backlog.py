@@ -72,9 +72,16 @@ def ranges(output):
     return re.findall(r'"(\S+) +(\d+) +(\d+) +(\d+) +(\d+) +(\S+)', output)
 
 
+def took(played, *steps):
+    """A run that must have succeeded, and that ends with the seconds of these steps."""
+    times = ", ".join(rf"{step} [0-9]+[.][0-9] s" for step in steps)
+    assert re.search(rf'"It took: {times}[.]"', played.output), played.output
+    return done(played)
+
+
 def test_the_main_job(source, destination, orders, controller):
     # A dry run shows every range, and changes nothing at all.
-    dry = done(controller.migrate_backlog("--check", "--diff", groups=[orders]))
+    dry = took(controller.migrate_backlog("--check", "--diff", groups=[orders]), "snapshot", "copy")
     assert ranges(dry.output) == [(orders, "0", "5", "20", "15", "0.0"), (orders, "1", "20", "20", "0", "0.0")]
     assert f"{orders}: made by this copy, with 2 partitions and replication factor 1" in dry.output
     assert f"2 offsets of {orders} are to be committed; which ones is known when the records are copied." in dry.output
@@ -82,7 +89,8 @@ def test_the_main_job(source, destination, orders, controller):
     assert controller.files() == {}
     assert orders not in list_groups(destination)
 
-    real = done(controller.migrate_backlog("--diff", groups=[orders]))
+    steps = ("snapshot", "copy", "preview", "verify", "commit", "read back")
+    real = took(controller.migrate_backlog("--diff", groups=[orders]), *steps)
     assert ranges(real.output) == ranges(dry.output)
     assert "2 verified, 0 without records, 15 records compared, each for every group" in real.output
     assert "2 committed offsets read back." in real.output
@@ -166,14 +174,14 @@ def test_it_ends_without_its_source(source, destination, orders, controller):
     files = gone.files()
     dry = done(gone.migrate_backlog("--check", groups=[orders], restore_retention=True))
     assert (dry.changed, gone.files(), topic_settings(destination, orders)) == (1, files, during)
-    real = done(gone.migrate_backlog(groups=[orders], restore_retention=True))
+    real = took(gone.migrate_backlog(groups=[orders], restore_retention=True), "restore", "preview")
     assert real.changed == 1 and "Every group is set. The source was not asked." in real.output
     assert topic_settings(destination, orders) == {"retention.ms": "600000"}
     assert done(gone.migrate_backlog(groups=[orders], restore_retention=True)).changed == 0
 
     groups = [name for name in list_groups(destination) if name.startswith("streamshift-copy-")]
     dry = done(gone.migrate_backlog("--check", phase="remove"))
-    removed = done(gone.migrate_backlog(phase="remove", remove_topics=True))
+    removed = took(gone.migrate_backlog(phase="remove", remove_topics=True), "remove")
     assert (dry.changed, removed.changed) == (1, 1) and "progress of the copy, deleted" in removed.output
     assert list(kept_files(gone)) == ["receipt.json", "snapshot.json"]
     assert len(set(groups) - set(list_groups(destination))) == 1
