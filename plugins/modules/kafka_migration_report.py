@@ -177,6 +177,13 @@ notes:
   type: list
   elements: str
   sample: ["Not there: report.json."]
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: [file_missing]
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -235,6 +242,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import note_results
 
 SELECTION = ("groups", "group_patterns", "exclude_group_patterns", "topics", "topic_patterns", "exclude_topic_patterns")
 
@@ -257,7 +265,7 @@ def write_report(module: Module) -> dict[str, t.Any]:
         "html": paths["report.html"],
         "markdown": paths["report.md"],
         "headline": told.headline,
-        "notes": list(told.notes),
+        **note_results(told.notes),
     }
 
 

@@ -12,6 +12,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import bounds_as_far_as_known
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 PATIENCE = 5.0  # seconds for one answer, and for further tries
@@ -19,10 +20,10 @@ MOST_NAMED = 5  # partitions that a note names
 
 
 class LogBounds(t.NamedTuple):
-    """ranges: the offsets [start, end) of the logs that are known. note: why others are not, empty if all are known."""
+    """ranges: the offsets [start, end) of the logs that are known. note: why others are not, None if all are known."""
 
     ranges: dict[TopicPartition, tuple[int, int]]
-    note: str
+    note: Note | None = None
 
 
 def read_log_bounds(
@@ -30,22 +31,22 @@ def read_log_bounds(
 ) -> LogBounds:
     """The logs of these partitions, all read at about the same moment. expected_id: of the cluster, None where not known."""
     if not partitions:
-        return LogBounds({}, "")
+        return LogBounds({})
     impatient = dataclasses.replace(connection, request_timeout=min(connection.request_timeout, PATIENCE))
-    missing = f"The log ends of the {connection.name} are missing:"
+
+    def missing(why: str) -> Note:
+        return Note(NoteKind.LOG_ENDS_MISSING, f"The log ends of the {connection.name} are missing: {why}.")
+
     try:
         cluster_id, bounds = bounds_as_far_as_known(impatient, partitions, PATIENCE)
     except MigrationError as exc:
-        return LogBounds({}, f"{missing} {exc.what}{f': {exc.why}' if exc.why else ''}.")
+        return LogBounds({}, missing(f"{exc.what}{f': {exc.why}' if exc.why else ''}"))
     if expected_id and cluster_id != expected_id:
-        return LogBounds({}, f"{missing} it is cluster {cluster_id}, and the files are about {expected_id}.")
+        return LogBounds({}, missing(f"it is cluster {cluster_id}, and the files are about {expected_id}"))
     ranges = {at: (found.log_start, found.high_watermark) for at, found in bounds.items()}
     unknown = sorted(set(partitions) - set(ranges))
     if not unknown:
-        return LogBounds(ranges, "")
+        return LogBounds(ranges)
     names = ", ".join(map(str, unknown[:MOST_NAMED])) + (" and more" if unknown[MOST_NAMED:] else "")
-    return LogBounds(
-        ranges,
-        f"{missing} {len(unknown):,} of {len(set(partitions)):,} partitions do not exist, have no leader at the moment, or "
-        f"need ACL TOPIC DESCRIBE: {names}.",
-    )
+    why = "do not exist, have no leader at the moment, or need ACL TOPIC DESCRIBE"
+    return LogBounds(ranges, missing(f"{len(unknown):,} of {len(set(partitions)):,} partitions {why}: {names}"))

@@ -69,6 +69,12 @@ class NoteKind(enum.StrEnum):
     LEASE_STAYS = "lease_stays"
     STATUS_UNUSABLE = "status_unusable"
     CLOCK_WENT_BACK = "clock_went_back"
+    # reports
+    FILE_MISSING = "file_missing"
+    FILE_LEFT_OUT = "file_left_out"
+    OTHER_RUNS = "other_runs"
+    LOG_ENDS_MISSING = "log_ends_missing"
+    MORE_NOTES = "more_notes"
 
 
 class Note(t.NamedTuple):

@@ -68,3 +68,10 @@ def test_every_warning_is_a_note_with_a_kind():
         file for file in sorted((PLUGINS / "modules").glob("*.py")) if ".warn(" in file.read_text(encoding="utf-8")
     ]
     assert files == []  # they use note_results.warned()
+
+
+@pytest.mark.parametrize("path", sorted((PLUGINS / "modules").glob("*.py")), ids=lambda path: path.stem)
+def test_a_module_that_returns_notes_returns_their_kinds(path):
+    results = path.read_text(encoding="utf-8").partition("\nRETURN = ")[2]
+    returned = re.findall(r"^(notes|note_kinds):", results, re.MULTILINE)
+    assert returned in ([], ["notes", "note_kinds"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import GroupPartition, LogPlace
 
@@ -24,7 +25,7 @@ class KnownLogs:
 
     source: _Ranges | None = None
     destination: _Ranges | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 NO_LOGS = KnownLogs()

@@ -190,7 +190,8 @@ def _problem(kind: Problems) -> str:
 def _notes(story: Story) -> str:
     if not story.notes:
         return ""
-    return f"<h2>Notes</h2>\n<ul>\n{''.join(f'<li>{name_html(note)}</li>{chr(10)}' for note in story.notes)}</ul>\n"
+    lines = "".join(f"<li>{name_html(note.text)}</li>\n" for note in story.notes)
+    return f"<h2>Notes</h2>\n<ul>\n{lines}</ul>\n"
 
 
 def _to_do(title: str, steps: t.Sequence[str], command: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import (
     option_name,
     with_option_names,
@@ -72,7 +73,7 @@ class Story:
     no_exceptions: str
     problems: tuple[Problems, ...]
     no_problems: str
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     next_steps: tuple[str, ...]
     next_command: str
     way_back: str
@@ -197,21 +198,23 @@ def _problems(files: MigrationFiles) -> t.Iterator[Problems]:
         yield Problems(kind.value, with_option_names(advice.PROBLEMS[kind]), len(same), tuple(same[:MOST_EXAMPLES]))
 
 
-def _notes(files: MigrationFiles, occasion: Occasion, total: Totals) -> t.Iterator[str]:
-    yield from files.left_out
+def _notes(files: MigrationFiles, occasion: Occasion, total: Totals) -> t.Iterator[Note]:
+    yield from (Note(NoteKind.FILE_LEFT_OUT, why) for why in files.left_out)
     missing = [
         name for name in occasion.files if name not in files.digests and not any(name in why for why in files.left_out)
     ]
     if missing:
-        yield f"Not there: {', '.join(missing)}."
+        yield Note(NoteKind.FILE_MISSING, f"Not there: {', '.join(missing)}.")
     if total.elsewhere:
         elsewhere = counted(total.elsewhere, "group-partition")
-        yield f"The receipt also holds {elsewhere} of other runs in this directory. A selected rollback leaves them alone."
+        text = f"The receipt also holds {elsewhere} of other runs in this directory. A selected rollback leaves them alone."
+        yield Note(NoteKind.OTHER_RUNS, text)
     findings = files.report.findings if files.report is not None else ()
-    notes = [f"{finding.name}: {note}" for finding in findings for note in finding.notes]
+    notes = [Note(note.kind, f"{finding.name}: {note.text}") for finding in findings for note in finding.notes]
     yield from notes[:MOST_EXAMPLES]
     if len(notes) > MOST_EXAMPLES:
-        yield f"... and {counted(len(notes) - MOST_EXAMPLES, 'more note')} in report.json."
+        text = f"... and {counted(len(notes) - MOST_EXAMPLES, 'more note')} in report.json."
+        yield Note(NoteKind.MORE_NOTES, text)
 
 
 def _next(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[tuple[str, ...], str]:

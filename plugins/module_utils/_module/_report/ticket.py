@@ -141,7 +141,7 @@ def _notes(story: Story) -> t.Iterator[str]:
     if story.notes:
         yield "## Notes"
         yield ""
-        yield from (f"* {as_markdown(note)}" for note in story.notes)
+        yield from (f"* {as_markdown(note.text)}" for note in story.notes)
         yield ""
 
 

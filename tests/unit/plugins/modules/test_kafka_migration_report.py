@@ -81,7 +81,7 @@ def test_the_lag_is_read_from_the_clusters_that_are_given(run_module, migration,
         "source cluster": (["clicks-0", "orders-0", "orders-1"], 5, 5),
         "destination cluster": (["orders-0", "orders-1"], 2, 5),
     }
-    assert result["notes"] == [] and not result["changed"]
+    assert result["notes"] == result["note_kinds"] == [] and not result["changed"]
     assert "| lag at the source | 320 |" in (migration / "report.md").read_text()
 
 
@@ -102,6 +102,7 @@ def test_a_cluster_that_does_not_tell_its_log_ends_fails_nothing(run_module, mig
     monkeypatch.setattr(log_bounds, "bounds_as_far_as_known", bounds)
     result = run_module(kafka_migration_report, directory=str(migration), source_cluster=cluster())
     (note,) = result["notes"]
+    assert result["note_kinds"] == ["log_ends_missing"]
     assert note.startswith("The log ends of the source cluster are missing: ") and said in note
     assert note in (migration / "report.md").read_text().replace("\\", "") and "broker1" not in note
 
@@ -136,6 +137,7 @@ def test_a_cluster_that_cannot_be_meant_is_refused(run_module, migration):
 def test_an_empty_directory_gets_a_report_that_says_so(run_module, tmp_path):
     result = run_module(kafka_migration_report, directory=str(tmp_path))
     assert result["headline"] == "There is no plan yet." and "snapshot.json, plan.json" in result["notes"][0]
+    assert result["note_kinds"] == ["file_missing"]
 
 
 def test_a_file_that_does_not_belong_to_the_others_is_refused_or_left_out(run_module, migration):
@@ -143,7 +145,8 @@ def test_a_file_that_does_not_belong_to_the_others_is_refused_or_left_out(run_mo
     refused = run_module(kafka_migration_report, directory=str(migration))
     assert refused["failed"] and "another snapshot" in refused["msg"] and not (migration / "report.html").exists()
     result = run_module(kafka_migration_report, directory=str(migration), on_mismatch="leave_out")
-    assert any("another snapshot" in note for note in result["notes"])
+    kinds = dict(zip(result["notes"], result["note_kinds"], strict=True))
+    assert [kind for note, kind in kinds.items() if "another snapshot" in note] == ["file_left_out"]
 
 
 def test_a_directory_that_is_missing_is_refused(run_module, tmp_path):

@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -114,7 +115,7 @@ def told(texts: t.Mapping[str, str], occasion: Occasion = OCCASION, logs: KnownL
     return story(read_files(texts, "folder", OnMismatch.FAIL), occasion, logs)
 
 
-def logs_of(entries: t.Sequence[PlanEntry], *, notes: tuple[str, ...] = ()) -> KnownLogs:
+def logs_of(entries: t.Sequence[PlanEntry], *, notes: tuple[Note, ...] = ()) -> KnownLogs:
     """Logs from 1 to 120 at the source and from 6 to 126 at the destination, of every partition."""
     return KnownLogs(
         {at.partition: (1, 120) for entry in entries for at in entry.source},

@@ -13,8 +13,9 @@ import re
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -260,7 +261,7 @@ def test_a_missing_file_is_named_and_fails_nothing(name):
     texts = texts_of(ENTRIES, committed=True)
     del texts[name]
     story = told(texts)
-    assert any(name in note for note in story.notes)
+    assert [(note.kind, name in note.text) for note in story.notes][:1] == [(NoteKind.FILE_MISSING, True)]
     html_page(story)
     markdown(story)
 
@@ -304,10 +305,22 @@ def test_files_that_do_not_belong_together_are_refused_or_left_out(change, file,
     assert file not in files.digests and any(file in why and said in why for why in files.left_out)
 
 
+def test_notes_of_the_verification_keep_their_kinds_and_ten_are_shown():
+    texts = texts_of(ENTRIES)
+    verified = report.from_json(texts["report.json"], "report.json")
+    notes = tuple(Note(NoteKind.TO_COME, f"{number} records to come") for number in range(12))
+    first = dataclasses.replace(verified.findings[0], notes=notes)
+    noted = dataclasses.replace(verified, findings=(first, *verified.findings[1:]))
+    story = told(texts | {"report.json": report.to_json(noted)}, dataclasses.replace(OCCASION, files=["report.json"]))
+    assert [note.kind for note in story.notes] == [NoteKind.TO_COME] * 10 + [NoteKind.MORE_NOTES]
+    assert story.notes[0].text == f"{first.name}: 0 records to come" and "2 more notes" in story.notes[-1].text
+
+
 def test_what_other_runs_committed_is_counted_and_left_alone():
     texts = texts_of(ENTRIES[:2]) | {"receipt.json": texts_of(ENTRIES, committed=True)["receipt.json"]}
     story = told(texts)
-    assert story.totals.elsewhere == 1 and any("other runs" in note for note in story.notes)
+    assert story.totals.elsewhere == 1
+    assert [note.kind for note in story.notes if "other runs" in note.text] == [NoteKind.OTHER_RUNS]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -377,7 +390,8 @@ def test_the_lag_is_counted_to_the_end_of_the_source_log_and_each_source_positio
 
 
 def test_a_lag_that_is_not_known_is_not_made_up():
-    logs = logs_of(ENTRIES, notes=("The log ends of the source cluster are missing: no broker answers.",))
+    note = Note(NoteKind.LOG_ENDS_MISSING, "The log ends of the source cluster are missing: no broker answers.")
+    logs = logs_of(ENTRIES, notes=(note,))
     assert logs.source is not None
     partial = dataclasses.replace(logs, source={at: ends for at, ends in logs.source.items() if at.topic != "clicks"})
     story = told(texts_of(ENTRIES), logs=partial)
