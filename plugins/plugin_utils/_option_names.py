@@ -22,15 +22,15 @@ OTHER_NAMES = {
     "kafka_group_offsets": {"on_active_group": "on_active_source"},
     "kafka_group_removal": {"on_active_group": "on_active_source"},
     "kafka_migration_history": {"keep": "keep_history"},
-    "kafka_migration_info": {"on_active_group": "on_active_source"},
+    "kafka_migration_info": {"creates_topics": "promote_topics", "on_active_group": "on_active_source"},
     "kafka_offset_commit": {"everything": "rollback_all"},
     "kafka_offset_verify": {"limit": "verify_limit", "method": "verify"},
 }
 # The same in roles that promote the topics of groups.
-_OF_GROUPS = {"kafka_topic_promotion": {"exclude_topic_patterns": "repartitioned"}}
+OF_GROUPS = {"kafka_topic_promotion": {"exclude_topic_patterns": "repartitioned"}}
 _POLICIES = ("on_blocked", "on_active_group", "on_active_source")
 # {phase: {variable: the one that takes its place, or nothing}}
-_IN_PHASE: dict[str, dict[str, str | None]] = {
+IN_PHASE: dict[str, dict[str, str | None]] = {
     "cut_over": dict.fromkeys(_POLICIES, "on_not_ready"),
     "sync": {**dict.fromkeys(_POLICIES), "verify": "verify_rounds"},
 }
@@ -87,7 +87,7 @@ def variables(path: str, role: str) -> list[str]:
 def option_names(module: str, role: str, phase: str | None, variables: t.Iterable[str]) -> dict[str, str]:
     """{option: variable} for a task of a role, as far as it is certain. variables: all of the role's."""
     known = {name.removeprefix(f"{role}_"): name for name in variables}
-    in_phase = _IN_PHASE.get(phase or "", {})
+    in_phase = IN_PHASE.get(phase or "", {})
 
     def called(name: str) -> str | None:
         """The variable that has this name without the role's, or takes its place in this phase."""
@@ -96,7 +96,7 @@ def option_names(module: str, role: str, phase: str | None, variables: t.Iterabl
         variable = instead and known.get(instead, known.get(option))
         return f"{variable}{colon}{value}" if variable else None
 
-    others = OTHER_NAMES.get(module, {}) | _OF_GROUPS.get(module, {})
+    others = OTHER_NAMES.get(module, {}) | OF_GROUPS.get(module, {})
     found = {name: called(name) for name in {**known, **in_phase}}
     found |= {option: variable for option, name in others.items() if (variable := called(name))}
     return {option: variable for option, variable in found.items() if variable}
