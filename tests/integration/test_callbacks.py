@@ -1,0 +1,46 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whatever callback prints the results, the plan, the totals and what to do next are in its output."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from testbed.clients import Message, commit, create_topic, produce
+from tests.support.playbooks import ProgramController, done
+from tests.support.replication_tool import copy
+
+
+@pytest.fixture
+def orders(source, destination, topic):
+    """A topic with 20 records, copied; a group of its name stands at 5."""
+    for cluster in (source, destination):
+        create_topic(cluster, topic, partitions=1)
+    produce(source, topic, [Message(b"%d" % number) for number in range(20)])
+    copy(source, destination, topic)
+    commit(source, topic, {(topic, 0): 5})
+    return topic
+
+
+def messages(output):
+    """The messages of the tasks of a role, of a callback that prints each result as JSON, after the host and its state."""
+    decoder = json.JSONDecoder()
+    starts = [found.end() for found in re.finditer(r"^cloud \| (?:SUCCESS|CHANGED) => ", output, re.MULTILINE)]
+    results = [decoder.raw_decode(output, start)[0] for start in starts]
+    return [line for result in results if isinstance(result.get("msg"), list) for line in result["msg"]]
+
+
+def test_callbacks_that_print_json_show_the_plan_and_the_totals(source, destination, orders, tmp_path, monkeypatch):
+    controller = ProgramController(tmp_path / "infrastructure", onprem=source, cloud=destination)
+    for callback in ("minimal", "oneline"):
+        monkeypatch.setenv("ANSIBLE_STDOUT_CALLBACK", callback)
+        said = messages(done(controller.migrate_groups("--check", groups=[orders])).output)
+        planned = "Total: 1 group, 1 group-partition: 1 exact, 0 safe, 0 blocked; at most 0 records repeated."
+        assert re.fullmatch(rf"{orders} +1 +1 +0", said[1]) and said[2] == planned, said
+        assert "Total: 1 group, 1 group-partition: 1 changed, 0 left out." in said
+        assert said[-2].startswith("It took: ") and said[-1].startswith("Next: look at the offsets, and run "), said
