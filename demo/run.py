@@ -20,7 +20,6 @@ import os
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import typing as t
 from pathlib import Path
@@ -31,6 +30,7 @@ if str(ROOT) not in sys.path:
 
 from demo import last_act, own_tool
 from demo.company import PARTITIONS, Groups, found_company
+from demo.played import PlaybookFailed, Player
 from demo.proof import Logs, Outcome, contradicted, outcome, read_logs
 from demo.terminal import step, table, title
 from testbed.clients import Commits, committed, create_topic, delete_groups
@@ -38,6 +38,7 @@ from testbed.mirror_maker import MirrorMaker
 from testbed.sandbox import Cluster, SandboxError, start, stop_all
 
 FOLDER = ROOT / ".cache/demo"
+PLAYER = Player(ROOT / ".cache/demo-output")  # which stays when the demo is over
 MIGRATE, ROLLBACK = "streamshift.kafka.migrate_groups", "streamshift.kafka.rollback"
 CLUSTERS = (
     "-i",
@@ -69,6 +70,7 @@ def main() -> int:
     for reason in (signal.SIGTERM, signal.SIGHUP):  # then, too, the clusters have to be stopped
         signal.signal(reason, signal.default_int_handler)
     clear()
+    shutil.rmtree(PLAYER.folder, ignore_errors=True)
     try:
         onprem, cloud = start_clusters()
         groups = work_for_years(onprem)
@@ -77,7 +79,7 @@ def main() -> int:
         migrate(cloud, groups)
         compare(onprem, cloud, groups, by_mirror_maker)
         last_act.cut_over(onprem, cloud, functools.partial(play_cut_over, FOLDER / "cut-over"), step)
-    except (DemoFailed, last_act.Failed, SandboxError) as failed:
+    except (DemoFailed, PlaybookFailed, last_act.Failed, SandboxError) as failed:
         print(f"\nThe demo has failed: {failed}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -86,7 +88,8 @@ def main() -> int:
     finally:
         if os.environ.get("KEEP", "0") in ("", "0"):
             clear()
-            step("both clusters are stopped, and nothing is left of them")
+            step("both clusters are stopped, and nothing is left of them but what was printed, and the report:")
+            print(f"          {PLAYER.folder / 'report.html'}")
         else:
             tell_how_to_go_on()
     return 0
@@ -144,7 +147,8 @@ def migrate(cloud: Cluster, groups: Groups) -> None:
     """Play the playbooks, and look after each whether cloud is as it should be."""
     # The records beside each offset are compared in seconds; the last run compares all of them.
     quick = ("-e", "group_migration_verify=anchors")
-    play("A dry run", MIGRATE, *CLUSTERS, *GROUPS, *quick, "--check", "--diff")
+    play = PLAYER.play
+    play("A dry run", MIGRATE, *CLUSTERS, *GROUPS, *quick, "--check", "--diff", whole_plan=True)
     expect("the dry run has changed nothing", not standing(cloud, groups) and not (FOLDER / "migration").exists())
     play("The migration", MIGRATE, *CLUSTERS, *GROUPS, *quick)
     migrated = standing(cloud, groups)
@@ -158,6 +162,8 @@ def migrate(cloud: Cluster, groups: Groups) -> None:
     play("And there again, by the same plan", MIGRATE, *CLUSTERS, *GROUPS, *whole)
     expect("all groups stand where they stood before the rollback", standing(cloud, groups) == migrated)
     expect_proof(groups)
+    for page in ("report.html", "report.md"):
+        shutil.copy(FOLDER / "migration" / page, PLAYER.folder)
 
 
 def expect_proof(groups: Groups) -> None:
@@ -179,27 +185,7 @@ def play_cut_over(directory: Path, what: str, phase: str) -> str:
         "group_migration_verify": "anchors",
         "group_migration_directory": str(directory),
     }
-    return play(what, MIGRATE, *CLUSTERS, "-e", json.dumps(its))
-
-
-def play(what: str, playbook: str, *options: str) -> str:
-    """Run a playbook, show what it says, and return the last line about cloud."""
-    command = ["ansible-playbook", playbook, *options]
-    title(f"{what}: {shlex.join(command)}")
-    settings = {"ANSIBLE_DISPLAY_SKIPPED_HOSTS": "0"}
-    if sys.stdout.isatty():
-        settings["ANSIBLE_FORCE_COLOR"] = "1"
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    said = []
-    with subprocess.Popen(
-        command, cwd=ROOT, env=os.environ | settings | {"PATH": path}, stdout=subprocess.PIPE, text=True
-    ) as running:
-        for line in running.stdout or ():
-            print(line, end="", flush=True)
-            said.append(line)
-    if running.returncode:
-        raise DemoFailed(f"{playbook} has ended with status {running.returncode}")
-    return next(line for line in reversed(said) if "cloud" in line and "changed=" in line)
+    return PLAYER.play(what, MIGRATE, *CLUSTERS, "-e", json.dumps(its))
 
 
 def expect(what: str, fulfilled: bool) -> None:

@@ -20,7 +20,7 @@ def step(text: str) -> None:
 
 def title(text: str) -> None:
     """Begin another part."""
-    print(f"\n{_bold('── ' + text)}\n", flush=True)
+    print(f"\n{_bold('── ' + text)}", flush=True)
 
 
 def table(head: t.Sequence[str], rows: t.Sequence[t.Sequence[str | int]]) -> None:

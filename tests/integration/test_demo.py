@@ -13,6 +13,7 @@ import pytest
 
 from demo import run
 from demo.company import PARTITIONS
+from demo.played import Player
 from testbed.sandbox import names
 
 
@@ -20,11 +21,19 @@ from testbed.sandbox import names
 def test_demo(tmp_path, monkeypatch, capfd):
     folder = tmp_path / "demo"
     monkeypatch.setattr(run, "FOLDER", folder)
+    monkeypatch.setattr(run, "PLAYER", Player(tmp_path / "output"))
     monkeypatch.setattr(run, "CLUSTERS", (*run.CLUSTERS, "-e", f"demo_folder={folder}"))
     monkeypatch.delenv("KEEP", raising=False)
     status = run.main()
     said = capfd.readouterr()
     assert status == 0, said.out[-5000:] + said.err
+    # It is a story, and everything that the playbooks have printed is in files that it names.
+    assert len(said.out.splitlines()) <= 150
+    printed = [
+        Path(line.split()[-1]) for line in said.out.splitlines() if line.startswith("Everything that it printed:")
+    ]
+    assert len(printed) == 7 and all("PLAY RECAP" in file.read_text() for file in printed)
+    assert (tmp_path / "output/report.html").exists()
     (total,) = [line.split() for line in said.out.splitlines() if line.startswith(" all ")]
     consumed, repeated_by_mirror_maker, *_unused, repeated_by_us, lost_by_us = (
         int(cell.replace(",", "")) for cell in total[1:] if cell != "of"
