@@ -33,10 +33,19 @@ if ! [[ -x .venv/bin/python ]]; then
     echo "Making .venv with $("$python" --version)"
     "$python" -m venv .venv
 fi
-echo "Installing the locked packages: this takes minutes if they have to be downloaded"
-# pip says nothing meanwhile, or a line for each of many packages. What sleeps here must not hold the terminal when it is over.
+echo "Installing the locked packages: this takes a minute or two if they have to be downloaded"
+# The installers say nothing meanwhile, or a line for each of many packages. What sleeps here must not hold the terminal when it is
+# over.
 while sleep 10 >/dev/null 2>&1; do echo "... $SECONDS s"; done &
 ticking=$!
-trap 'kill "$ticking"' EXIT
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+only_uv=$(mktemp)
+trap 'kill "$ticking"; rm -f "$only_uv"' EXIT
+# uv takes a third of pip's time, but reads none of pip's settings: where it cannot reach a package, pip may.
+sed -n '/^uv==/,/[^\\]$/p' requirements-dev.lock >"$only_uv"
+install=(.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes)
+"${install[@]}" -r "$only_uv"
+if ! .venv/bin/uv pip install --quiet --python .venv/bin/python --require-hashes -r requirements-dev.lock; then
+    echo "uv could not install them; pip tries now"
+    "${install[@]}" -r requirements-dev.lock
+fi
 .venv/bin/python conftest.py
