@@ -71,10 +71,8 @@ options:
       - V(records) counts the records around every offset.
       - V(anchors) compares only the two records next to every offset with those in O(plan). It needs neither Spark nor
         Java. It detects neither skipped nor repeated records farther away from the offset.
-      - V(offsets) compares only the committed offsets with those in O(receipt), and reads no records. Use it right after a
-        commit whose whole plan was verified right before. Needs O(scope=committed), and writes no O(report).
     type: str
-    choices: [records, anchors, offsets]
+    choices: [records, anchors]
     default: records
   limit:
     description:
@@ -232,7 +230,7 @@ EXAMPLES = r"""
 RETURN = r"""
 verified:
   description: Number of group-partitions whose records were compared without a problem, or that have no records on
-    either cluster. With O(method=offsets), number of group-partitions whose committed offset is right.
+    either cluster.
   returned: always
   type: int
   sample: 12
@@ -475,11 +473,6 @@ def verify(module: Module) -> dict[str, t.Any]:
 
 def _check_paths(params: dict[str, t.Any]) -> None:
     plans = len(params["plan"] or ())
-    if params["method"] == "offsets" and (_scope(params) != "committed" or params["report"] or params["copy"]):
-        raise InvalidInput(
-            "method offsets compares what is committed with the receipt, and reads no records",
-            remedy="set plan and receipt, and leave out scope, report and copy; or choose another method",
-        )
     if params["incremental"] and (params["copy"] or _scope(params) in (None, "committed")):
         raise InvalidInput(
             "incremental verifies a plan before it is committed",
@@ -534,15 +527,8 @@ def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:
 def _compared(
     module: Module, planned: list[_Planned], source: Connection, destination: Connection
 ) -> tuple[use_case.Verified, list[report.Report]]:
-    match module.params["method"]:
-        case "offsets":
-            return use_case.together(
-                use_case.committed(each.made, each.written, source, destination) for each in planned
-            ), []
-        case "anchors":
-            return _anchors(module, planned, source, destination)
-        case _:
-            return _records(module, planned, source, destination)
+    compare = _anchors if module.params["method"] == "anchors" else _records
+    return compare(module, planned, source, destination)
 
 
 def _incrementally(
@@ -649,7 +635,7 @@ def main() -> None:
             "receipt": {"type": "list", "elements": "path"},
             "copy": {"type": "path"},
             "scope": {"type": "str", "choices": ["plan", "to_commit", "committed"]},
-            "method": {"type": "str", "choices": ["records", "anchors", "offsets"], "default": "records"},
+            "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},
             "limit": {"type": "int", "default": 10_000},
             "incremental": {"type": "bool", "default": False},
             "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
@@ -662,11 +648,7 @@ def main() -> None:
             "report": {"type": "list", "elements": "path"},
         },
         required_by={"receipt": ("plan",), "scope": ("plan",), "copy": ("plan",)},
-        required_if=[
-            ("method", "anchors", ("plan",)),
-            ("method", "offsets", ("plan", "receipt")),
-            ("scope", "committed", ("receipt",)),
-        ],
+        required_if=[("method", "anchors", ("plan",)), ("scope", "committed", ("receipt",))],
         mutually_exclusive=[("plan", name) for name in _WITHOUT_PLAN],
         supports_check_mode=True,
     )

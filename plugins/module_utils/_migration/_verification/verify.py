@@ -142,13 +142,6 @@ def anchors(
     return verified, Report(plan.source_id, plan.destination_id, None, tuple(found), method="anchors")
 
 
-def committed(plan: Plan, receipt: Receipt | None, source: Connection, destination: Connection) -> Verified:
-    """Compare only the committed offsets, and read no records: the groups stand where they were set, or further."""
-    check_clusters(plan, source, destination)
-    entries, problems = entries_to_prove(plan, receipt, destination)
-    return Verified(len(entries) - len(problems), 0, 0, by_gravity(problems), [])
-
-
 def together(verified: t.Iterable[Verified]) -> Verified:
     """What was found of several plans, as one."""
     each = list(verified)

@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import Claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.verify import Verified
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, ProblemKind
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_verify
@@ -45,11 +45,6 @@ def verify(run_module, monkeypatch, tmp_path):
             run.claimed = given
             return Claims("S", "D", [], 0, [], [Note(NoteKind.GROUP_IN_USE, "seen on the way")])
 
-        def committed(made, receipt, source, destination):
-            run.asked = {"receipt": receipt, "method": "offsets"}
-            return Verified(1, 0, 0, list(problems), [])
-
-        monkeypatch.setattr(kafka_offset_verify.use_case, "committed", committed)
         monkeypatch.setattr(kafka_offset_verify.use_case, "records", records)
         monkeypatch.setattr(kafka_offset_verify.use_case, "anchors", anchors)
         monkeypatch.setattr(kafka_offset_verify.claimed_offsets, "of_plan", claims)
@@ -95,14 +90,6 @@ def test_options_reach_the_use_case(verify):
     assert verify.asked == {"receipt": None, "chosen": None, "method": "anchors"}
 
 
-def test_offsets_are_compared_with_the_receipt_and_nothing_is_read(verify, tmp_path):
-    written = str(tmp_path / "receipt.json")
-    result = verify(method="offsets", receipt=[written])
-    assert verify.asked == {"receipt": receipt.Receipt("D"), "method": "offsets"}
-    assert (result["verified"], result["compared"]) == (1, 0)
-    assert verify([SKIPPED], method="offsets", receipt=[written])["failed"]
-
-
 def test_all_anchors_are_read_at_once_though_only_some_are_noted(verify):
     verify(method="anchors", incremental=True)
     assert [each.key for each in verify.asked["chosen"]] == [entry().key]
@@ -121,9 +108,6 @@ def test_without_a_plan_the_named_groups_are_compared_as_match_on_says(verify):
         ({"match_on": ["key"]}, "match_on"),
         ({"report": ["/tmp/a.json", "/tmp/b.json"]}, "Name another report for each of them"),
         ({"scope": "committed"}, "receipt"),
-        ({"method": "offsets"}, "receipt"),
-        ({"method": "offsets", "receipt": ["/tmp/r.json"], "scope": "plan"}, "reads no records"),
-        ({"method": "offsets", "receipt": ["/tmp/r.json"], "report": ["/tmp/a.json"]}, "leave out scope, report"),
         (
             {
                 "plan": None,
