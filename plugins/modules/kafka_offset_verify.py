@@ -79,6 +79,8 @@ options:
       - How many offsets to read before and after each offset, on both clusters. V(0) reads complete logs.
       - The module does not verify what is outside this range, and sets C(complete) to false for the entry in O(report).
         If O(plan) allows repeated records, it reads as many additional offsets, up to the same limit again.
+      - If the limit lets nothing be compared, such as where all records are equal, the module reads these logs whole, up to
+        1,000,000 offsets together.
     type: int
     default: 10000
   incremental:

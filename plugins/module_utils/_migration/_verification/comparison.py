@@ -67,13 +67,25 @@ def findings(
 ) -> list[Finding]:
     """What is found of every case, in order.
 
-    limit: so many offsets on both sides of each offset are read, on both clusters; None for whole logs. Spark is started
-    where there is much to read. Raises as open_session() and scan_frame() do.
+    limit: so many offsets on both sides of each offset are read, on both clusters; None for whole logs. Whole logs are also
+    read where the limit lets nothing be compared, and they are short. Spark is started where there is much to read. Raises as
+    open_session() and scan_frame() do.
     """
     with repeating(say) as tell, session_on_demand(spark, tell) as session:
 
         def look(its: t.Sequence[ClaimCase], existed: t.Mapping[TopicPartition, int]) -> _Look:
-            return _look(its, source, destination, limit, existed, session, tell)
+            near = _look(its, source, destination, limit, existed, session, tell)
+            numbers = _unexamined(its, near)
+            if not numbers:
+                return near
+            tell(
+                f"reading whole logs for {counted(len(numbers), 'offset')}, because the limit lets nothing be compared"
+            )
+            whole = _look([its[number] for number in numbers], source, destination, None, existed, session, tell)
+            found = list(near.found)
+            for number, finding_of_whole in zip(numbers, whole.found, strict=True):
+                found[number] = finding_of_whole
+            return near._replace(found=found)
 
         first = look(cases, {})
         return _looked_again(cases, first, destination, look, tell)
@@ -121,6 +133,29 @@ def _look(
         source_logs,
         destination_logs,
     )
+
+
+def _unexamined(cases: t.Sequence[ClaimCase], look: _Look) -> list[int]:
+    """The numbers of cases of which nothing could be compared, if their logs together are short enough to be read whole.
+
+    So it is where all records are equal, and the replication tool has given the copies other times: then nothing tells where
+    a window ends in the other log.
+    """
+    numbers = [
+        number
+        for number, each in enumerate(look.found)
+        if any(flaw.kind is ProblemKind.NOT_EXAMINED for flaw in each.problems)
+    ]
+    claims = [cases[number].claim for number in numbers]
+    sizes = [
+        side.logs[partition].facts.high_watermark - side.logs[partition].facts.log_start
+        for side, partitions in (
+            (look.source, {partition for claim in claims for partition, _offset in claim.source}),
+            (look.destination, {partition for claim in claims for partition, _offset in claim.destination}),
+        )
+        for partition in partitions
+    ]
+    return numbers if sum(sizes) <= FEW else []
 
 
 def _looked_again(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import random
 import typing as t
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.logs import scenario
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.truth import Scenario
@@ -254,8 +256,26 @@ def test_what_lies_outside_of_the_limit_is_not_called_complete() -> None:
     assert (found.complete, found.problems) == (False, ())
     (found,) = clusters.findings((150, 150, 0), limit=150)
     assert found.complete
-    (found,) = clusters.findings((20, 280, 0), limit=15)
-    assert "raise the limit" in found.problems[0].detail
+
+
+def test_short_logs_are_read_whole_if_the_limit_lets_nothing_be_compared() -> None:
+    clusters = world(names(range(300), lambda at: at), names(range(300), lambda at: at))
+    found = clusters.findings((20, 280, 0), (150, 150, 0), limit=15)
+    assert "260 unconsumed records are skipped" in found[0].problems[0].detail
+    assert [each.complete for each in found] == [True, False]
+    with mock.patch.object(comparison, "FEW", 100):
+        (found_near,) = clusters.findings((20, 280, 0), limit=15)
+    assert "raise the limit" in found_near.problems[0].detail
+
+
+def test_equal_records_whose_copies_have_other_times_are_compared_whole() -> None:
+    """Nothing tells where a window ends in the other log."""
+    copies = " ".join(f"beat@{9000 + number}" for number in range(330))  # the tool has copied 30 of them twice
+    clusters = world(" ".join(f"beat@{number}" for number in range(300)), copies)
+    (right,) = clusters.findings((20, 20, 30), limit=50)
+    assert right.problems == () and right.complete and right.compared == 280
+    (wrong,) = clusters.findings((20, 60, 30), limit=50)
+    assert "10 unconsumed records are skipped" in wrong.problems[0].detail
 
 
 def beats(size: int, copied: int, old: int = 4) -> Clusters:
