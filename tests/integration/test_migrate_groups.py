@@ -257,6 +257,17 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
     assert "Committed: 2 of 2 group-partitions of 1 group, 0 blocked." in page.read_text()
 
 
+def test_a_plan_says_what_a_commit_would_refuse(source, destination, orders, controller):
+    commit(destination, orders, {(orders, 0): 9})
+    output = done(controller.migrate_groups(phase="plan", groups=[orders])).output
+    assert "A commit of this plan would be refused now: " in output
+    assert f"group {orders}" in output and "would move it back to 7" in output and "group_migration_on_rewind" in output
+    assert "Next: decide about what a commit would refuse, and run the same command again." in output
+    assert committed(destination, orders) == {(orders, 0): (9, "")}
+    allowed = done(controller.migrate_groups(phase="plan", groups=[orders], on_rewind="rewind")).output
+    assert "would be refused" not in allowed and "-e group_migration_phase=apply" in allowed
+
+
 def test_patterns_and_maps(source, destination, topic, controller):
     for name in ("billing", "shipping", "retry"):
         prepare(source, destination, f"{topic}-{name}", f"eu.{topic}-{name}")
