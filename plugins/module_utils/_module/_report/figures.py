@@ -12,11 +12,16 @@ import enum
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import (
+    Chosen,
+    has_groups,
+    selected_entries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.summaries import most_repeats
 
 Key = tuple[str, TopicPartition]
@@ -40,9 +45,11 @@ class State(enum.StrEnum):
     UNCHANGED = "unchanged"  # the destination had it already
     NOT_COMMITTED = "not committed"
     LEFT_ALONE = "left alone"  # there is no offset to commit
+    EARLIER = "committed by an earlier run"  # this plan has no offset for it
 
 
 _COMMITTED = (State.COMMITTED, State.UNCHANGED)
+WRITTEN = (State.COMMITTED, State.NOT_READ_BACK)
 
 
 class LogPlace(t.NamedTuple):
@@ -112,8 +119,9 @@ class GroupFigures(t.NamedTuple):
 class Totals:
     """Counts of group-partitions, but for groups and for repeats and skipped, which count records.
 
-    repeats is None where not all are counted. elsewhere: group-partitions in the receipt that are not in this plan. lag: see
-    lag_of().
+    repeats is None where not all are counted. earlier: group-partitions that are committed otherwise than planned, by earlier
+    runs, and that a rollback with the selection of this run takes, too. elsewhere: those in the receipt that it does not take,
+    and that are not in this plan. lag: see lag_of().
     """
 
     groups: int
@@ -124,6 +132,7 @@ class Totals:
     verified: int
     objected: int
     skipped: int
+    earlier: int
     elsewhere: int
     lag: int | None
 
@@ -156,11 +165,12 @@ def group_partitions(files: MigrationFiles) -> list[GroupPartition]:
     return [_noted(noted[key]) for key in sorted(noted)]
 
 
-def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition]) -> Totals:
-    """What the rows of these files come to."""
+def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: Chosen) -> Totals:
+    """What the rows of these files come to. selection: of the run, which its rollback has, too."""
     verdicts = collections.Counter(row.verdict for row in rows if row.verdict is not None)
-    own = {(row.group, row.partition) for row in rows}
+    own = {(row.group, row.partition): row.state for row in rows}
     kept = files.receipt.entries if files.receipt is not None else ()
+    taken = {entry.key for entry in _taken(files.receipt, rows, selection)}
     return Totals(
         groups=len({row.group for row in rows}),
         partitions=len(rows),
@@ -170,9 +180,21 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition]) -> Totals:
         verified=sum(row.verified is True for row in rows),
         objected=sum(row.verified is False for row in rows),
         skipped=sum(finding.skipped for finding in files.report.findings) if files.report is not None else 0,
-        elsewhere=sum(entry.key not in own for entry in kept),
+        earlier=sum(
+            entry.written is not None and own.get(entry.key) not in WRITTEN for entry in kept if entry.key in taken
+        ),
+        elsewhere=sum(entry.key not in own and entry.key not in taken for entry in kept),
         lag=lag_of(rows),
     )
+
+
+def _taken(receipt: Receipt | None, rows: t.Sequence[GroupPartition], selection: Chosen) -> t.Sequence[ReceiptEntry]:
+    """What a rollback of this run takes. Where that is not known, all that the receipt holds of the groups of the rows."""
+    chosen = selected_entries(receipt, selection) if has_groups(selection) else None
+    if chosen is not None or receipt is None:
+        return chosen or ()
+    groups = {row.group for row in rows}
+    return [entry for entry in receipt.entries if entry.group in groups]
 
 
 def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
@@ -243,7 +265,7 @@ def _planned(entry: PlanEntry, noted: ReceiptEntry | None, finding: Finding | No
 
 def _state(entry: PlanEntry, noted: ReceiptEntry | None) -> State:
     if entry.target is None:
-        return State.LEFT_ALONE
+        return State.LEFT_ALONE if noted is None or noted.written is None else State.EARLIER
     if noted is not None:
         if noted.written is None:
             return State.ROLLED_BACK

@@ -97,6 +97,7 @@ def _totals(total: Totals) -> str:
         (f"{total.groups:,}", "groups"),
         (f"{total.partitions:,}", "group-partitions"),
         (f"{total.committed:,}", "committed"),
+        *([(f"{total.earlier:,}", "committed by earlier runs")] if total.earlier else []),
         (f"{total.verified:,}", "verified"),
         (total.repeats_text, "records repeated at most"),
         *([(f"{total.lag:,}", "lag at the source")] if total.lag is not None else []),

@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
+    WRITTEN,
     GroupPartition,
     State,
     Totals,
@@ -30,7 +31,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
 
 MOST_EXAMPLES = 10  # of each reason, of each kind of problem, and of the notes; the table has the others
-_WRITTEN = (State.COMMITTED, State.NOT_READ_BACK)
 _APPLYING = ("group_clone", "group_migration", "group_reset")  # the roles with a phase apply
 _SAME_PLAYBOOK = "the same playbook again, with all of its variables"
 
@@ -83,7 +83,7 @@ class Story:
 def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) -> Story:
     """What is to be told of these files, and of the logs that they are about."""
     rows = tuple(placed(group_partitions(files), logs))
-    total = totals(files, rows)
+    total = totals(files, rows, occasion.selection)
     level, headline = _headline(files, occasion, total)
     names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
     if occasion.is_within_one_cluster:
@@ -108,16 +108,17 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         next_steps=steps,
         next_command=command,
         way_back=_way_back(occasion, total),
-        way_back_command=occasion.command_back() if _is_written(total) and not occasion.is_rollback else "",
+        way_back_command=occasion.command_back() if _can_go_back(total) and not occasion.is_rollback else "",
     )
 
 
 def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[str, str]:
-    written = sum(total.states[state] for state in _WRITTEN)
+    written = sum(total.states[state] for state in WRITTEN)
     size = f"{counted(total.partitions, 'group-partition')} of {counted(total.groups, 'group')}"
     blocked = total.verdicts[Verdict.BLOCKED]
     if occasion.failure:
-        return "bad", f"The run failed. {written:,} of {size} committed{occasion.at_the_destination}."
+        earlier = f" as planned, and {total.earlier:,} by earlier runs" if total.earlier else ""
+        return "bad", f"The run failed. {written:,} of {size} committed{occasion.at_the_destination}{earlier}."
     if files.plan is None and files.receipt is None:
         return (
             "warning",
@@ -261,12 +262,21 @@ def _to_apply(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, ...
 def _way_back(occasion: Occasion, total: Totals) -> str:
     if occasion.is_rollback:
         return "To commit these offsets again, run the playbook without the phase rollback."
-    if not _is_written(total):
+    if not _can_go_back(total):
         return f"Nothing of this is committed{occasion.at_the_destination}, so there is nothing to roll back."
+    earlier = ""
+    if total.earlier:
+        earlier = (
+            f"Earlier runs have committed {counted(total.earlier, 'group-partition')} of these groups"
+            f"{occasion.at_the_destination}. "
+        )
     if not occasion.role:
-        return f"Stop {occasion.its_consumers}, then run kafka_offset_commit with state=rolled_back and receipt.json."
-    return f"Stop {occasion.its_consumers}, then roll these groups back:"
+        by_hand = (
+            f"Stop {occasion.its_consumers}, then run kafka_offset_commit with state=rolled_back and receipt.json."
+        )
+        return earlier + by_hand
+    return f"{earlier}Stop {occasion.its_consumers}, then roll these groups back:"
 
 
-def _is_written(total: Totals) -> bool:
-    return any(total.states[state] for state in _WRITTEN)
+def _can_go_back(total: Totals) -> bool:
+    return total.earlier > 0 or any(total.states[state] for state in WRITTEN)

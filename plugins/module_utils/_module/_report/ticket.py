@@ -65,6 +65,7 @@ def _totals(story: Story) -> t.Iterator[str]:
             ("group-partitions", f"{total.partitions:,}"),
             *counts,
             ("committed", f"{total.committed:,}"),
+            *([("committed by earlier runs", f"{total.earlier:,}")] if total.earlier else []),
             ("verified", f"{total.verified:,}"),
             ("records repeated at most", total.repeats_text),
             ("records skipped", f"{total.skipped:,}"),

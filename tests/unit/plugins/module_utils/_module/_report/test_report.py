@@ -323,6 +323,53 @@ def test_what_other_runs_committed_is_counted_and_left_alone():
     assert [note.kind for note in story.notes if "other runs" in note.text] == [NoteKind.OTHER_RUNS]
 
 
+MAILING = tuple(entry("mailing", "events", number) for number in range(6))
+OF_MAILING = dataclasses.replace(OCCASION, selection={"groups": ["mailing"]})
+
+
+def planned_again(*, blocked):
+    """Files of a run that plans four of the six partitions of mailing again, which an earlier run has committed."""
+    reason = {"verdict": Verdict.BLOCKED, "reason": Reason.OTHER_PARTITIONS, "detail": "6 partitions, not 4"}
+    again = [entry("mailing", "events", number, **(reason if blocked else {"offset": 40})) for number in range(4)]
+    others = entry("billing", "orders", 0)
+    return texts_of(again) | {"receipt.json": texts_of([*MAILING, others], committed=True)["receipt.json"]}
+
+
+def test_a_failed_run_says_what_earlier_runs_have_committed_of_its_groups():
+    story = told(planned_again(blocked=True), dataclasses.replace(OF_MAILING, failure="4 entries are blocked"))
+    assert story.headline == (
+        "The run failed. 0 of 4 group-partitions of 1 group committed at the destination as planned, and 6 by earlier runs."
+    )
+    assert {row.state for row in story.rows} == {State.EARLIER} and {row.after for row in story.rows} == {46}
+    assert story.way_back == (
+        "Earlier runs have committed 6 group-partitions of these groups at the destination. "
+        "Stop the consumers at the destination, then roll these groups back:"
+    )
+    assert "streamshift.kafka.rollback" in story.way_back_command and '["mailing"]' in story.way_back_command
+    assert [note.text[:38] for note in story.notes] == ["The receipt also holds 1 group-partiti"]  # billing stays
+    assert "| committed by earlier runs | 6 |" in markdown(story) and "committed by earlier runs" in html_page(story)
+
+
+def test_offsets_of_earlier_runs_are_counted_where_the_plan_has_others():
+    story = told(planned_again(blocked=False), dataclasses.replace(OF_MAILING, phase="plan"))
+    assert story.totals.states == {State.NOT_COMMITTED: 4} and story.totals.earlier == 6
+    assert (
+        "rolled_back and receipt.json"
+        in told(planned_again(blocked=False), dataclasses.replace(OCCASION, role="")).way_back
+    )
+    # A name that the receipt does not have selects nothing: then the groups of the plan count.
+    misspelt = dataclasses.replace(OF_MAILING, selection={"groups": ["mailing", "mailnig"]})
+    assert told(planned_again(blocked=False), misspelt).totals.earlier == 6
+
+
+@pytest.mark.parametrize(("topics", "counts"), [(["orders"], (0, 1)), (["orders", "clicks"], (1, 0))])
+def test_what_a_rollback_of_this_run_would_leave_alone_is_not_counted_as_its_own(topics, counts):
+    written = texts_of([ENTRIES[0], entry("billing", "clicks", 0)], committed=True)["receipt.json"]
+    occasion = dataclasses.replace(OCCASION, selection={"groups": ["billing"], "topics": topics})
+    total = told(texts_of(ENTRIES[:1]) | {"receipt.json": written}, occasion).totals
+    assert (total.earlier, total.elsewhere) == counts
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_name_acts_as_code_in_the_page(name):
     usual = [entry("billing", "orders", 0, Verdict.BLOCKED, reason=Reason.BEYOND_END, detail="x")]
