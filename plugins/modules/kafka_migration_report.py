@@ -82,6 +82,13 @@ options:
     description:
       - Message that ended the run, for the report of a failed run.
     type: str
+  written:
+    description:
+      - How many committed offsets the run has changed, which M(streamshift.kafka.kafka_offset_commit) returns as C(written).
+      - With V(0), the report says that the run had nothing to change, and that earlier runs have committed the offsets. If
+        the run has failed, the report says that it has changed no committed offset.
+      - Leave it out if it is not known.
+    type: int
   ran_by:
     description:
       - Who has started the run. The roles give the user of AWX or of the automation controller, and otherwise the user
@@ -249,6 +256,8 @@ SELECTION = ("groups", "group_patterns", "exclude_group_patterns", "topics", "to
 
 def write_report(module: Module) -> dict[str, t.Any]:
     params = module.params
+    if params["written"] is not None:
+        options.check_not_negative(params, "written")
     folder = os.path.abspath(params["directory"])
     paths = {name: os.path.join(folder, name) for name in ("report.html", "report.md")}
     for path in paths.values():
@@ -282,6 +291,7 @@ def _occasion(module: Module, folder: str) -> Occasion:
         versions={"ansible-core": ansible_version, "Python": platform.python_version()},
         failure=params["failure"] or "",
         ran_by=params["ran_by"] or "",
+        written=params["written"],
         steps=[_step(step) for step in params["steps"]],
         files=[name for name in NAMES if name in params["files"]],
     )
@@ -342,6 +352,7 @@ def main() -> None:
             "destination": text,
             "selection": {"type": "dict", "default": {}},
             "failure": text,
+            "written": {"type": "int"},
             "ran_by": text,
             "steps": {
                 "type": "list",

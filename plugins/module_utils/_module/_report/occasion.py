@@ -34,7 +34,7 @@ class Occasion:
     role: the role without the collection's name. selection: its variables that choose groups and topics, without prefix.
     when: the moment of the report, as text. versions: of programs, by name. failure: the message that ended the run.
     files: the names of those that the report is about. ran_by: the person, or what else has started the run. steps: as
-    long as they have taken, in their order.
+    long as they have taken, in their order. written: how many committed offsets the run has changed, None where not known.
     """
 
     directory: str
@@ -49,11 +49,22 @@ class Occasion:
     ran_by: str = ""
     steps: t.Sequence[Step] = ()
     files: t.Sequence[str] = NAMES
+    written: int | None = None
 
     @property
     def is_rollback(self) -> bool:
         """Whether the run has restored what was committed before."""
         return self.phase == "rollback"
+
+    @property
+    def had_nothing_to_do(self) -> bool:
+        """Whether the run has succeeded, and found everything at the destination as it is planned."""
+        return self.written == 0 and not self.failure
+
+    @property
+    def verified_nothing(self) -> bool:
+        """Whether the run has verified nothing because it had nothing to write: report.json is an earlier run's, or missing."""
+        return self.had_nothing_to_do and "verify" not in {step.name for step in self.steps}
 
     @property
     def is_within_one_cluster(self) -> bool:

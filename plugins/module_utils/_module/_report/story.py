@@ -101,9 +101,7 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         exceptions=tuple(_exceptions(rows)),
         no_exceptions=_no_exceptions(files, occasion, total),
         problems=tuple(_problems(files)),
-        no_problems=f"No problem: {counted(total.verified, 'group-partition')} verified."
-        if total.verified
-        else "Nothing was verified.",
+        no_problems=_no_problems(occasion, total),
         notes=(*_notes(files, occasion, total), *logs.notes),
         next_steps=steps,
         next_command=command,
@@ -131,8 +129,13 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
     if occasion.phase == "plan" or not written + total.states[State.UNCHANGED]:
         ready = total.partitions - blocked - total.verdicts[Verdict.UNCOMMITTED]
         return "warning" if blocked else "good", f"Planned: {ready:,} of {size} can be committed, {blocked:,} blocked."
-    done = written + total.states[State.UNCHANGED]
-    return "warning" if blocked else "good", f"Committed: {done:,} of {size}, {blocked:,} blocked."
+    done = f"{written + total.states[State.UNCHANGED]:,} of {size}"
+    headline = (
+        f"Nothing to change: {done} were committed before this run"
+        if occasion.had_nothing_to_do
+        else f"Committed: {done}"
+    )
+    return "warning" if blocked else "good", f"{headline}, {blocked:,} blocked."
 
 
 def _facts(files: MigrationFiles, occasion: Occasion) -> t.Iterator[tuple[str, str]]:
@@ -190,6 +193,18 @@ def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> 
     return "None: nothing is blocked, and no consumed record comes again."
 
 
+def _no_problems(occasion: Occasion, total: Totals) -> str:
+    """What is said where the verification has found no problem."""
+    verified = f"No problem: {counted(total.verified, 'group-partition')} verified"
+    if not occasion.verified_nothing:
+        return f"{verified}." if total.verified else "Nothing was verified."
+    by_whom = "Earlier runs have committed these offsets: see receipt.json."
+    if not any(total.states[state] for state in WRITTEN):
+        by_whom = f"The groups had these offsets already{occasion.at_the_destination}."
+    earlier = f" {verified} by an earlier run." if total.verified else ""
+    return f"This run had nothing to write, and so it verified nothing. {by_whom}{earlier}"
+
+
 def _problems(files: MigrationFiles) -> t.Iterator[Problems]:
     kinds: dict[t.Any, list[Problem]] = {}
     findings = files.report.findings if files.report is not None else ()
@@ -202,7 +217,11 @@ def _problems(files: MigrationFiles) -> t.Iterator[Problems]:
 def _notes(files: MigrationFiles, occasion: Occasion, total: Totals) -> t.Iterator[Note]:
     yield from (Note(NoteKind.FILE_LEFT_OUT, why) for why in files.left_out)
     missing = [
-        name for name in occasion.files if name not in files.digests and not any(name in why for why in files.left_out)
+        name
+        for name in occasion.files
+        if name not in files.digests
+        and not any(name in why for why in files.left_out)
+        and not (name == "report.json" and occasion.verified_nothing)
     ]
     if missing:
         yield Note(NoteKind.FILE_MISSING, f"Not there: {', '.join(missing)}.")

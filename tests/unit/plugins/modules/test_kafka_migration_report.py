@@ -55,6 +55,13 @@ def test_the_report_says_who_ran_it_and_how_long_the_steps_took(run_module, migr
     assert "| plan | 2.0 s | 66 | 33 |" in ticket and "| read back | 0.2 s |  |  |" in ticket
 
 
+def test_a_run_that_has_written_nothing_says_so(run_module, migration):
+    result = run_module(kafka_migration_report, directory=str(migration), written=0)
+    assert result["headline"].startswith("Nothing to change: 3 of 5 group-partitions")
+    result = run_module(kafka_migration_report, directory=str(migration), written=-1)
+    assert result["failed"] and result["msg"] == "written is -1. Give 0 or more."
+
+
 @pytest.mark.parametrize("wrong", [{"seconds": -1}, {"seconds": "nan"}, {"seconds": 1, "records": -1}])
 def test_a_step_that_cannot_be_meant_is_refused(run_module, migration, wrong):
     result = run_module(kafka_migration_report, directory=str(migration), steps=[{"name": "plan", **wrong}])

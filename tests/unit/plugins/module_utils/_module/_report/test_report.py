@@ -15,6 +15,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
@@ -368,6 +369,34 @@ def test_what_a_rollback_of_this_run_would_leave_alone_is_not_counted_as_its_own
     occasion = dataclasses.replace(OCCASION, selection={"groups": ["billing"], "topics": topics})
     total = told(texts_of(ENTRIES[:1]) | {"receipt.json": written}, occasion).totals
     assert (total.earlier, total.elsewhere) == counts
+
+
+def test_a_run_that_has_nothing_to_change_says_who_committed_and_that_it_verified_nothing():
+    texts = texts_of(ENTRIES[:2], committed=True)
+    second = dataclasses.replace(OCCASION, written=0, steps=[Step("plan", 0.4), Step("preview", 0.1)])
+    story = told(texts, second)
+    assert story.headline == (
+        "Nothing to change: 2 of 2 group-partitions of 1 group were committed before this run, 0 blocked."
+    )
+    said = (
+        "This run had nothing to write, and so it verified nothing. "
+        "Earlier runs have committed these offsets: see receipt.json."
+    )
+    assert story.no_problems == f"{said} No problem: 2 group-partitions verified by an earlier run."
+    del texts["report.json"]  # of another plan, and so removed
+    story = told(texts, second)
+    assert story.no_problems == said and story.notes == ()
+    assert said in html_page(story) and said in markdown(story)
+    # A cut-over verifies whatever there is to write.
+    verified = told(texts_of(ENTRIES[:2], committed=True), dataclasses.replace(second, steps=[Step("verify", 1.0)]))
+    assert verified.no_problems == "No problem: 2 group-partitions verified."
+
+
+def test_offsets_that_the_destination_had_already_are_not_said_to_be_in_a_receipt():
+    same = entry("billing", "orders", 0, expected=CommittedOffset(46))
+    story = told(texts_of([same]), dataclasses.replace(OCCASION, written=0))
+    assert "The groups had these offsets already at the destination." in story.no_problems
+    assert "receipt" not in story.no_problems
 
 
 @pytest.mark.parametrize("name", HOSTILE)
