@@ -61,8 +61,8 @@ options:
   phase:
     description:
       - Phase of the role.
-      - With V(rollback), the report says what is rolled back. Give V(receipt.json) alone in O(files) then, because the
-        plan that is there may be another run's.
+      - With V(rollback), the report says what of O(selection) is rolled back, or of the whole receipt if no group is
+        selected. Give V(receipt.json) alone in O(files) then, because the plan that is there may be another run's.
     type: str
   source:
     description:

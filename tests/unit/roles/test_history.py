@@ -85,6 +85,39 @@ def test_a_run_keeps_its_files_if_it_has_changed_something_or_failed(end, contro
     assert len(controller.history()) == kept
 
 
+@pytest.mark.parametrize(
+    ("committed", "said"),
+    [
+        ({}, "The run failed, and changed no committed offset."),  # it has not come so far
+        ({"failed": True, "failure": {"kind": "plan_blocked"}}, "The run failed, and changed no committed offset."),
+        (
+            {"failed": True, "failure": {"kind": "broker_refused"}},
+            "The run failed. 0 of 0",
+        ),  # what it has written is not known
+    ],
+)
+def test_the_report_of_a_failed_run_says_that_it_changed_nothing_if_that_is_known(end, home, committed, said):
+    done(end({"failed": True, "msg": "no broker answers"}, report=True, committed=committed))
+    assert said in (home / "report.md").read_text()
+
+
+@pytest.mark.parametrize(("everything", "said"), [(True, "rollback_all"), (False, "reset_group_patterns")])
+def test_the_report_of_a_rollback_of_everything_selects_no_group(end, home, everything, said):
+    why = {"failed": True, "msg": "no broker answers"}
+    selection = {"groups": ["billing"], "group_patterns": [".*"]}
+    done(
+        end(
+            why,
+            report=True,
+            phase="rollback",
+            rollback_all=everything,
+            selection=selection,
+            report_files=["receipt.json"],
+        )
+    )
+    assert said in (home / "report.md").read_text()
+
+
 def test_the_report_of_another_run_is_not_kept(end, controller, home):
     (home / "report.md").write_text("another run's")
     output = done(end({"changed": True}, report=True, selection={"group": ["billing"]})).output

@@ -147,8 +147,16 @@ class Totals:
         return NOT_COUNTED if self.repeats is None else f"{self.repeats:,}"
 
 
-def group_partitions(files: MigrationFiles) -> list[GroupPartition]:
-    """Every group-partition that this run is about, by name: those of the plan, else of the snapshot, else of the receipt."""
+def group_partitions(files: MigrationFiles, rolled_back: Chosen | None = None) -> list[GroupPartition]:
+    """Every group-partition that this run is about, by name: those of the plan, else of the snapshot, else of the receipt.
+
+    rolled_back: the selection of a rollback, which is about these lines of the receipt alone. One that is refused has none.
+    """
+    if rolled_back is not None:
+        return [
+            _noted(entry)
+            for entry in sorted(selected_entries(files.receipt, rolled_back) or (), key=lambda entry: entry.key)
+        ]
     noted = files.receipt.by_key() if files.receipt is not None else {}
     if files.plan is not None:
         findings = _findings_by_key(files)

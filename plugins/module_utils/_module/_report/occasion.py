@@ -12,6 +12,7 @@ import shlex
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import NAMES
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import Chosen, has_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 
 # The playbook of each role; a rollback has one for all.
@@ -43,7 +44,7 @@ class Occasion:
     phase: str = ""
     source: str = ""
     destination: str = ""
-    selection: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
+    selection: Chosen = dataclasses.field(default_factory=dict)
     versions: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     failure: str = ""
     ran_by: str = ""
@@ -55,6 +56,13 @@ class Occasion:
     def is_rollback(self) -> bool:
         """Whether the run has restored what was committed before."""
         return self.phase == "rollback"
+
+    @property
+    def playbook(self) -> str:
+        """The playbook of the role, or words for it."""
+        return (
+            f"streamshift.kafka.{_PLAYBOOKS[self.role]}" if self.role in _PLAYBOOKS else "the playbook of the migration"
+        )
 
     @property
     def had_nothing_to_do(self) -> bool:
@@ -88,7 +96,14 @@ class Occasion:
         """
         if self.phase in _NEEDING_MORE.get(self.role, ()):
             return ""
-        return self._command(_PLAYBOOKS.get(self.role, ""), phase=self.phase, **more)
+        everything = self.is_rollback and not has_groups(self.selection)
+        return self._command(_PLAYBOOKS.get(self.role, ""), phase=self.phase, rollback_all=everything, **more)
+
+    def command_to_migrate(self) -> str:
+        """The command that does what a rollback has undone, empty where the report does not know all that the role needs."""
+        if self.role in _NEEDING_MORE or not has_groups(self.selection):
+            return ""
+        return self._command(_PLAYBOOKS.get(self.role, ""))
 
     def command_back(self) -> str:
         """The command that rolls back, empty where the role is not known."""

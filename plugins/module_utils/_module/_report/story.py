@@ -10,14 +10,11 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import (
-    option_name,
-    with_option_names,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, by_gravity, problems_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice, directions
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
     WRITTEN,
     GroupPartition,
@@ -31,8 +28,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
 
 MOST_EXAMPLES = 10  # of each reason, of each kind of problem, and of the notes; the table has the others
-_APPLYING = ("group_clone", "group_migration", "group_reset")  # the roles with a phase apply
-_SAME_PLAYBOOK = "the same playbook again, with all of its variables"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,13 +77,14 @@ class Story:
 
 def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) -> Story:
     """What is to be told of these files, and of the logs that they are about."""
-    rows = tuple(placed(group_partitions(files), logs))
+    rows = tuple(placed(group_partitions(files, occasion.selection if occasion.is_rollback else None), logs))
     total = totals(files, rows, occasion.selection)
     level, headline = _headline(files, occasion, total)
     names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
     if occasion.is_within_one_cluster:
         names = occasion.source
-    steps, command = _next(files, occasion, total)
+    steps, command = directions.next_steps(files, occasion, total)
+    way_back, command_back = directions.way_back(occasion, total)
     return Story(
         title=f"Migration report: {names}" if names else "Migration report",
         headline=headline,
@@ -105,8 +101,8 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         notes=(*_notes(files, occasion, total), *logs.notes),
         next_steps=steps,
         next_command=command,
-        way_back=_way_back(occasion, total),
-        way_back_command=occasion.command_back() if _can_go_back(total) and not occasion.is_rollback else "",
+        way_back=way_back,
+        way_back_command=command_back,
     )
 
 
@@ -114,9 +110,12 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
     written = sum(total.states[state] for state in WRITTEN)
     size = f"{counted(total.partitions, 'group-partition')} of {counted(total.groups, 'group')}"
     blocked = total.verdicts[Verdict.BLOCKED]
+    if occasion.is_rollback:
+        return _rollback_headline(occasion, total, size)
     if occasion.failure:
         earlier = f" as planned, and {total.earlier:,} by earlier runs" if total.earlier else ""
-        return "bad", f"The run failed. {written:,} of {size} committed{occasion.at_the_destination}{earlier}."
+        failed = "The run failed, and changed no committed offset." if occasion.written == 0 else "The run failed."
+        return "bad", f"{failed} {written:,} of {size} committed{occasion.at_the_destination}{earlier}."
     if files.plan is None and files.receipt is None:
         return (
             "warning",
@@ -124,7 +123,7 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
         )
     if total.objected:
         return "bad", f"The verification objects to {total.objected:,} of {size}."
-    if occasion.is_rollback or (total.states[State.ROLLED_BACK] and not written):
+    if total.states[State.ROLLED_BACK] and not written:
         return "warning", f"Rolled back: {total.states[State.ROLLED_BACK]:,} of {size}."
     if occasion.phase == "plan" or not written + total.states[State.UNCHANGED]:
         ready = total.partitions - blocked - total.verdicts[Verdict.UNCOMMITTED]
@@ -136,6 +135,15 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
         else f"Committed: {done}"
     )
     return "warning" if blocked else "good", f"{headline}, {blocked:,} blocked."
+
+
+def _rollback_headline(occasion: Occasion, total: Totals, size: str) -> tuple[str, str]:
+    if not occasion.failure:
+        others = f"; {counted(total.elsewhere, 'other')} in the receipt left alone" if total.elsewhere else ""
+        return "warning", f"Rolled back: {total.states[State.ROLLED_BACK]:,} of {size}{others}."
+    if occasion.written == 0:
+        return "bad", "The rollback failed, and changed nothing."
+    return "bad", "The rollback failed, perhaps after it had restored some offsets."
 
 
 def _facts(files: MigrationFiles, occasion: Occasion) -> t.Iterator[tuple[str, str]]:
@@ -225,7 +233,7 @@ def _notes(files: MigrationFiles, occasion: Occasion, total: Totals) -> t.Iterat
     ]
     if missing:
         yield Note(NoteKind.FILE_MISSING, f"Not there: {', '.join(missing)}.")
-    if total.elsewhere:
+    if total.elsewhere and not occasion.is_rollback:
         elsewhere = counted(total.elsewhere, "group-partition")
         text = f"The receipt also holds {elsewhere} of other runs in this directory. A selected rollback leaves them alone."
         yield Note(NoteKind.OTHER_RUNS, text)
@@ -235,67 +243,3 @@ def _notes(files: MigrationFiles, occasion: Occasion, total: Totals) -> t.Iterat
     if len(notes) > MOST_EXAMPLES:
         text = f"... and {counted(len(notes) - MOST_EXAMPLES, 'more note')} in report.json."
         yield Note(NoteKind.MORE_NOTES, text)
-
-
-def _next(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[tuple[str, ...], str]:
-    """What to do next, and the command for it, empty for none."""
-    again = occasion.command_again()
-    if occasion.failure:
-        return (f"Follow the message: {occasion.failure}", f"Then run {_SAME_PLAYBOOK}: it continues."), again
-    undone = (
-        "Let the consumers go on where they were before, or run the playbook again."
-        if occasion.is_within_one_cluster
-        else "Let the consumers go on at the source, or migrate again."
-    )
-    if occasion.is_rollback:
-        return (undone,), ""
-    if total.objected:
-        return (f"Follow the remedies of the verification's findings, then run {_SAME_PLAYBOOK}.",), again
-    if files.plan is None:
-        return ("Make a plan.",) if files.receipt is None else ("Nothing: there is no plan.",), ""
-    if total.verdicts[Verdict.BLOCKED]:
-        steps = f"Follow the remedies of what is blocked, then run {_SAME_PLAYBOOK}."
-        others = f"To migrate the others now, set {option_name('on_blocked')} to skip_partition or skip_group."
-        return (steps, others), again
-    if total.states[State.NOT_COMMITTED] and occasion.phase == "plan":
-        return _to_apply(files, occasion)
-    if total.states[State.NOT_COMMITTED]:
-        return ("Run the playbook to commit these offsets.",), again
-    if total.states[State.ROLLED_BACK]:
-        return (undone,), ""
-    return (f"Start {occasion.its_consumers}. Keep receipt.json: without it, nothing can be rolled back.",), ""
-
-
-def _to_apply(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, ...], str]:
-    """How a plan that was made to be reviewed is committed."""
-    if occasion.role not in _APPLYING:
-        return ("Review the plan, and run the playbook without a phase to commit these offsets.",), ""
-    digest = files.digests["plan.json"]
-    command = dataclasses.replace(occasion, phase="apply").command_again(plan_digest=digest)
-    if command:
-        return ("Review the plan. To commit exactly this plan, run the phase apply with its digest.",), command
-    changes = f"{occasion.role}_phase=apply and {occasion.role}_plan_digest={digest}"
-    return (f"Review the plan. To commit exactly this plan, run {_SAME_PLAYBOOK}, but with {changes}.",), ""
-
-
-def _way_back(occasion: Occasion, total: Totals) -> str:
-    if occasion.is_rollback:
-        return "To commit these offsets again, run the playbook without the phase rollback."
-    if not _can_go_back(total):
-        return f"Nothing of this is committed{occasion.at_the_destination}, so there is nothing to roll back."
-    earlier = ""
-    if total.earlier:
-        earlier = (
-            f"Earlier runs have committed {counted(total.earlier, 'group-partition')} of these groups"
-            f"{occasion.at_the_destination}. "
-        )
-    if not occasion.role:
-        by_hand = (
-            f"Stop {occasion.its_consumers}, then run kafka_offset_commit with state=rolled_back and receipt.json."
-        )
-        return earlier + by_hand
-    return f"{earlier}Stop {occasion.its_consumers}, then roll these groups back:"
-
-
-def _can_go_back(total: Totals) -> bool:
-    return total.earlier > 0 or any(total.states[state] for state in WRITTEN)

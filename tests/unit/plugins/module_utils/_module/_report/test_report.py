@@ -198,19 +198,62 @@ def test_after_a_rollback_the_rows_say_so():
     assert not story.way_back_command
 
 
-def test_the_report_of_a_rollback_is_about_the_receipt_whatever_plan_is_there():
-    occasion = dataclasses.replace(OCCASION, phase="rollback", files=["receipt.json"])
-    story = told(rolled_back(texts_of(ENTRIES, committed=True), ["billing"]), occasion)
-    assert story.headline == "Rolled back: 2 of 3 group-partitions of 2 groups." and story.notes == ()
+ROLLBACK = dataclasses.replace(OCCASION, phase="rollback", files=["receipt.json"])
+
+
+def test_the_report_of_a_rollback_is_about_what_was_selected_in_the_receipt_whatever_plan_is_there():
+    texts = texts_of(ENTRIES, committed=True)
+    story = told(texts | rolled_back(texts, ["billing"]), ROLLBACK)
+    assert story.headline == "Rolled back: 2 of 2 group-partitions of 1 group; 1 other in the receipt left alone."
+    assert story.notes == () and {row.group for row in story.rows} == {"billing"}
     assert story.next_steps == ("Let the consumers go on at the source, or migrate again.",)
-    # What other groups have got stays, and is not rolled back by the command of this rollback.
-    assert not story.way_back_command and "run the playbook without the phase rollback" in story.way_back
-    failed = told(texts_of(ENTRIES, committed=True), dataclasses.replace(occasion, failure="the group has members"))
-    assert failed.headline == "The run failed. 3 of 5 group-partitions of 2 groups committed at the destination."
-    assert '"group_migration_phase": "rollback"' in failed.next_command
-    for made in (story, failed):
+    everything = told(rolled_back(texts, ["billing"]), dataclasses.replace(ROLLBACK, selection={}))
+    assert everything.headline == "Rolled back: 2 of 3 group-partitions of 2 groups."
+    for made in (story, everything):
         html_page(made)
         markdown(made)
+
+
+def test_after_a_rollback_the_way_back_is_the_playbook_of_the_migration():
+    texts = rolled_back(texts_of(ENTRIES, committed=True), ["billing"])
+    story = told(texts, ROLLBACK)
+    assert story.way_back == (
+        "To commit offsets for these groups again, run streamshift.kafka.migrate_groups with all variables of that run:"
+    )
+    assert "streamshift.kafka.migrate_groups" in story.way_back_command and '["billing"]' in story.way_back_command
+    assert "phase" not in story.way_back_command
+    # What the role needs besides is not known, or which groups these were.
+    for other in ({"role": "group_clone", "source": "cloud"}, {"selection": {}}, {"role": ""}):
+        story = told(texts, dataclasses.replace(ROLLBACK, **other))
+        assert story.way_back.endswith("with all variables of that run.") and not story.way_back_command
+
+
+def test_a_rollback_that_failed_before_its_first_write_says_so():
+    why = "group biling is not in the receipt"
+    misspelt = dataclasses.replace(ROLLBACK, failure=why, written=0, selection={"groups": ["biling"]})
+    story = told(texts_of(ENTRIES, committed=True), misspelt)
+    assert (
+        story.headline == "The rollback failed, and changed nothing." and story.way_back == "Nothing was rolled back."
+    )
+    assert story.next_steps[0] == f"Correct what the message names: {why}"
+    assert story.next_steps[1] == "Then run the same playbook again, with all of its variables."
+    assert "biling" not in story.next_command + story.way_back_command  # it would be refused again
+    html_page(story)
+    markdown(story)
+
+
+@pytest.mark.parametrize(("selection", "asked"), [({"groups": ["billing"]}, '"groups"'), ({}, '"rollback_all": true')])
+def test_a_rollback_that_failed_for_another_reason_has_a_command(selection, asked):
+    occasion = dataclasses.replace(ROLLBACK, failure="no broker answers", selection=selection)
+    story = told(texts_of(ENTRIES, committed=True), occasion)
+    assert story.headline == "The rollback failed, perhaps after it had restored some offsets."
+    assert '"group_migration_phase": "rollback"' in story.next_command
+    assert asked.replace('"', '"group_migration_', 1) in story.next_command
+
+
+def test_a_failed_run_that_has_written_nothing_says_so():
+    story = told(texts_of(ENTRIES), dataclasses.replace(OCCASION, failure="no broker answers", written=0))
+    assert story.headline.startswith("The run failed, and changed no committed offset. 0 of 5 group-partitions")
 
 
 def within_one_cluster(role, phase, **more):

@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What to do next after a run, and the way back, each with its command. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import WRITTEN, State, Totals
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import selected_entries
+
+_APPLYING = ("group_clone", "group_migration", "group_reset")  # the roles with a phase apply
+_SAME_PLAYBOOK = "the same playbook again, with all of its variables"
+
+
+def next_steps(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[tuple[str, ...], str]:
+    """What to do next, and the command for it, empty for none."""
+    again = occasion.command_again()
+    if occasion.is_rollback and occasion.failure:
+        repeated = "" if selected_entries(files.receipt, occasion.selection) is None else again
+        return (f"Correct what the message names: {occasion.failure}", f"Then run {_SAME_PLAYBOOK}."), repeated
+    if occasion.failure:
+        return (f"Follow the message: {occasion.failure}", f"Then run {_SAME_PLAYBOOK}: it continues."), again
+    undone = (
+        "Let the consumers go on where they were before, or run the playbook again."
+        if occasion.is_within_one_cluster
+        else "Let the consumers go on at the source, or migrate again."
+    )
+    if occasion.is_rollback:
+        return (undone,), ""
+    if total.objected:
+        return (f"Follow the remedies of the verification's findings, then run {_SAME_PLAYBOOK}.",), again
+    if files.plan is None:
+        return ("Make a plan.",) if files.receipt is None else ("Nothing: there is no plan.",), ""
+    if total.verdicts[Verdict.BLOCKED]:
+        steps = f"Follow the remedies of what is blocked, then run {_SAME_PLAYBOOK}."
+        others = f"To migrate the others now, set {option_name('on_blocked')} to skip_partition or skip_group."
+        return (steps, others), again
+    if total.states[State.NOT_COMMITTED] and occasion.phase == "plan":
+        return _to_apply(files, occasion)
+    if total.states[State.NOT_COMMITTED]:
+        return ("Run the playbook to commit these offsets.",), again
+    if total.states[State.ROLLED_BACK]:
+        return (undone,), ""
+    return (f"Start {occasion.its_consumers}. Keep receipt.json: without it, nothing can be rolled back.",), ""
+
+
+def _to_apply(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, ...], str]:
+    """How a plan that was made to be reviewed is committed."""
+    if occasion.role not in _APPLYING:
+        return ("Review the plan, and run the playbook without a phase to commit these offsets.",), ""
+    digest = files.digests["plan.json"]
+    command = dataclasses.replace(occasion, phase="apply").command_again(plan_digest=digest)
+    if command:
+        return ("Review the plan. To commit exactly this plan, run the phase apply with its digest.",), command
+    changes = f"{occasion.role}_phase=apply and {occasion.role}_plan_digest={digest}"
+    return (f"Review the plan. To commit exactly this plan, run {_SAME_PLAYBOOK}, but with {changes}.",), ""
+
+
+def way_back(occasion: Occasion, total: Totals) -> tuple[str, str]:
+    """How to undo what the run has done, and the command for it, empty for none."""
+    if occasion.is_rollback:
+        return _rollback_undone(occasion)
+    if not total.earlier and not any(total.states[state] for state in WRITTEN):
+        return f"Nothing of this is committed{occasion.at_the_destination}, so there is nothing to roll back.", ""
+    earlier = ""
+    if total.earlier:
+        earlier = (
+            f"Earlier runs have committed {counted(total.earlier, 'group-partition')} of these groups"
+            f"{occasion.at_the_destination}. "
+        )
+    how = (
+        "roll these groups back:"
+        if occasion.role
+        else "run kafka_offset_commit with state=rolled_back and receipt.json."
+    )
+    return f"{earlier}Stop {occasion.its_consumers}, then {how}", occasion.command_back()
+
+
+def _rollback_undone(occasion: Occasion) -> tuple[str, str]:
+    """How to do again what a rollback has undone, and the command for it, empty for none."""
+    if occasion.failure and occasion.written == 0:
+        return "Nothing was rolled back.", ""
+    command = occasion.command_to_migrate()
+    how = f"run {occasion.playbook} with all variables of that run"
+    return f"To commit offsets for these groups again, {how}{':' if command else '.'}", command
