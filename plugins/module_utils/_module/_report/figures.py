@@ -27,7 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.summarie
 Key = tuple[str, TopicPartition]
 
 
-MOST_ORIGINS = 3  # source positions of a group-partition that are shown among the exceptions
+MOST_ORIGINS = 10  # source positions of a group-partition that are shown among the exceptions
 NOT_COUNTED = "not counted"
 
 
@@ -89,14 +89,21 @@ class GroupPartition(t.NamedTuple):
 
     @property
     def source_offsets(self) -> str:
-        """The committed offsets at the source, of MOST_ORIGINS positions."""
-        return ", ".join(offset_text(at.offset) for at in self.source[:MOST_ORIGINS])
+        """The committed offsets at the source, of MOST_ORIGINS positions, and how many more there are."""
+        shown = ", ".join(offset_text(at.offset) for at in self.source[:MOST_ORIGINS])
+        return f"{shown} and {self.more_origins} more" if self.more_origins else shown
 
     @property
-    def other_names(self) -> list[str]:
-        """The names at the source where they differ, of MOST_ORIGINS positions."""
-        own = (self.group, self.partition)
-        return [f"{at.group} {at.partition}" for at in self.source[:MOST_ORIGINS] if (at.group, at.partition) != own]
+    def origin_names(self) -> list[str]:
+        """The names at the source, of MOST_ORIGINS positions; none where there is one position with the same name."""
+        if [(at.group, at.partition) for at in self.source] == [(self.group, self.partition)]:
+            return []
+        return [f"{at.group} {at.partition}" for at in self.source[:MOST_ORIGINS]]
+
+    @property
+    def more_origins(self) -> int:
+        """How many source positions there are besides MOST_ORIGINS."""
+        return max(0, len(self.source) - MOST_ORIGINS)
 
     @property
     def repeats_text(self) -> str:

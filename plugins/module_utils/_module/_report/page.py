@@ -162,7 +162,9 @@ def _exception(kind: Exceptions) -> str:
 
 
 def _example(row: GroupPartition) -> str:
-    source = "".join(f'<span class="from">from {name_html(name)}</span>' for name in row.other_names)
+    source = "".join(f'<span class="from">from {name_html(name)}</span>' for name in row.origin_names)
+    if row.more_origins:
+        source += f'<span class="from">and {row.more_origins:,} more</span>'
     return (
         f'<tr><td class="name">{name_html(f"{row.group} {row.partition}")}{source}</td>'
         f'<td class="number">{row.source_offsets}</td>'

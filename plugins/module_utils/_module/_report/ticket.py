@@ -93,7 +93,9 @@ def _exceptions(story: Story) -> t.Iterator[str]:
 
 
 def _example(row: GroupPartition) -> tuple[str, ...]:
-    origin = "".join(f" from {name_markdown(name)}" for name in row.other_names)
+    names = [name_markdown(name) for name in row.origin_names]
+    more = f" and {row.more_origins:,} more" if row.more_origins else ""
+    origin = f" from {', '.join(names)}{more}" if names else ""
     name = name_markdown(f"{row.group} {row.partition}") + origin
     return name, row.source_offsets, offset_text(row.offset), row.repeats_text, as_markdown(row.detail)
 

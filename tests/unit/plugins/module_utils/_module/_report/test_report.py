@@ -17,7 +17,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import re
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice
@@ -365,6 +367,23 @@ def test_what_other_runs_committed_is_counted_and_left_alone():
     story = told(texts)
     assert story.totals.elsewhere == 1
     assert [note.kind for note in story.notes if "other runs" in note.text] == [NoteKind.OTHER_RUNS]
+
+
+@pytest.mark.parametrize(("count", "shown", "more"), [(1, 1, ""), (4, 4, ""), (12, 10, " and 2 more")])
+def test_an_exception_shows_where_all_of_it_comes_from(count, shown, more):
+    source = tuple(
+        SourcePosition("mailing", TopicPartition("events", number), 2305 + number) for number in range(count)
+    )
+    safe = entry("mailing", "events", 0, Verdict.SAFE, reason=Reason.REPARTITIONED, source=source)
+    names = [f"mailing events-{number}" for number in range(shown)]
+    offsets = f"{', '.join(str(2305 + number) for number in range(shown))}{more}"
+    story = told({"plan.json": texts_of([safe])["plan.json"]})
+    origin = f" from {', '.join(f'`{name}`' for name in names)}{more}" if count > 1 else ""
+    assert f"| `mailing events-0`{origin} | {offsets} | 46 |" in markdown(story)
+    page = html_page(story)
+    assert f'<td class="number">{offsets}</td>' in page
+    spans = [f"from <bdi>{name}</bdi>" for name in names if count > 1] + ([more.strip()] if more else [])
+    assert re.findall('<span class="from">(.*?)</span>', page) == spans
 
 
 MAILING = tuple(entry("mailing", "events", number) for number in range(6))
