@@ -260,7 +260,8 @@ def test_a_compacted_destination_may_lack_records(source, destination, both, ver
     commit(destination, topic, {(topic, 0): 10})
     said = verify(topic)
     assert not said.get("failed"), said["msg"]
-    assert said["notes"] == [f"{topic} {topic}-0: 2 unconsumed records are not at the destination, which is compacted"]
+    (note,) = said["notes"]
+    assert note.startswith(f"{topic} {topic}-0: 2 unconsumed records are not at the destination, which is compacted: ")
 
 
 def test_foreign_records_and_those_copied_again_are_told(source, destination, both, verify, topic):

@@ -99,8 +99,9 @@ def _notes(claim: Claim, counts: Counts, is_compacted: bool) -> t.Iterator[Note]
     if counts.to_come:
         yield Note(NoteKind.TO_COME, f"{_records(counts.to_come, 'unconsumed')} still to be copied")
     if counts.absent and is_compacted:
-        text = f"{_records(counts.absent, 'unconsumed')} not at the destination, which is compacted"
-        yield Note(NoteKind.ABSENT, text)
+        absent = f"{_records(counts.absent, 'unconsumed')} not at the destination, which is compacted"
+        why = "compaction may have removed what is absent, because only each key's newest record counts"
+        yield Note(NoteKind.ABSENT, f"{absent}: {why}")
     repeated = counts.repeated + counts.pending
     if repeated and (claim.repeats is None or repeated <= claim.repeats):
         yield Note(NoteKind.REPEATED, f"{_records(repeated, 'consumed')} repeated")

@@ -124,11 +124,12 @@ class GroupFigures(t.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts of group-partitions, but for groups and for repeats and skipped, which count records.
+    """Counts of group-partitions, but for groups and for repeats, skipped and absent, which count records.
 
-    repeats is None where not all are counted. earlier: group-partitions that are committed otherwise than planned, by earlier
-    runs, and that a rollback with the selection of this run takes, too. elsewhere: those in the receipt that it does not take,
-    and that are not in this plan. lag: see lag_of().
+    repeats is None where not all are counted. within_limit: verified ones of which not all records were compared. absent:
+    unconsumed records that are not at the destination although later ones are. earlier: group-partitions that are committed
+    otherwise than planned, by earlier runs, and that a rollback with the selection of this run takes, too. elsewhere: those in
+    the receipt that it does not take, and that are not in this plan. lag: see lag_of().
     """
 
     groups: int
@@ -137,8 +138,10 @@ class Totals:
     states: t.Mapping[State, int]
     repeats: int | None
     verified: int
+    within_limit: int
     objected: int
     skipped: int
+    absent: int
     earlier: int
     elsewhere: int
     lag: int | None
@@ -147,6 +150,11 @@ class Totals:
     def committed(self) -> int:
         """Group-partitions that are known to be committed at the destination as planned."""
         return sum(self.states.get(state, 0) for state in _COMMITTED)
+
+    @property
+    def verified_text(self) -> str:
+        """A part of a sentence after the number of those that are verified."""
+        return f"verified ({self.within_limit:,} within the limit only)" if self.within_limit else "verified"
 
     @property
     def repeats_text(self) -> str:
@@ -167,9 +175,9 @@ def group_partitions(files: MigrationFiles, rolled_back: Chosen | None = None) -
     noted = files.receipt.by_key() if files.receipt is not None else {}
     if files.plan is not None:
         findings = _findings_by_key(files)
-        exact_method = files.report is not None and files.report.method == "records"
+        by_records = files.report is not None and files.report.method == "records"
         entries = sorted(files.plan.entries, key=lambda entry: entry.key)
-        return [_planned(entry, noted.get(entry.key), findings.get(entry.key), exact_method) for entry in entries]
+        return [_planned(entry, noted.get(entry.key), findings.get(entry.key), by_records) for entry in entries]
     if files.snapshot is not None:
         return [
             GroupPartition(
@@ -183,6 +191,7 @@ def group_partitions(files: MigrationFiles, rolled_back: Chosen | None = None) -
 def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: Chosen) -> Totals:
     """What the rows of these files come to. selection: of the run, which its rollback has, too."""
     verdicts = collections.Counter(row.verdict for row in rows if row.verdict is not None)
+    findings = files.report.findings if files.report is not None else ()
     own = {(row.group, row.partition): row.state for row in rows}
     kept = files.receipt.entries if files.receipt is not None else ()
     taken = {entry.key for entry in _taken(files.receipt, rows, selection)}
@@ -193,8 +202,10 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: C
         states=collections.Counter(row.state for row in rows),
         repeats=most_repeats(files.plan.entries) if files.plan is not None else 0,
         verified=sum(row.verified is True for row in rows),
+        within_limit=sum(row.verified is True and not row.all for row in rows),
         objected=sum(row.verified is False for row in rows),
-        skipped=sum(finding.skipped for finding in files.report.findings) if files.report is not None else 0,
+        skipped=sum(finding.skipped for finding in findings),
+        absent=sum(finding.absent for finding in findings),
         earlier=sum(
             entry.written is not None and own.get(entry.key) not in WRITTEN for entry in kept if entry.key in taken
         ),
@@ -254,10 +265,10 @@ def _findings_by_key(files: MigrationFiles) -> dict[Key, Finding]:
     return {(finding.group, partition): finding for finding in findings for partition, _offset in finding.destination}
 
 
-def _planned(entry: PlanEntry, noted: ReceiptEntry | None, finding: Finding | None, counted: bool) -> GroupPartition:
+def _planned(entry: PlanEntry, noted: ReceiptEntry | None, finding: Finding | None, by_records: bool) -> GroupPartition:
     before = noted.before if noted is not None else entry.expected
     unconsumed = None
-    if finding is not None and counted and len(finding.destination) == 1:
+    if finding is not None and by_records and len(finding.destination) == 1:
         unconsumed = finding.compared + finding.skipped + finding.absent + finding.to_come
     return GroupPartition(
         entry.group,
@@ -272,10 +283,17 @@ def _planned(entry: PlanEntry, noted: ReceiptEntry | None, finding: Finding | No
         repeats=entry.repeats,
         detail=entry.shown_detail,
         evidence=entry.evidence,
-        verified=None if finding is None else not finding.problems,
+        verified=None if finding is None else _is_verified(finding),
         unconsumed=unconsumed,
-        all=finding is None or finding.complete,
+        all=finding is None or finding.complete or not by_records,
     )
+
+
+def _is_verified(finding: Finding) -> bool | None:
+    """None where no record was there to be compared within the limit, as _migration._verification.verify.records() counts."""
+    if finding.problems:
+        return False
+    return True if finding.compared or finding.complete else None
 
 
 def _state(entry: PlanEntry, noted: ReceiptEntry | None) -> State:

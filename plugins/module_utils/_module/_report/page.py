@@ -98,10 +98,11 @@ def _totals(total: Totals) -> str:
         (f"{total.partitions:,}", "group-partitions"),
         (f"{total.committed:,}", "committed"),
         *([(f"{total.earlier:,}", "committed by earlier runs")] if total.earlier else []),
-        (f"{total.verified:,}", "verified"),
+        (f"{total.verified:,}", total.verified_text),
         (total.repeats_text, "records repeated at most"),
         *([(f"{total.lag:,}", "lag at the source")] if total.lag is not None else []),
         (f"{total.skipped:,}", "records skipped"),
+        *([(f"{total.absent:,}", "records absent at the destination")] if total.absent else []),
     )
     items = "".join(f"<li><strong>{number}</strong> <span>{name}</span></li>" for number, name in figures)
     counts = [(verdict.value, total.verdicts[verdict]) for verdict in Verdict]

@@ -203,14 +203,22 @@ def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> 
 
 def _no_problems(occasion: Occasion, total: Totals) -> str:
     """What is said where the verification has found no problem."""
-    verified = f"No problem: {counted(total.verified, 'group-partition')} verified"
+    verified = f"No problem: {counted(total.verified, 'group-partition')} {total.verified_text}"
     if not occasion.verified_nothing:
-        return f"{verified}." if total.verified else "Nothing was verified."
+        return f"{verified}.{_absent(total)}" if total.verified else "Nothing was verified."
     by_whom = "Earlier runs have committed these offsets: see receipt.json."
     if not any(total.states[state] for state in WRITTEN):
         by_whom = f"The groups had these offsets already{occasion.at_the_destination}."
-    earlier = f" {verified} by an earlier run." if total.verified else ""
+    earlier = f" {verified} by an earlier run.{_absent(total)}" if total.verified else ""
     return f"This run had nothing to write, and so it verified nothing. {by_whom}{earlier}"
+
+
+def _absent(total: Totals) -> str:
+    """What is allowed to be absent is no problem, but nobody should take it for nothing."""
+    if not total.absent:
+        return ""
+    verb = "is" if total.absent == 1 else "are"
+    return f" {counted(total.absent, 'unconsumed record')} {verb} not at the destination: see the notes."
 
 
 def _problems(files: MigrationFiles) -> t.Iterator[Problems]:

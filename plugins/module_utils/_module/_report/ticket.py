@@ -66,9 +66,10 @@ def _totals(story: Story) -> t.Iterator[str]:
             *counts,
             ("committed", f"{total.committed:,}"),
             *([("committed by earlier runs", f"{total.earlier:,}")] if total.earlier else []),
-            ("verified", f"{total.verified:,}"),
+            (total.verified_text, f"{total.verified:,}"),
             ("records repeated at most", total.repeats_text),
             ("records skipped", f"{total.skipped:,}"),
+            *([("records absent at the destination", f"{total.absent:,}")] if total.absent else []),
             *([("lag at the source", f"{total.lag:,}")] if total.lag is not None else []),
         ],
     )

@@ -28,10 +28,10 @@ HERE, THERE = TopicPartition("repeated", 0), TopicPartition("left", 1)
 NOTHING = Counts(compared=7)
 
 
-def found(counts: Counts, partitions: tuple[TopicPartition, ...] = (HERE,)) -> Finding:
+def found(counts: Counts, partitions: tuple[TopicPartition, ...] = (HERE,), *, is_compacted: bool = False) -> Finding:
     positions = tuple((partition, 60) for partition in partitions)
     windows = Windows((window(60, 0, 99, 5),) * len(partitions), (window(60, 0, 99, 5),) * len(partitions))
-    return finding(Claim("billing", positions, positions, 0), counts, windows, ("value",), is_compacted=False)
+    return finding(Claim("billing", positions, positions, 0), counts, windows, ("value",), is_compacted=is_compacted)
 
 
 @pytest.mark.parametrize("partitions", [(HERE,), (HERE, THERE)], ids=["one", "several"])
@@ -48,6 +48,15 @@ def test_what_the_comparison_says_has_a_kind_and_a_number(partitions, counts, ki
     (problem,) = problems_of(found(counts, partitions))
     assert (problem.kind, problem.records, problem.group) == (kind, records, "billing")
     assert problem.destination == tuple((partition, 60) for partition in partitions)
+
+
+def test_what_compaction_may_have_removed_is_a_note_that_says_why_it_may_be_absent():
+    absent = found(NOTHING._replace(absent=3, first_absent=Spot((0, 53), None)), is_compacted=True)
+    assert not absent.problems and [note.kind for note in absent.notes] == [NoteKind.ABSENT]
+    assert absent.notes[0].text == (
+        "3 unconsumed records are not at the destination, which is compacted: compaction may have removed what is absent, "
+        "because only each key's newest record counts"
+    )
 
 
 def test_what_was_not_examined_and_offsets_beyond_the_end_have_kinds():

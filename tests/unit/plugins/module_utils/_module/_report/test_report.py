@@ -386,6 +386,41 @@ def test_an_exception_shows_where_all_of_it_comes_from(count, shown, more):
     assert re.findall('<span class="from">(.*?)</span>', page) == spans
 
 
+def verified(texts, method="records", **of_the_first):
+    """The same files, with a finding of the first entry that says otherwise. The first two entries are compared to the end."""
+    found = report.from_json(texts["report.json"], "report.json")
+    rows = [dataclasses.replace(each, complete=number < 2) for number, each in enumerate(found.findings)]
+    rows[0] = dataclasses.replace(rows[0], **of_the_first)
+    return texts | {"report.json": report.to_json(dataclasses.replace(found, findings=tuple(rows), method=method))}
+
+
+def test_what_was_verified_within_the_limit_only_is_counted():
+    story = told(verified(texts_of(ENTRIES)))
+    assert (story.totals.verified, story.totals.within_limit) == (3, 1)
+    assert story.no_problems == "No problem: 3 group-partitions verified (1 within the limit only)."
+    assert "| verified (1 within the limit only) | 3 |" in markdown(story)
+    assert "verified (1 within the limit only)" in html_page(story)
+    # Anchors are two records whatever the limit.
+    assert "within" not in markdown(told(verified(texts_of(ENTRIES), method="anchors")))
+
+
+@pytest.mark.parametrize(("complete", "count"), [(False, 2), (True, 3)])
+def test_offsets_without_a_record_to_compare_are_verified_only_if_the_logs_were_read_to_their_ends(complete, count):
+    story = told(verified(texts_of(ENTRIES), compared=0, complete=complete))
+    assert (story.totals.verified, story.totals.objected) == (count, 0)
+
+
+def test_records_that_may_be_absent_are_in_the_totals():
+    note = Note(NoteKind.ABSENT, "1760 unconsumed records are not at the destination")
+    story = told(verified(texts_of(ENTRIES[:2]), absent=1760, notes=(note,)))
+    assert story.no_problems == (
+        "No problem: 2 group-partitions verified. 1,760 unconsumed records are not at the destination: see the notes."
+    )
+    assert "| records absent at the destination | 1,760 |" in markdown(story)
+    assert "<strong>1,760</strong> <span>records absent at the destination</span>" in html_page(story)
+    assert "absent" not in markdown(told(texts_of(ENTRIES[:2])))
+
+
 MAILING = tuple(entry("mailing", "events", number) for number in range(6))
 OF_MAILING = dataclasses.replace(OCCASION, selection={"groups": ["mailing"]})
 
@@ -444,14 +479,16 @@ def test_a_run_that_has_nothing_to_change_says_who_committed_and_that_it_verifie
         "This run had nothing to write, and so it verified nothing. "
         "Earlier runs have committed these offsets: see receipt.json."
     )
-    assert story.no_problems == f"{said} No problem: 2 group-partitions verified by an earlier run."
+    assert story.no_problems == (
+        f"{said} No problem: 2 group-partitions verified (1 within the limit only) by an earlier run."
+    )
     del texts["report.json"]  # of another plan, and so removed
     story = told(texts, second)
     assert story.no_problems == said and story.notes == ()
     assert said in html_page(story) and said in markdown(story)
     # A cut-over verifies whatever there is to write.
     verified = told(texts_of(ENTRIES[:2], committed=True), dataclasses.replace(second, steps=[Step("verify", 1.0)]))
-    assert verified.no_problems == "No problem: 2 group-partitions verified."
+    assert verified.no_problems == "No problem: 2 group-partitions verified (1 within the limit only)."
 
 
 def test_offsets_that_the_destination_had_already_are_not_said_to_be_in_a_receipt():
