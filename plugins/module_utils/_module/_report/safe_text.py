@@ -14,8 +14,11 @@ import unicodedata
 
 # Control characters, characters that no eye sees, and those that turn the direction of a text around.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Markup, links that Markdown makes of bare addresses, and what makes a list at the beginning of a line.
-_SPECIAL = re.compile(r"[\\`*_\[\]()#!|~$]|(?<=www)\.|:(?=//)|^[+-]|(?<=^\d)[.)]", re.IGNORECASE)
+# Markup, links that Markdown makes of bare addresses and of numbers, and what makes a heading or a list at the beginning of a
+# line. An underscore inside a word is none of them, nor are parentheses without brackets: people copy these texts into tickets.
+_SPECIAL = re.compile(
+    r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.|:(?=//)|#(?=#*(?:\s|\d|$))|^[+-]|(?<=^\d)[.)]", re.IGNORECASE
+)
 
 
 def visible(text: str) -> str:

@@ -48,7 +48,7 @@ def _head(story: Story) -> t.Iterator[str]:
     yield f"**{as_markdown(story.headline)}**"
     yield ""
     if story.occasion.failure:
-        yield as_markdown(story.occasion.failure)
+        yield block_markdown(story.occasion.failure)
         yield ""
     yield from _table(("", ""), [(as_markdown(name), name_markdown(value)) for name, value in story.facts])
 

@@ -28,7 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import page_data
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import visible
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import as_markdown, visible
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
@@ -510,6 +510,34 @@ def test_no_name_acts_as_code_in_the_page(name):
     assert visible(name) in page.text and visible(name) in page.data["texts"]
     failed = Reader(html_page(told(texts_of([blocked]), occasion)))
     assert failed.tags.count("script") == 2 and "img" not in failed.tags
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("set group_migration_on_blocked (or on_absent) to skip_group!", None),
+        ("3 (of 4) events-0, no. #orders: a_b_c", None),
+        ("_private_ names_, __init__, a__b", r"\_private\_ names\_, \_\_init\_\_, a\_\_b"),
+        ("*bold* [a](b) ![c](d) `e` ~f~ $g$ h|i", r"\*bold\* \[a\](b) !\[c\](d) \`e\` \~f\~ \$g\$ h\|i"),
+        ("see #12, org/shop#7", r"see \#12, org/shop\#7"),
+        ("# heading", r"\# heading"),
+        (" ## heading", r" \#\# heading"),
+        ("1) one", r"1\) one"),
+        ("- item", r"\- item"),
+        ("http://a.b www.a.b", r"http\://a.b www\.a.b"),
+    ],
+)
+def test_markdown_escapes_what_would_be_markup_and_nothing_else(text, escaped):
+    assert as_markdown(text) == (text if escaped is None else escaped)
+
+
+@pytest.mark.parametrize("message", ["`x`: __set__ on_blocked\n# heading", "```\n<b>@mia</b>\n```"])
+def test_the_message_of_a_failed_run_can_be_copied_as_it_is(message):
+    lines = markdown(told(texts_of(ENTRIES), dataclasses.replace(OCCASION, failure=message))).split("\n")
+    fence = next(line for line in lines if line.startswith("```"))
+    begin = lines.index(fence)
+    shown = lines[begin + 1 : lines.index(fence, begin + 1)]
+    assert "\n".join(shown) == message and fence not in message.split("\n")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
