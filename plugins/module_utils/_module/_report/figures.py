@@ -66,7 +66,8 @@ class GroupPartition(t.NamedTuple):
     """One line of the report. verdict is None where no plan knows it; after: committed last, as far as the receipt tells.
 
     unconsumed: records from the offset on that the verification counted at the source, None where it did not; all says
-    whether these are all of them. source_places: of each source position, None where not known, or empty. place: of offset.
+    whether these are all of them. Where there are several source positions, they are those of all of these together.
+    source_places: of each source position, None where not known, or empty. place: of offset.
     """
 
     group: str
@@ -268,7 +269,7 @@ def _findings_by_key(files: MigrationFiles) -> dict[Key, Finding]:
 def _planned(entry: PlanEntry, noted: ReceiptEntry | None, finding: Finding | None, by_records: bool) -> GroupPartition:
     before = noted.before if noted is not None else entry.expected
     unconsumed = None
-    if finding is not None and by_records and len(finding.destination) == 1:
+    if finding is not None and by_records:
         unconsumed = finding.compared + finding.skipped + finding.absent + finding.to_come
     return GroupPartition(
         entry.group,

@@ -55,7 +55,7 @@ def html_page(story: Story) -> str:
         _notes(story),
         _to_do("What to do next", story.next_steps, story.next_command),
         _to_do("The way back", (story.way_back,), story.way_back_command),
-        _tables(story.logs),
+        _tables(story.rows, story.logs),
     )
     return f"""<!doctype html>
 <html lang="en">
@@ -204,11 +204,17 @@ def _to_do(title: str, steps: t.Sequence[str], command: str) -> str:
     return f"<h2>{title}</h2>\n{told}" + (f'<pre tabindex="0"><code>{block}</code></pre>\n' if command else "")
 
 
-def _tables(logs: KnownLogs) -> str:
+def _tables(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> str:
     drawn = ""
     if logs.source is not None or logs.destination is not None:
         drawn = """<p class="soft">Below an offset: the log from its start to its end, as it was when this report was made,
 and a line at the offset. Lag: offsets from the source offset to the end of the source's log.</p>
+"""
+    merged = ""
+    if any(len(row.source) > 1 for row in rows):
+        merged = """<p class="soft">Rows that come from several source partitions, as of a repartitioned topic, show the lag
+and the unconsumed records of all these source partitions together, each row the same ones. The lags of groups and in the
+totals count them once.</p>
 """
     return f"""<h2>Groups</h2>
 <div id="groups"><p>The tables need JavaScript. Without it, read plan.json, and report.md beside this file.</p></div>
@@ -216,5 +222,5 @@ and a line at the offset. Lag: offsets from the source offset to the end of the 
 <p class="soft">Unconsumed: records from the committed offset on, as the verification has counted them at the source;
 ≥ if it has read only a part of the log. Destination before: what was committed there before the first write of this
 migration.</p>
-{drawn}<div id="partitions"></div>
+{merged}{drawn}<div id="partitions"></div>
 """

@@ -592,6 +592,20 @@ def test_the_lag_is_counted_to_the_end_of_the_source_log_and_each_source_positio
     assert [row[20:] for row in page_data(story.rows, story.logs)["rows"]] == [[158, None, 40, 80]] * 2
 
 
+def test_rows_from_several_source_positions_show_what_they_have_together_and_the_page_says_so():
+    both = ENTRIES[0].source + ENTRIES[1].source
+    merged = [entry("new", "orders", number, source=both) for number in (0, 1)]
+    texts = texts_of(merged)
+    found = report.from_json(texts["report.json"], "report.json")
+    one, other = found.findings
+    together = dataclasses.replace(one, destination=one.destination + other.destination, compared=2360)
+    texts["report.json"] = report.to_json(dataclasses.replace(found, findings=(together,)))
+    story = told({name: texts[name] for name in ("plan.json", "report.json")}, logs=logs_of(merged))
+    assert [row.unconsumed for row in story.rows] == [2360, 2360]
+    said = "all these source partitions together"
+    assert said in html_page(story) and said not in html_page(told(texts_of(ENTRIES), logs=logs_of(ENTRIES)))
+
+
 def test_a_lag_that_is_not_known_is_not_made_up():
     note = Note(NoteKind.LOG_ENDS_MISSING, "The log ends of the source cluster are missing: no broker answers.")
     logs = logs_of(ENTRIES, notes=(note,))
