@@ -69,7 +69,7 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     assert "and set group_clone_on_rewind to rewind: the old groups then read again" in refused
     assert "keep" not in refused  # which is refused, too
     assert f"What would stay: {new} {orders}-" in refused
-    assert "The run failed. 2 of 2 group-partitions of 1 group committed." in ticket.read_text()
+    assert "The rollback failed, and changed nothing." in ticket.read_text()
     assert groups(source, orders) == [new] and committed(source, new) == moved
     said = failed(controller.clone_groups(**rollback | {"on_rewind": "keep"}))
     assert "both would consume the same records" in said and f"{new} {orders}-" in said

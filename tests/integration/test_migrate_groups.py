@@ -236,7 +236,7 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
     output = failed(controller.migrate_groups("--check", plan_digest=digest, **its))
     assert "plan.json is not the one that was reviewed" in output
     output = failed(controller.migrate_groups(**its, write_report=True))
-    assert "The run failed. 0 of 1 group-partition" in page.read_text()
+    assert "The run failed, and changed no committed offset. 0 of 1 group-partition" in page.read_text()
     assert "no entry for 1 commit of the snapshot that it was made from" in page.read_text()
     assert f"no entry for 1 commit of the snapshot that it was made from: {orders} {orders}-1" in output
     assert orders not in list_groups(destination)
@@ -254,7 +254,8 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
     assert committed(destination, orders) == {(orders, 0): (7, "kept"), (orders, 1): (22, "")}
     assert file.read_bytes() == reviewed  # the plan file itself was applied
     assert done(controller.migrate_groups(**its, write_report=True)).changed == 0
-    assert "Committed: 2 of 2 group-partitions of 1 group, 0 blocked." in page.read_text()
+    assert "Nothing to change: 2 of 2 group-partitions of 1 group were committed before this run" in page.read_text()
+    assert "This run had nothing to write, and so it verified nothing." in page.read_text()
 
 
 def test_a_plan_says_what_a_commit_would_refuse(source, destination, orders, controller):

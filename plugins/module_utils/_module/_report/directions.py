@@ -11,10 +11,11 @@ import dataclasses
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import WRITTEN, State, Totals
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import WRITTEN, State
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import selected_entries
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import Totals
 
 _APPLYING = ("group_clone", "group_migration", "group_reset")  # the roles with a phase apply
 _SAME_PLAYBOOK = "the same playbook again, with all of its variables"

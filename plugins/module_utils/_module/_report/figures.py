@@ -2,27 +2,23 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What the files of a migration come to: group-partitions with what became of them, and their totals. Pure."""
+"""What the files of a migration say of each group-partition, and what became of it. Pure."""
 
 from __future__ import annotations
 
-import collections
-import dataclasses
 import enum
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import (
     Chosen,
-    has_groups,
     selected_entries,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.summaries import most_repeats
 
 Key = tuple[str, TopicPartition]
 
@@ -48,7 +44,6 @@ class State(enum.StrEnum):
     EARLIER = "committed by an earlier run"  # this plan has no offset for it
 
 
-_COMMITTED = (State.COMMITTED, State.UNCHANGED)
 WRITTEN = (State.COMMITTED, State.NOT_READ_BACK)
 
 
@@ -112,57 +107,6 @@ class GroupPartition(t.NamedTuple):
         return NOT_COUNTED if self.verdict is Verdict.SAFE and self.repeats is None else offset_text(self.repeats)
 
 
-class GroupFigures(t.NamedTuple):
-    """What a group's partitions come to. repeats: of records, None where not all are counted. lag: see lag_of()."""
-
-    group: str
-    partitions: int
-    verdicts: t.Mapping[Verdict, int]
-    repeats: int | None
-    committed: int
-    lag: int | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Totals:
-    """Counts of group-partitions, but for groups and for repeats, skipped and absent, which count records.
-
-    repeats is None where not all are counted. within_limit: verified ones of which not all records were compared. absent:
-    unconsumed records that are not at the destination although later ones are. earlier: group-partitions that are committed
-    otherwise than planned, by earlier runs, and that a rollback with the selection of this run takes, too. elsewhere: those in
-    the receipt that it does not take, and that are not in this plan. lag: see lag_of().
-    """
-
-    groups: int
-    partitions: int
-    verdicts: t.Mapping[Verdict, int]
-    states: t.Mapping[State, int]
-    repeats: int | None
-    verified: int
-    within_limit: int
-    objected: int
-    skipped: int
-    absent: int
-    earlier: int
-    elsewhere: int
-    lag: int | None
-
-    @property
-    def committed(self) -> int:
-        """Group-partitions that are known to be committed at the destination as planned."""
-        return sum(self.states.get(state, 0) for state in _COMMITTED)
-
-    @property
-    def verified_text(self) -> str:
-        """A part of a sentence after the number of those that are verified."""
-        return f"verified ({self.within_limit:,} within the limit only)" if self.within_limit else "verified"
-
-    @property
-    def repeats_text(self) -> str:
-        """How many records are repeated at most."""
-        return NOT_COUNTED if self.repeats is None else f"{self.repeats:,}"
-
-
 def group_partitions(files: MigrationFiles, rolled_back: Chosen | None = None) -> list[GroupPartition]:
     """Every group-partition that this run is about, by name: those of the plan, else of the snapshot, else of the receipt.
 
@@ -187,78 +131,6 @@ def group_partitions(files: MigrationFiles, rolled_back: Chosen | None = None) -
             for group, at, committed in sorted(files.snapshot.entries, key=lambda entry: entry[:2])
         ]
     return [_noted(noted[key]) for key in sorted(noted)]
-
-
-def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: Chosen) -> Totals:
-    """What the rows of these files come to. selection: of the run, which its rollback has, too."""
-    verdicts = collections.Counter(row.verdict for row in rows if row.verdict is not None)
-    findings = files.report.findings if files.report is not None else ()
-    own = {(row.group, row.partition): row.state for row in rows}
-    kept = files.receipt.entries if files.receipt is not None else ()
-    taken = {entry.key for entry in _taken(files.receipt, rows, selection)}
-    return Totals(
-        groups=len({row.group for row in rows}),
-        partitions=len(rows),
-        verdicts={verdict: verdicts[verdict] for verdict in Verdict},
-        states=collections.Counter(row.state for row in rows),
-        repeats=most_repeats(files.plan.entries) if files.plan is not None else 0,
-        verified=sum(row.verified is True for row in rows),
-        within_limit=sum(row.verified is True and not row.all for row in rows),
-        objected=sum(row.verified is False for row in rows),
-        skipped=sum(finding.skipped for finding in findings),
-        absent=sum(finding.absent for finding in findings),
-        earlier=sum(
-            entry.written is not None and own.get(entry.key) not in WRITTEN for entry in kept if entry.key in taken
-        ),
-        elsewhere=sum(entry.key not in own and entry.key not in taken for entry in kept),
-        lag=lag_of(rows),
-    )
-
-
-def _taken(receipt: Receipt | None, rows: t.Sequence[GroupPartition], selection: Chosen) -> t.Sequence[ReceiptEntry]:
-    """What a rollback of this run takes. Where that is not known, all that the receipt holds of the groups of the rows."""
-    chosen = selected_entries(receipt, selection) if has_groups(selection) else None
-    if chosen is not None or receipt is None:
-        return chosen or ()
-    groups = {row.group for row in rows}
-    return [entry for entry in receipt.entries if entry.group in groups]
-
-
-def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
-    """What the rows of each group come to, in the order of the rows."""
-    by_group: dict[str, list[GroupPartition]] = {}
-    for row in rows:
-        by_group.setdefault(row.group, []).append(row)
-    made = []
-    for group, own in by_group.items():
-        repeats = [row.repeats for row in own if row.verdict in (Verdict.EXACT, Verdict.SAFE)]
-        known = [each for each in repeats if each is not None]
-        made.append(
-            GroupFigures(
-                group,
-                len(own),
-                collections.Counter(row.verdict for row in own if row.verdict is not None),
-                sum(known) if len(known) == len(repeats) else None,
-                sum(row.state in _COMMITTED for row in own),
-                lag_of(own),
-            )
-        )
-    return made
-
-
-def lag_of(rows: t.Iterable[GroupPartition]) -> int | None:
-    """The unconsumed offsets at the source, each source position once, None where one of them is not known, or there is none.
-
-    Several rows may come from one position: of a repartitioned topic, or of a group that was cloned twice.
-    """
-    places = {
-        (at.group, at.partition): place
-        for row in rows
-        for at, place in zip(row.source, row.source_places, strict=True)
-        if at.offset is not None
-    }
-    known = [place for place in places.values() if place is not None]
-    return sum(max(0, place.after) for place in known) if known and len(known) == len(places) else None
 
 
 def _findings_by_key(files: MigrationFiles) -> dict[Key, Finding]:

@@ -14,7 +14,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
     GroupPartition,
-    Totals,
     offset_text,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import KnownLogs
@@ -32,6 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import steps_html
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Exceptions, Problems, Story
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import Totals
 
 
 def html_page(story: Story) -> str:

@@ -19,13 +19,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
     WRITTEN,
     GroupPartition,
     State,
-    Totals,
     group_partitions,
-    totals,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import NO_LOGS, KnownLogs, placed
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import Totals, totals
 
 MOST_EXAMPLES = 10  # of each reason, of each kind of problem, and of the notes; the table has the others
 

@@ -13,7 +13,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
     NOT_COUNTED,
     GroupPartition,
-    group_figures,
     offset_text,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import (
@@ -23,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import steps_markdown
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Story
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import group_figures
 
 MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
 
