@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.report im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import (
-    Chosen,
+    SelectionLists,
     selected_entries,
 )
 
@@ -107,7 +107,7 @@ class GroupPartition(t.NamedTuple):
         return NOT_COUNTED if self.verdict is Verdict.SAFE and self.repeats is None else offset_text(self.repeats)
 
 
-def group_partitions(files: MigrationFiles, rolled_back: Chosen | None = None) -> list[GroupPartition]:
+def group_partitions(files: MigrationFiles, rolled_back: SelectionLists | None = None) -> list[GroupPartition]:
     """Every group-partition that this run is about, by name: those of the plan, else of the snapshot, else of the receipt.
 
     rolled_back: the selection of a rollback, which is about these lines of the receipt alone. One that is refused has none.

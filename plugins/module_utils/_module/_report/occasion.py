@@ -12,7 +12,10 @@ import shlex
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import NAMES
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import Chosen, has_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import (
+    SelectionLists,
+    has_groups,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 
 # The playbook of each role; a rollback has one for all.
@@ -44,7 +47,7 @@ class Occasion:
     phase: str = ""
     source: str = ""
     destination: str = ""
-    selection: Chosen = dataclasses.field(default_factory=dict)
+    selection: SelectionLists = dataclasses.field(default_factory=dict)
     versions: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     failure: str = ""
     ran_by: str = ""

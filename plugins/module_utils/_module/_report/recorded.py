@@ -13,15 +13,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
-Chosen = t.Mapping[str, t.Sequence[str]]
+SelectionLists = t.Mapping[str, t.Sequence[str]]
 
 
-def has_groups(selection: Chosen) -> bool:
+def has_groups(selection: SelectionLists) -> bool:
     """Whether groups were selected. A rollback without any takes everything that the receipt holds."""
     return bool(selection.get("groups") or selection.get("group_patterns"))
 
 
-def selected_entries(receipt: Receipt | None, selection: Chosen) -> tuple[ReceiptEntry, ...] | None:
+def selected_entries(receipt: Receipt | None, selection: SelectionLists) -> tuple[ReceiptEntry, ...] | None:
     """The entries that a rollback with this selection takes, None where it is refused, as for a misspelt name."""
     if receipt is None:
         return ()

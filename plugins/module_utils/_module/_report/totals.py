@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import (
-    Chosen,
+    SelectionLists,
     has_groups,
     selected_entries,
 )
@@ -80,7 +80,7 @@ class Totals:
         return NOT_COUNTED if self.repeats is None else f"{self.repeats:,}"
 
 
-def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: Chosen) -> Totals:
+def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: SelectionLists) -> Totals:
     """What the rows of these files come to. selection: of the run, which its rollback has, too."""
     verdicts = collections.Counter(row.verdict for row in rows if row.verdict is not None)
     findings = files.report.findings if files.report is not None else ()
@@ -106,7 +106,9 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: C
     )
 
 
-def _taken(receipt: Receipt | None, rows: t.Sequence[GroupPartition], selection: Chosen) -> t.Sequence[ReceiptEntry]:
+def _taken(
+    receipt: Receipt | None, rows: t.Sequence[GroupPartition], selection: SelectionLists
+) -> t.Sequence[ReceiptEntry]:
     """What a rollback of this run takes. Where that is not known, all that the receipt holds of the groups of the rows."""
     chosen = selected_entries(receipt, selection) if has_groups(selection) else None
     if chosen is not None or receipt is None:

@@ -524,7 +524,7 @@ def test_no_name_acts_as_code_in_the_page(name):
         (" ## heading", r" \#\# heading"),
         ("1) one", r"1\) one"),
         ("- item", r"\- item"),
-        ("http://a.b www.a.b", r"http\://a.b www\.a.b"),
+        ("http://x.invalid www.x.invalid", r"http\://x.invalid www\.x.invalid"),
     ],
 )
 def test_markdown_escapes_what_would_be_markup_and_nothing_else(text, escaped):
