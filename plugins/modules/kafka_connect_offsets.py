@@ -315,7 +315,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
     path = params["receipt"]
     rolling_back = params["state"] == "rolled_back"
     if rolling_back:
-        files.check_exists(path, "receipt", "a hand-over: without one there is nothing to roll back")
+        files.check_exists(path, "receipt")
     files.check_writable(path)
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     policy = _policy(params)

@@ -213,7 +213,7 @@ def remove(module: Module) -> dict[str, t.Any]:
     options.check_not_negative(params, "idle_wait")
     selection = options.rollback_selection(params)
     if params["state"] == "restored":
-        files.check_exists(path, "removed groups", "state: removed: without one there is nothing to restore")
+        files.check_exists(path, "removed groups")
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     policies = use_case.RemovalOptions(
@@ -242,7 +242,7 @@ def remove(module: Module) -> dict[str, t.Any]:
                 writer,
             )
         else:
-            text = files.read_required(path, "removed groups", "state: removed")
+            text = files.read_required(path, "removed groups", None)
             outcome = use_case.restore_old_groups(
                 removed.from_json(text, path), selection, cluster, policies, writer, _receipt(params["receipt"])
             )

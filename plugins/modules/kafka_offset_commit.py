@@ -375,7 +375,7 @@ def commit(module: Module) -> dict[str, t.Any]:
     options.check_not_negative(params, "idle_wait")
     selection = options.rollback_selection(params)
     if params["state"] == "rolled_back":
-        files.check_exists(path, "receipt", "a migration: without one there is nothing to roll back")
+        files.check_exists(path, "receipt")
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None
@@ -413,7 +413,7 @@ def commit(module: Module) -> dict[str, t.Any]:
                 read_objections(params["report"], params["plan"]),
             )
         else:
-            recorded = receipt.from_json(files.read_required(path, "receipt", "a migration"), path)
+            recorded = receipt.from_json(files.read_required(path, "receipt", None), path)
             outcome = use_case.roll_back(recorded, selection, cluster, policies, writer)
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
     return {

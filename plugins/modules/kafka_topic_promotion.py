@@ -445,7 +445,7 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
 
 def _roll_back(module: Module) -> dict[str, t.Any]:
     path = module.params["receipt"]
-    files.check_exists(path, "receipt", "a promotion: without one there is nothing to roll back")
+    files.check_exists(path, "receipt")
     files.check_writable(path)
     destination = options.connection(module.params, "destination")
     with files.locked(path):

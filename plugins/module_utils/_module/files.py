@@ -16,7 +16,7 @@ import tempfile
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -92,8 +92,11 @@ def _opened(path: str) -> int:
     return descriptor
 
 
-def read_required(path: str, kind: str, made_by: str) -> str:
-    """The text of a file that an earlier step has made, or InvalidFile that names the step."""
+def read_required(path: str, kind: str, made_by: str | None) -> str:
+    """The text of a file that an earlier step has made, or InvalidFile that names the step.
+
+    made_by: None where no step can make the file again, such as the receipt of a rollback.
+    """
     text = read(path)
     if text is None:
         raise _missing(path, kind, made_by)
@@ -113,18 +116,22 @@ def file_digest(path: str) -> str:
     return digests.digest(text)
 
 
-def check_exists(path: str, kind: str, made_by: str) -> None:
-    """As read_required(), for a file that is read only when its directory is locked."""
+def check_exists(path: str, kind: str) -> None:
+    """As read_required(), for a file that a rollback needs, and reads only when its directory is locked."""
     if not os.path.exists(path):
-        raise _missing(path, kind, made_by)
+        raise _missing(path, kind, None)
 
 
-def _missing(path: str, kind: str, made_by: str) -> InvalidFile:
-    return InvalidFile(
-        f"there is no {kind} file {path}",
-        remedy=f"correct the path, or make it with {made_by}",
-        kind=FailureKind.FILE_MISSING,
-    )
+def _missing(path: str, kind: str, made_by: str | None) -> InvalidFile:
+    if made_by is not None:
+        why, remedy = None, f"correct the path, or make it with {made_by}"
+    else:  # a run that finds everything as it should be writes none
+        why = "no run in this directory has written anything, or the file is lost"
+        remedy = (
+            f"restore {os.path.basename(path)} from a backup, or from the newest folder in {history.DIRECTORY}/ that has one; "
+            "or correct the path"
+        )
+    return InvalidFile(f"there is no {kind} file {path}", why=why, remedy=remedy, kind=FailureKind.FILE_MISSING)
 
 
 def check_writable(path: str) -> None:

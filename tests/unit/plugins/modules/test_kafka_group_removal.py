@@ -109,4 +109,5 @@ def test_options_that_cannot_be_meant_are_refused(removal, tmp_path, options, to
 
 
 def test_without_a_file_there_is_nothing_to_restore(removal):
-    assert "there is no removed groups file" in removal(state="restored", groups=["billing"])["msg"]
+    message = removal(state="restored", groups=["billing"])["msg"]
+    assert "there is no removed groups file" in message and "the newest folder in history/ that has one" in message
