@@ -40,9 +40,19 @@ options:
     description:
       - How many folders the history has at most, with the new one. The module removes the oldest ones, and never anything
         that does not have the name of such a folder.
-      - Folders of rounds do not count here. The module keeps the last 5 of them, or O(keep) if that is less.
+      - Folders of rounds do not count here. The module keeps the last 5 of them, or O(keep) if that is less. The same is
+        true for the folders of runs that have O(failed) and written nothing.
     type: int
     default: 20
+  failed:
+    description:
+      - Whether the run has failed. The name of its folder then ends in C(-failed), as in
+        C(2026-11-24T225301Z-rollback-failed), so that it pushes no other run out.
+      - A run that has written something before it failed keeps its place among the others. The module recognizes it
+        because C(receipt.json), C(removed.json), C(copy.json), C(topics-receipt.json) or C(connect-receipt.json), which a
+        run saves before its first write, differs from that in the newest folder that has it.
+    type: bool
+    default: false
   report:
     description:
       - Whether C(report.html) and C(report.md) are kept, too. Leave them out if this run has written no report, because
@@ -181,6 +191,7 @@ def keep_history(module: Module) -> dict[str, t.Any]:
             params["phase"],
             params["keep"],
             datetime.datetime.now(datetime.UTC),
+            failed=params["failed"],
             check=module.check_mode,
         )
     its_run = os.environ.get(VARIABLE) if params["release"] else None
@@ -201,6 +212,7 @@ def main() -> None:
             "directory": {"type": "path", "required": True},
             "phase": {"type": "str", "required": True},
             "keep": {"type": "int", "default": 20},
+            "failed": {"type": "bool", "default": False},
             "report": {"type": "bool", "default": True},
             "release": {"type": "bool", "default": False},
         },

@@ -114,7 +114,7 @@ def test_rounds_and_then_a_cut_over(source, destination, orders, controller):
     done(controller.rollback(groups=[orders]))
     assert committed(destination, orders) == {}
     # The second round has committed nothing; of the cut-overs, one has failed, one has left its group out, one has moved it.
-    assert controller.phases() == ["sync", "cut_over", "cut_over", "cut_over", "rollback"]
+    assert controller.phases() == ["sync", "cut_over-failed", "cut_over", "cut_over", "rollback"]
 
 
 def test_a_group_that_the_verification_objects_to_is_not_told_to_start(source, destination, orders, controller):

@@ -146,19 +146,19 @@ def test_the_plan_and_the_totals_are_shown_where_ansible_hides_what_has_not_chan
     assert "[cloud] 2 verified, 0 without records" in output
 
 
-def test_a_run_that_has_failed_keeps_its_files_and_the_oldest_go(source, orders, controller, home):
-    its = {"phase": "apply", "groups": [orders], "write_report": True, "keep_history": 2}
+def test_a_run_that_has_failed_keeps_its_files_and_the_oldest_failed_ones_go(source, orders, controller, home):
+    its = {"phase": "apply", "groups": [orders], "write_report": True, "keep_history": 1}
     reason = "the source's groups have moved since the plan was made"
     done(controller.migrate_groups(**its | {"phase": "plan"}))
     commit(source, orders, {(orders, 0): 6, (orders, 1): 20})
     assert reason in failed(controller.migrate_groups(**its))
     planned, refused = controller.history()
-    assert controller.phases() == ["plan", "apply"]
+    assert controller.phases() == ["plan", "apply-failed"]
     assert (refused / "plan.json").read_bytes() == (planned / "plan.json").read_bytes()
     assert [reason in (folder / "report.md").read_text() for folder in (planned, refused)] == [False, True]
     failed(controller.migrate_groups(**its))
     before = controller.history()
-    assert before[0] == refused and len(before) == 2
+    assert before[0] == planned and refused not in before and len(before) == 2  # it counts apart
     # Whoever wants no history has none, and loses none.
     failed(controller.migrate_groups(**its | {"keep_history": 0}))
     assert controller.history() == before

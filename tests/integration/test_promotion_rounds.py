@@ -61,7 +61,7 @@ def test_new_topics_and_changes_follow_and_a_round_without_news_writes_nothing(s
     assert controller.phases() == ["promote_round"] * 3
     assert done(controller.promote_topics(**selected)).changed == 0
     assert done(controller.promote_topics(phase="rollback", remove_created=True)).changed
-    assert "there is nothing to roll back" in failed(controller.promote_topics(phase="rollback", directory="elsewhere"))
+    assert "there is no receipt file" in failed(controller.promote_topics(phase="rollback", directory="elsewhere"))
     assert controller.phases() == ["promote_round"] * 3 + ["rollback"]
     assert {file.name for folder in controller.history() for file in folder.iterdir()} == {
         "topics.json",

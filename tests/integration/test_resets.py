@@ -192,7 +192,7 @@ def test_an_offset_outside_of_the_log_ends_the_run_unless_it_is_clamped(source, 
     asked = {"groups": [orders], "resets": [{"to": "shift", "value": -5}]}
     output = failed(controller.reset_groups(**asked))
     assert "out_of_range" in output and "; group_reset_on_out_of_range: clamp takes offset 0" in output
-    assert committed(source, orders) == {(orders, 0): (4, "")} and controller.phases() == ["reset"]
+    assert committed(source, orders) == {(orders, 0): (4, "")} and controller.phases() == ["reset-failed"]
     done(controller.reset_groups(on_out_of_range="clamp", **asked))
     assert committed(source, orders) == {(orders, 0): (0, "")}
 

@@ -28,17 +28,21 @@ FILES = (
     "connect-receipt.json",
 )
 REPORT_FILES = ("report.html", "report.md")
-# There are many of them, so that they would soon be all that is kept.
+# What a run saves before its first write: while they stay as they are, it has written nothing.
+RECEIPTS = ("receipt.json", "removed.json", "copy.json", "topics-receipt.json", "connect-receipt.json")
 ROUND_PHASES = ("sync", "promote_round")
+# There are many rounds, and an error may be repeated, so that either would soon be all that is kept.
 MOST_ROUNDS = 5
+MOST_FAILED = 5
 _PHASE = re.compile(r"[a-z]+(_[a-z]+)*")
-_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z-(?P<phase>[a-z]+(_[a-z]+)*)(-\d+)?")
+_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z-(?P<phase>[a-z]+(_[a-z]+)*)(?P<failed>-failed)?(-\d+)?")
 
 
-def folder_name(when: datetime.datetime, phase: str, present: t.Container[str]) -> str:
+def folder_name(when: datetime.datetime, phase: str, present: t.Container[str], *, failed: bool = False) -> str:
     """The name of the folder of a run that has ended at this time (UTC); names sort by time.
 
-    present: the names that there are, because two runs may end in one second. Raises InvalidInput for what is no phase.
+    present: the names that there are, because two runs may end in one second. failed: it has failed and written nothing.
+    Raises InvalidInput for what is no phase.
     """
     if not _PHASE.fullmatch(phase):
         raise InvalidInput(
@@ -46,7 +50,7 @@ def folder_name(when: datetime.datetime, phase: str, present: t.Container[str]) 
             why="a folder is named after it",
             remedy="give lower-case letters and underscores, such as cut_over",
         )
-    first = name = f"{when:%Y-%m-%dT%H%M%SZ}-{phase}"
+    first = name = f"{when:%Y-%m-%dT%H%M%SZ}-{phase}{'-failed' if failed else ''}"
     number = 1
     while name in present:
         number += 1
@@ -60,16 +64,22 @@ def is_folder_name(name: str) -> bool:
 
 
 def outlived(present: t.Iterable[str], made: str, keep: int) -> list[str]:
-    """The names of the folders that go when there is a new one, made. Rounds count apart: of them, MOST_ROUNDS stay at most.
+    """The names of the folders that go when there is a new one, made.
 
-    Names that no run has given stay, and so does the new folder, whatever the clock says.
+    Runs that have failed and written nothing count apart, and so do rounds: of them, MOST_FAILED and MOST_ROUNDS stay at
+    most. Names that no run has given stay, and so does the new folder, whatever the clock says.
     """
-    rounds = _is_round(made)
-    alike = sorted(name for name in present if is_folder_name(name) and name != made and _is_round(name) == rounds)
-    beside_it = (min(keep, MOST_ROUNDS) if rounds else keep) - 1
+    kind = _kind(made)
+    alike = sorted(name for name in present if is_folder_name(name) and name != made and _kind(name) == kind)
+    beside_it = min(keep, {"failed": MOST_FAILED, "round": MOST_ROUNDS}.get(kind, keep)) - 1
     return alike[: max(len(alike) - beside_it, 0)]
 
 
-def _is_round(name: str) -> bool:
+def _kind(name: str) -> str:
+    """What the folder of a run counts as."""
     matched = _NAME.fullmatch(name)
-    return matched is not None and matched["phase"] in ROUND_PHASES
+    if matched is None:
+        return "other"
+    if matched["failed"]:
+        return "failed"
+    return "round" if matched["phase"] in ROUND_PHASES else "run"

@@ -28,19 +28,20 @@ class Kept(t.NamedTuple):
 
 
 def keep_files(
-    directory: str, names: t.Iterable[str], phase: str, keep: int, now: datetime.datetime, *, check: bool
+    directory: str, names: t.Iterable[str], phase: str, keep: int, now: datetime.datetime, *, failed: bool, check: bool
 ) -> Kept:
     """Copy those of the files that are there, and remove the folders that are too many. With check, change nothing.
 
-    The caller holds the directory. Raises InvalidInput for what is no phase, and InvalidFile for what cannot be read,
-    written or removed: a new folder is then there as a whole or not at all.
+    failed: the run has failed; its folder says so, unless the run has written something before. The caller holds the
+    directory. Raises InvalidInput for what is no phase, and InvalidFile for what cannot be read, written or removed: a new
+    folder is then there as a whole or not at all.
     """
     above = os.path.join(directory, history.DIRECTORY)
     present = _present(above)
-    name = history.folder_name(now, phase, present)
     contents = {
         each: content for each in names if (content := files.read_bytes(os.path.join(directory, each))) is not None
     }
+    name = history.folder_name(now, phase, present, failed=failed and not _has_written(above, present, contents))
     if not contents:
         return Kept(None)
     folder = os.path.join(above, name)
@@ -63,6 +64,19 @@ def _present(above: str) -> list[str]:
             return os.listdir(above)
         except FileNotFoundError:
             return []
+
+
+def _has_written(above: str, present: t.Iterable[str], contents: t.Mapping[str, bytes]) -> bool:
+    """Whether a receipt is another one than in the newest folder that has it: every first write comes after its receipt.
+
+    A receipt that no run has kept yet is another one, too.
+    """
+    folders = sorted(filter(history.is_folder_name, present), reverse=True)
+    for each in contents.keys() & set(history.RECEIPTS):
+        kept = (files.read_bytes(os.path.join(above, folder, each)) for folder in folders)
+        if next((content for content in kept if content is not None), None) != contents[each]:
+            return True
+    return False
 
 
 def _make(above: str, name: str, contents: t.Mapping[str, bytes]) -> None:

@@ -118,6 +118,15 @@ def test_the_report_of_a_rollback_of_everything_selects_no_group(end, home, ever
     assert said in (home / "report.md").read_text()
 
 
+def test_a_run_that_has_failed_and_written_nothing_says_so_in_the_name_of_its_folder(end, controller, home):
+    failure = {"failed": True, "msg": "the group does not exist"}
+    done(end({"changed": True}))
+    done(end({"changed": True}, failure))  # a snapshot
+    (home / "receipt.json").write_text("another one")
+    done(end(failure))
+    assert sorted(controller.phases()) == ["reset", "reset", "reset-failed"]
+
+
 def test_the_report_of_another_run_is_not_kept(end, controller, home):
     (home / "report.md").write_text("another run's")
     output = done(end({"changed": True}, report=True, selection={"group": ["billing"]})).output

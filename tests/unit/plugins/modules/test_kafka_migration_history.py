@@ -103,6 +103,34 @@ def test_rounds_push_no_other_run_out(keep, home, phase):
     assert set(others) < set(left) and len(left) == len(others) + history.MOST_ROUNDS
 
 
+def test_runs_that_fail_and_write_nothing_push_no_other_run_out(keep, home):
+    waves = [f"2026-01-0{day}T000000Z-migrate" for day in range(1, 4)]
+    earlier(home, *waves)
+    (home / "history" / waves[-1] / "receipt.json").write_bytes(CONTENTS["receipt.json"])
+    for number in range(history.MOST_FAILED + 2):
+        (home / "plan.json").write_text(f"plan {number}")  # is no write on a cluster
+        name = os.path.basename(keep("rollback", keep=5, failed=True)["folder"])
+        assert "Z-rollback-failed" in name
+    left = os.listdir(home / "history")
+    assert set(waves) < set(left) and len(left) == len(waves) + history.MOST_FAILED and name in left
+    assert len(keep("sync", keep=1, failed=True)["removed"]) == history.MOST_FAILED
+    assert set(waves) < set(os.listdir(home / "history"))
+
+
+@pytest.mark.parametrize("receipt", history.RECEIPTS)
+def test_a_run_that_has_written_before_it_failed_is_one_of_the_others(keep, home, receipt):
+    (home / "receipt.json").unlink()
+    assert keep(failed=True)["folder"].endswith("Z-migrate-failed")
+    (home / receipt).write_text("before the first write")
+    assert keep(failed=True)["folder"].endswith("Z-migrate")
+    assert "-failed" in keep(failed=True)["folder"]  # it has written nothing since
+    (home / receipt).unlink()  # is lost, and restored
+    assert "-failed" in keep(failed=True)["folder"]
+    (home / receipt).write_text("before the first write")
+    assert "-failed" in keep(failed=True)["folder"]
+    assert "-failed" not in keep()["folder"]
+
+
 def test_the_files_of_every_role_are_kept(keep, home):
     roles = pathlib.Path(__file__).parents[4] / "roles"
     texts = "".join(file.read_text() for file in sorted(roles.glob("*/tasks/*.yml")))
@@ -123,9 +151,9 @@ def test_the_new_folder_stays_whatever_the_clock_says(keep, home):
 def test_runs_that_end_in_one_second_have_folders_of_their_own():
     when = datetime.datetime(2026, 11, 24, 22, 53, 1, tzinfo=datetime.UTC)
     names: list[str] = []
-    for _ in range(3):
-        names.append(history.folder_name(when, "cut_over", names))
-    assert names == ["2026-11-24T225301Z-cut_over" + end for end in ("", "-2", "-3")]
+    for failed in (False, False, False, True, True):
+        names.append(history.folder_name(when, "cut_over", names, failed=failed))
+    assert names == ["2026-11-24T225301Z-cut_over" + end for end in ("", "-2", "-3", "-failed", "-failed-2")]
     assert all(map(history.is_folder_name, names))
 
 
