@@ -15,7 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_ove
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection, name_hint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.group_members import group_members
 
 
@@ -31,7 +31,7 @@ def group_overviews(connection: Connection, selection: Selection) -> tuple[list[
         raise NotFound(
             f"the group does not exist, or GROUP DESCRIBE on it is not allowed: {', '.join(missing)}",
             cluster=str(connection),
-            remedy=f"correct {option_name('groups')}, or grant the ACL",
+            remedy=f"correct {option_name('groups')}{name_hint('groups', missing, listed)}, or grant the ACL",
         )
     selected = selection.select_groups(listed)
     readings = control.read_groups(connection, selected.names, stable=False)

@@ -6,18 +6,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidInput,
+    MigrationError,
+    NotFound,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnBlocked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection, name_hint
 
 Look = tuple[quiet.Seen, tuple[str, ...]]  # what was seen, and the groups that keep no offsets
 
@@ -84,7 +89,8 @@ def select_topics_of(selection: Selection, readings: t.Mapping[str, GroupReading
             f"none of the selected groups has committed anything for topic {', '.join(missing)}, "
             "or TOPIC DESCRIBE on it is not allowed",
             cluster=str(connection),
-            remedy=f"correct {option_name('topics')}, select a group that consumes it, or grant the ACL",
+            remedy=f"correct {option_name('topics')}{name_hint('topics', missing, topics)}, "
+            "select a group that consumes it, or grant the ACL",
         )
     if topics and not selected.names:
         raise InvalidInput(
@@ -104,8 +110,16 @@ def check_keeps_offsets(reading: GroupReading, connection: Connection) -> None:
             f"this is a {reading.kind} group, and what it has consumed is not kept as committed offsets",
             cluster=str(connection),
             group=reading.group,
-            remedy="take it out of groups",
+            remedy=f"take it out of {option_name('groups')}",
         )
+
+
+def group_hint(name: str, connection: Connection) -> str:
+    """What may be wrong with the name of a group that does not exist: see name_hint(). Only asks for what the user may see."""
+    listed: list[str] = []
+    with contextlib.suppress(MigrationError):  # the failure itself is about something else
+        listed = [each.group for each in groups.list_groups(connection, surely=False)]
+    return name_hint("groups", [name], listed)
 
 
 def _check_named(reading: GroupReading, connection: Connection) -> None:
@@ -114,7 +128,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             "the group does not exist, or GROUP DESCRIBE on it is not allowed",
             cluster=str(connection),
             group=reading.group,
-            remedy=f"correct {option_name('groups')}, or grant the ACL",
+            remedy=f"correct {option_name('groups')}{group_hint(reading.group, connection)}, or grant the ACL",
         )
     check_keeps_offsets(reading, connection)
     if not reading.offsets:
@@ -122,7 +136,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             "the group has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",
             cluster=str(connection),
             group=reading.group,
-            remedy="take it out of groups, or grant the ACL",
+            remedy=f"take it out of {option_name('groups')}, or grant the ACL",
         )
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import re
 import typing as t
 
@@ -24,6 +25,9 @@ DEFAULT_EXCLUDED_TOPICS = (
     r".*[.-]heartbeats",
     r".*[.-]checkpoints[.-]internal",
 )
+
+_MOST_ALIKE = 3  # names that a hint has
+_ALIKE = 0.7  # see difflib.SequenceMatcher.ratio(); its own 0.6 finds billing-retry for biling
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,6 +96,19 @@ def compiled(pattern: str, option: str) -> re.Pattern[str]:
 def matches(name: str, patterns: t.Iterable[str]) -> bool:
     """Does any pattern match the whole name?"""
     return any(re.fullmatch(pattern, name) for pattern in patterns)
+
+
+def name_hint(option: str, missing: t.Iterable[str], existing: t.Collection[str]) -> str:
+    """What may be wrong with names that do not exist, in brackets, to follow the option's name; empty if nobody knows.
+
+    option: groups or topics. existing: the names that the user may see; those of them that are most alike are named.
+    """
+    if any(re.search(r"[][*+?(){}|^$\\]", name) for name in missing):  # a name may have such a character, but none has
+        return f" (patterns belong in {option_name(f'{option[:-1]}_patterns')})"
+    alike = dict.fromkeys(
+        close for name in missing for close in difflib.get_close_matches(name, existing, cutoff=_ALIKE)
+    )
+    return f" (did you mean {' or '.join(list(alike)[:_MOST_ALIKE])}?)" if alike else ""
 
 
 def _select(

@@ -25,7 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection, name_hint
 
 _NAMES_SHOWN = 20
 
@@ -183,15 +183,16 @@ def _check_names(
             f"{kind} {', '.join(missing)}{whose} is not in the receipt",
             cluster=cluster,
             why=holds,
-            remedy=f"correct {kind}s; the names are those at the source, or at the destination where the receipt has no others",
+            remedy=f"correct {option_name(f'{kind}s')}{name_hint(f'{kind}s', missing, known)}; "
+            "the names are those at the source, or at the destination where the receipt has no others",
         )
     if not selected.names:
         why = f"excluded were {', '.join(selected.left_out)}" if selected.left_out else holds
         raise InvalidInput(
-            f"no {kind}{whose} in the receipt is matched by {kind}_patterns {list(patterns)}",
+            f"no {kind}{whose} in the receipt is matched by {option_name(f'{kind}_patterns')} {list(patterns)}",
             cluster=cluster,
             why=why,
-            remedy=f"correct the patterns, or name the {kind}s in {kind}s",
+            remedy=f"correct the patterns, or name the {kind}s in {option_name(f'{kind}s')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
 

@@ -15,7 +15,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reset_
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.selected_groups import check_keeps_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.selected_groups import (
+    check_keeps_offsets,
+    group_hint,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -117,7 +120,8 @@ def _read_groups(
                 cluster=str(cluster),
                 group=name,
                 why="it exists" if reading.exists else "it does not exist, or GROUP DESCRIBE on it is not allowed",
-                remedy=f"name its topics in {option_name('topics')}, or correct {option_name('groups')}",
+                remedy=f"name its topics in {option_name('topics')}, or correct {option_name('groups')}"
+                + ("" if reading.exists else group_hint(name, cluster)),
             )
     return selected, {name: each for name, each in readings.items() if each.keeps_offsets}
 

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, selected_groups, take_snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupListing,
@@ -82,3 +82,33 @@ def test_patterns_that_neither_list_matches_are_refused(monkeypatch):
     cluster = Cluster(monkeypatch, ["fraud"], [])
     with pytest.raises(InvalidInput, match=r"no group is matched by group_patterns \['billing\.\*'\]"):
         cluster.take()
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("biling", "Correct groups (did you mean billing?), or grant the ACL."),
+        ("bill.*", "Correct groups (patterns belong in group_patterns), or grant the ACL."),
+    ],
+)
+def test_a_misspelt_group_is_told_with_those_that_may_be_meant(monkeypatch, name, remedy):
+    Cluster(monkeypatch, ["billing", "fraud"])
+    missing = {name: GroupReading(name, False, "", "", "", {})}
+    monkeypatch.setattr(groups, "read_groups", lambda _connection, _names: missing)
+    with pytest.raises(NotFound) as found:
+        take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), Selection(groups=(name,)), OnActiveGroup.FAIL)
+    assert str(found.value).endswith(remedy)
+
+
+def test_a_list_that_fails_hides_no_misspelt_group(monkeypatch):
+    def refuse(*_given, **_options):
+        raise BrokerError("too busy")
+
+    monkeypatch.setattr(groups, "list_groups", refuse)
+    monkeypatch.setattr(
+        groups,
+        "read_groups",
+        lambda _connection, names: {each: GroupReading(each, False, "", "", "", {}) for each in names},
+    )
+    with pytest.raises(NotFound, match=r"Correct groups, or grant the ACL\."):
+        take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), Selection(groups=("x",)), OnActiveGroup.FAIL)

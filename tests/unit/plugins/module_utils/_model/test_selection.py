@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection, name_hint
 
 GROUPS = [
     "billing",
@@ -108,3 +108,19 @@ def test_a_selection_that_cannot_be_meant_is_refused(selection, told):
     with pytest.raises(InvalidInput, match=told) as refused:
         selection.check()
     assert refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("missing", "hint"),
+    [
+        (["biling"], " (did you mean billing?)"),
+        (["biling-retry"], " (did you mean billing-retry?)"),
+        (["biling", "shiping"], " (did you mean billing or shipping?)"),
+        (["payments"], ""),
+        (["billing.*"], " (patterns belong in group_patterns)"),
+        (["billing|shipping"], " (patterns belong in group_patterns)"),
+        (["[bf]illing"], " (patterns belong in group_patterns)"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_told_with_those_that_may_be_meant(missing, hint):
+    assert name_hint("groups", missing, GROUPS) == hint

@@ -151,6 +151,16 @@ def test_what_is_selected(selection, expected):
             "group new-billing is not in the receipt: it holds billing, both,",
         ),
         (
+            Selection(groups=("biling",)),
+            NotFound,
+            r"Correct groups \(did you mean billing\?\); the names are those at the source",
+        ),
+        (
+            Selection(groups=("bill.*",)),
+            NotFound,
+            r"Correct groups \(patterns belong in group_patterns\); the names",
+        ),
+        (
             Selection(groups=("billing",), topics=("orders",)),
             NotFound,
             "topic orders of the selected groups is not in the receipt: it holds shop.clicks, shop.orders",

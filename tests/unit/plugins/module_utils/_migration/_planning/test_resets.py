@@ -57,7 +57,7 @@ def state(monkeypatch):
     for room in (resets, expected):
         monkeypatch.setattr(room.groups, "read_groups", read_groups)
     monkeypatch.setattr(
-        resets.groups, "list_groups", lambda _cluster: [GroupListing(name, "", "", "") for name in commits]
+        resets.groups, "list_groups", lambda _cluster, **_options: [GroupListing(name, "", "", "") for name in commits]
     )
     monkeypatch.setattr(resets.topics, "cluster_id", lambda _cluster: "id")
     monkeypatch.setattr(
@@ -179,6 +179,7 @@ def test_a_time_before_the_first_record_is_told_from_its_own_time(state):
         ([{"to": "latest"}], {"group_patterns": ["none-.*"]}, "no group is matched by group_patterns"),
         ([{"to": "latest"}], {"groups": ["idle"]}, "group idle: the group has committed nothing"),
         ([{"to": "latest"}], {"groups": ["nobody"]}, "group nobody: the group has committed nothing"),
+        ([{"to": "latest"}], {"groups": ["biling"]}, "or correct groups (did you mean billing?)."),
         ([{"to": "latest"}], {"groups": ["shared"], "topics": ["orders"]}, "this is a share group"),
         (
             [{"to": "latest", "topics": ["odrers"]}],
