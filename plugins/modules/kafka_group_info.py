@@ -124,7 +124,9 @@ groups:
       returned: success
       sample: 1204
     movable:
-      description: Whether the group can be migrated now.
+      description:
+        - Whether the group can be migrated now, as far as this cluster alone shows. A migration may still refuse it because
+          of the destination or of the copied records.
       type: bool
       returned: success
       sample: true

@@ -49,6 +49,39 @@ def test_a_misspelt_key_of_a_cluster_is_named_with_its_host(tmp_path):
     assert "There are: bootstrap_servers, security_protocol, " in output
 
 
+def test_a_cluster_without_brokers_is_refused_with_an_example(tmp_path):
+    output = failed(Controller(tmp_path / "x", onprem={}, cloud=NOWHERE).migrate_groups(groups=["billing"]))
+    assert "kafka_cluster of host onprem has no bootstrap_servers." in output
+    assert "such as bootstrap_servers: [broker1:9092]" in output and "cannot connect" not in output
+
+
+def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(controller):
+    inventory = json.loads(controller.inventory.read_text())
+    inventory["kafka_clusters"]["hosts"] |= {
+        "bare": {},
+        "misspelt": {"kafka_cluster": {"bootstrap_server": ["127.0.0.1:1"]}},
+    }
+    controller.inventory.write_text(json.dumps(inventory))
+    output = failed(controller.run("streamshift.kafka.list_groups", "--limit", "bare,misspelt"))
+    assert "bare is no host of this inventory with a variable kafka_cluster" in output
+    assert "kafka_cluster: {bootstrap_servers: [broker1:9092]}" in output
+    assert "kafka_cluster of host misspelt has the key bootstrap_server, which does not exist." in output
+    assert "undefined" not in output and "missing required arguments" not in output
+
+
+@pytest.mark.parametrize(
+    ("play", "role", "given", "said"),
+    [
+        ("migrate_groups", "group_migration", "souce", "group_migration_source is not set"),
+        ("clone_groups", "group_clone", "custer", "group_clone_cluster is not set"),
+        ("rollback", "group_migration", "souce", "Name the role that is rolled back by its clusters"),
+    ],
+)
+def test_a_misspelt_variable_that_names_a_cluster_is_shown(controller, play, role, given, said):
+    output = failed(controller.run(f"streamshift.kafka.{play}", "-e", f"{role}_{given}=onprem"))
+    assert said in output and f"one of them may be misspelt: {role}_{given}" in output
+
+
 def test_the_role_knows_every_key_of_a_cluster():
     known = yaml.safe_load((ROOT / "roles/common/vars/main.yml").read_text())["__common_cluster_keys"]
     spec = options.cluster_spec("cluster")["cluster"]["options"]
