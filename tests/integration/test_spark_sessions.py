@@ -154,7 +154,7 @@ def test_a_master_that_does_not_answer_is_told(source, orders):
     failed = Program(source.connection, orders, master="spark://127.0.0.1:1").outcome()
     assert failed["kind"] == "SparkFailed"
     assert failed["failed"].startswith(
-        "Spark spark://127.0.0.1:1: Spark's master does not answer. Correct spark.master"
+        "Spark spark://127.0.0.1:1: Spark's master does not answer. Correct master in spark"
     )
     assert time.monotonic() - began < 120
 
@@ -162,7 +162,8 @@ def test_a_master_that_does_not_answer_is_told(source, orders):
 def test_a_spark_connect_server_that_is_not_there_is_told_at_once(source, orders):
     failed = Program(source.connection, orders, remote="sc://127.0.0.1:1").outcome()
     assert (
-        "Spark Connect server 127.0.0.1:1: cannot connect: Connection refused. Correct spark.remote" in failed["failed"]
+        "Spark Connect server 127.0.0.1:1: cannot connect: Connection refused. Correct remote in spark"
+        in failed["failed"]
     )
 
 

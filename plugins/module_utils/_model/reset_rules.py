@@ -84,7 +84,7 @@ def reset_rules_from(rows: t.Sequence[t.Mapping[str, t.Any]], now: int) -> tuple
         raise InvalidInput(
             "there are no resets", remedy=f"set {option_name('resets')}, for example to [{{to: earliest}}]"
         )
-    return tuple(_rule(f"resets, entry {number}", row, now) for number, row in enumerate(rows, 1))
+    return tuple(_rule(f"{option_name('resets')}, entry {number}", row, now) for number, row in enumerate(rows, 1))
 
 
 def first_fit(rules: t.Iterable[ResetRule], partition: TopicPartition) -> ResetRule | None:

@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_secret
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 
 # Spark's properties for which an option stands, and those that keep results exact and secrets secret.
 OPTIONS = {
@@ -88,20 +89,24 @@ def spark_options_from(options: t.Mapping[str, t.Any]) -> SparkOptions:
     if made.remote is not None:
         if not _REMOTE.fullmatch(made.remote):
             raise InvalidInput(
-                "remote is no address of a Spark Connect server", remedy="write it like sc://spark.example.com:15002"
+                f"remote in {option_name('spark')} is no address of a Spark Connect server",
+                remedy="write it like sc://spark.example.com:15002",
             )
         idle = [name for name in ("master", "archives", "driver_memory", "java_home") if name in given]
         if idle:
             raise InvalidInput(
-                f"{idle[0]} and remote are both given", remedy="set it where the Spark Connect server is started"
+                f"{idle[0]} and remote in {option_name('spark')} are both given",
+                remedy="set it where the Spark Connect server is started",
             )
     if not _MASTER.fullmatch(made.master):
         raise InvalidInput(
-            f"master is {masked(made.master)!r}",
+            f"master in {option_name('spark')} is {masked(made.master)!r}",
             remedy="write it like local[*,4], spark://host:7077, yarn or k8s://https://host",
         )
     if not _MEMORY.fullmatch(made.driver_memory):
-        raise InvalidInput(f"driver_memory is {made.driver_memory!r}", remedy="write it like 512m or 2g")
+        raise InvalidInput(
+            f"driver_memory in {option_name('spark')} is {made.driver_memory!r}", remedy="write it like 512m or 2g"
+        )
     return made
 
 
@@ -110,19 +115,27 @@ def _checked_conf(conf: t.Mapping[str, t.Any]) -> dict[str, str]:
     for key, value in conf.items():
         name = str(key).strip()
         if not name.startswith("spark."):
-            raise InvalidInput(f"conf holds {name}, which is no property of Spark", remedy="remove it")
+            raise InvalidInput(
+                f"conf in {option_name('spark')} holds {name}, which is no property of Spark", remedy="remove it"
+            )
         if is_secret(name):
             raise InvalidInput(
-                f"conf holds {name}, and Spark's properties are visible in the list of processes",
+                f"conf in {option_name('spark')} holds {name}, and Spark's properties are visible in the list of processes",
                 remedy="put it into spark-defaults.conf, in the folder that the environment variable SPARK_CONF_DIR names",
             )
         if name in OPTIONS:
-            raise InvalidInput(f"conf holds {name}, which an option of its own sets", remedy=f"use {OPTIONS[name]}")
+            raise InvalidInput(
+                f"conf in {option_name('spark')} holds {name}, which an option of its own sets",
+                remedy=f"use {OPTIONS[name]}",
+            )
         if name in OWNED:
-            raise InvalidInput(f"conf holds {name}, which the collection sets itself", remedy="remove it")
+            raise InvalidInput(
+                f"conf in {option_name('spark')} holds {name}, which the collection sets itself", remedy="remove it"
+            )
         if not isinstance(value, str | int | float):
             raise InvalidInput(
-                f"conf has a {type(value).__name__} as value of {name}", remedy="give text, a number, true or false"
+                f"conf in {option_name('spark')} has a {type(value).__name__} as value of {name}",
+                remedy="give text, a number, true or false",
             )
         checked[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return checked

@@ -13,7 +13,10 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import errors
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import (
+    option_name,
+    with_option_names,
+)
 
 _FIELDS = ("what", "cluster", "group", "topic", "partition", "why", "remedy", "kind")
 _MARK = "streamshift-failure "
@@ -41,7 +44,9 @@ def cause_of(exc: BaseException, spark: str, log: str = "") -> MigrationError:
         return unpacked(text.partition(_MARK)[2])
     for pattern, what, remedy in _KNOWN:
         if found := pattern.search(f"{text}\n{log}"):
-            return SparkFailed(what.format(*found.groups()), cluster=spark, remedy=remedy)
+            return SparkFailed(
+                what.format(*found.groups()), cluster=spark, remedy=remedy.format(spark=option_name("spark"))
+            )
     return SparkFailed(
         "Spark has failed", cluster=spark, why=_gist(text, log), remedy="read the log of the Spark cluster"
     )
@@ -57,19 +62,20 @@ def unpacked(text: str) -> MigrationError:
     return raised(told["what"], **fields | {"remedy": remedy, "kind": FailureKind(told["kind"])})
 
 
-_PACKAGES = "install confluent-kafka, xxhash, pyarrow and numpy there, or send an environment with archives"
+_PACKAGES = "install confluent-kafka, xxhash, pyarrow and numpy there, or send an environment with archives in {spark}"
+# {spark} in a remedy is what the user calls the option.
 _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
     (re.compile(pattern), what, remedy)
     for pattern, what, remedy in (
         (
             r"No space left on device|Disk quota exceeded",
             "the disk is full where Spark keeps its files",
-            "free some, or set work_directory (on a cluster: the workers' spark.local.dir) to a larger disk",
+            "free some, or set work_directory in {spark} (on a cluster: the workers' spark.local.dir) to a larger disk",
         ),
         (
             r"NoSuchFileException: (\S+\.(?:tar\.gz|tgz|tar|zip|jar))\b",
             "there is no archive {0} on this machine",
-            "correct archives",
+            "correct archives in {spark}",
         ),
         (
             r"ModuleNotFoundError: No module named '([\w.]+)'",
@@ -84,35 +90,38 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
         (
             r"PYTHON_VERSION_MISMATCH.*?(\d+\.\d+).*?(\d+\.\d+)",
             "the Python of Spark's workers is {0}, and the one here is {1}",
-            "use the same, or send an environment with archives",
+            "use the same, or send an environment with archives in {spark}",
         ),
         (
             r'Cannot run program "([^"]*python[^"]*)"',
             "Spark's workers have no Python {0}",
-            "set spark.pyspark.python in conf to the path that it has there, or send an environment with archives",
+            (
+                "set spark.pyspark.python in conf of {spark} to the path that it has there, or send an environment with "
+                "archives in {spark}"
+            ),
         ),
         (
             r"OutOfMemoryError|GC overhead limit",
             "Spark's memory is used up",
-            "raise driver_memory, or on a cluster spark.executor.memory in conf",
+            "raise driver_memory in {spark}, or on a cluster spark.executor.memory in its conf",
         ),
         (
             r"UnsupportedClassVersionError|JAVA_GATEWAY_EXITED",
             "Spark's Java process did not start",
             (
-                "set java_home to a Java of 17 or newer, and see that SPARK_HOME, where it is set, is of the same "
+                "set java_home in {spark} to a Java of 17 or newer, and see that SPARK_HOME, where it is set, is of the same "
                 "version as pyspark"
             ),
         ),
         (
             r"UNAUTHENTICATED|PERMISSION_DENIED",
             "the Spark Connect server refuses this client",
-            "correct the token in remote",
+            "correct the token in remote in {spark}",
         ),
         (
             r"All masters are unresponsive|Could not parse Master URL|Master removed our application",
             "Spark's master does not answer",
-            "correct master, and see that both machines reach each other",
+            "correct master in {spark}, and see that both machines reach each other",
         ),
         (
             # Py4J tells no more than what it called when there was no answer.
@@ -121,7 +130,7 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
                 r"|An error occurred while calling \S+\n(?!: ))"
             ),
             "Spark's Java process has ended",
-            "see whether the machine's memory was used up and the process was killed, or raise driver_memory",
+            "see whether the machine's memory was used up and the process was killed, or raise driver_memory in {spark}",
         ),
         (
             r"failed \d+ times, most recent failure: [^\n]*\n?[^\n]*Python worker exited unexpectedly",

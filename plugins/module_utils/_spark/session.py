@@ -102,7 +102,7 @@ def obstacle(options: SparkOptions) -> str | None:
         return str(exc)
     if _is_silent(options.master_addresses if options.remote is None else [options.remote_address]):
         what = "master" if options.remote is None else "remote"
-        return f"{options} does not answer. Correct {option_name('spark')}.{what}, or start it."
+        return f"{options} does not answer. Correct {what} in {option_name('spark')}, or start it."
     return None
 
 
@@ -157,7 +157,7 @@ def kept(rows: DataFrame) -> t.Iterator[DataFrame]:
 def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.Iterator[SparkSession]:
     """A session whose driver is a Java process beside this one; it ends with the block, or when this process is killed."""
     if _is_silent(options.master_addresses):  # Spark itself would ask for a minute
-        remedy = f"correct {option_name('spark')}.master, or start it"
+        remedy = f"correct master in {option_name('spark')}, or start it"
         raise SparkFailed("Spark's master does not answer", cluster=str(options), remedy=remedy)
     known = class_data(java, folder)
     properties = _properties(options, folder, known)
@@ -318,7 +318,7 @@ def _unreachable(options: SparkOptions, why: str) -> SparkFailed:
         "cannot connect",
         cluster=str(options),
         why=why,
-        remedy=f"correct {option_name('spark')}.remote (also use_ssl and token), or start the server",
+        remedy=f"correct remote in {option_name('spark')} (also use_ssl and token), or start the server",
     )
 
 

@@ -57,7 +57,7 @@ def check_archives(archives: t.Iterable[str]) -> None:
         if "://" not in path and not Path(path).is_file():
             raise InvalidInput(
                 f"there is no archive {masked(path)} on this machine",
-                remedy=f"correct {option_name('spark')}.archives",
+                remedy=f"correct archives in {option_name('spark')}",
                 kind=FailureKind.REQUIREMENT_MISSING,
             )
 

@@ -65,7 +65,7 @@ def _unfit(directory: str, why: str | None) -> InvalidInput:
     return InvalidInput(
         f"no folder can be made in {directory}",
         why=why,
-        remedy=f"set {option_name('spark')}.work_directory to one that exists and can be written",
+        remedy=f"set work_directory in {option_name('spark')} to one that exists and can be written",
         kind=FailureKind.REQUIREMENT_MISSING,
     )
 

@@ -12,6 +12,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import confluent_library as records
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import (
     Py4JError,
@@ -47,7 +48,7 @@ def cores(spark: SparkSession, name: str) -> int:
         raise SparkFailed(
             f"Spark workers lack required packages: {', '.join(found)}",
             cluster=name,
-            remedy="install it there, or send an environment with archives",
+            remedy=f"install it there, or send an environment with archives in {option_name('spark')}",
             kind=FailureKind.REQUIREMENT_MISSING,
         )
     return parallel

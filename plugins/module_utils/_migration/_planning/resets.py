@@ -161,14 +161,15 @@ def _check_rules(rules: t.Sequence[ResetRule], ruled: t.Mapping[Key, ResetRule])
         numbers = {key[1].partition for key, its in ruled.items() if its is rule}
         if not numbers:
             raise InvalidInput(
-                f"resets, entry {number} ({rule}) is about no partition of the selected groups and topics",
+                f"{option_name('resets')}, entry {number} ({rule}) is about no partition of the selected groups and topics",
                 why="no topic or partition fits it, or an earlier entry is about all that do",
                 remedy=f"correct its topics and partitions, name the topics in {option_name('topics')}, or remove the entry",
             )
         if rule.partitions - numbers:
             missing = ", ".join(str(each) for each in sorted(rule.partitions - numbers))
             raise InvalidInput(
-                f"resets, entry {number} ({rule}) names partition {missing}, and no selected topic that it is about has it",
+                f"{option_name('resets')}, entry {number} ({rule}) names partition {missing}, and no selected topic that it is "
+                "about has it",
                 remedy="correct its partitions",
             )
 

@@ -52,7 +52,8 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
         )
     for topic in selection.topics:
         if topic in _INTERNAL:
-            raise InvalidInput("the topic is internal", cluster=source, topic=topic, remedy="remove it from topics")
+            remedy = f"remove it from {option_name('topics')}"
+            raise InvalidInput("the topic is internal", cluster=source, topic=topic, remedy=remedy)
         if topic not in existing:
             raise NotFound(
                 "the topic does not exist",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions, spark_options_from
 
 
@@ -47,23 +48,32 @@ def test_a_spark_connect_server_is_named_without_its_token(remote, address):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"master": "localhost:7077"}, "master is 'localhost:7077'"),
-        ({"master": "local[0]"}, "master is"),
-        ({"remote": "spark://a:7077"}, "remote is no address"),
-        ({"remote": "sc://a", "master": "yarn"}, "master and remote are both given"),
-        ({"remote": "sc://a", "archives": ["e.tgz#e"]}, "archives and remote are both given"),
-        ({"driver_memory": "2"}, "driver_memory is '2'"),
-        ({"conf": {"fs.s3a.endpoint": "x"}}, "conf holds fs.s3a.endpoint, which is no property of Spark"),
+        ({"master": "localhost:7077"}, "master in spark is 'localhost:7077'"),
+        ({"master": "local[0]"}, "master in spark is"),
+        ({"remote": "spark://a:7077"}, "remote in spark is no address"),
+        ({"remote": "sc://a", "master": "yarn"}, "master and remote in spark are both given"),
+        ({"remote": "sc://a", "archives": ["e.tgz#e"]}, "archives and remote in spark are both given"),
+        ({"driver_memory": "2"}, "driver_memory in spark is '2'"),
+        ({"conf": {"fs.s3a.endpoint": "x"}}, "conf in spark holds fs.s3a.endpoint, which is no property of Spark"),
         ({"conf": {"spark.master": "yarn"}}, "Use master"),
         ({"conf": {"spark.driver.memory": "2g"}}, "Use driver_memory"),
         ({"conf": {"spark.sql.session.timeZone": "CET"}}, "which the collection sets itself"),
-        ({"conf": {"spark.executor.cores": [1]}}, "conf has a list as value of spark.executor.cores"),
+        ({"conf": {"spark.executor.cores": [1]}}, "conf in spark has a list as value of spark.executor.cores"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(given, told):
     with pytest.raises(InvalidInput) as refused:
         spark_options_from(given)
     assert told in str(refused.value)
+
+
+def test_a_role_calls_the_option_otherwise():
+    set_variables({"spark": "group_migration_spark"})
+    try:
+        with pytest.raises(InvalidInput, match="driver_memory in group_migration_spark is '2'"):
+            spark_options_from({"driver_memory": "2"})
+    finally:
+        set_variables(None)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,15 @@ def test_a_remedy_of_a_worker_names_the_variable_of_the_role():
     assert found.remedy == "name a topic beside topic_map in group_migration_on_rewind"
 
 
+def test_a_remedy_names_the_variable_of_the_role_and_the_key_in_it():
+    set_variables({"spark": "group_migration_spark"})
+    try:
+        found = cause_of(RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited"), "Spark local[2]")
+    finally:
+        set_variables(None)
+    assert "Set java_home in group_migration_spark to a Java of 17 or newer" in str(found)
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

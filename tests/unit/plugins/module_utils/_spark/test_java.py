@@ -45,7 +45,9 @@ def java(tmp_path, monkeypatch):
 def test_the_option_comes_first_and_stands_alone(java, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(java("newest", "25.0.1")))
     assert find_java(SparkOptions(java_home=str(java("new", "17.0.15")))).version == "17.0.15"
-    with pytest.raises(InvalidInput, match=r"Spark needs Java 17 or newer: java_home has Java 11.0.2. Install Java 17"):
+    with pytest.raises(
+        InvalidInput, match=r"Spark needs Java 17 or newer: java_home in spark has Java 11.0.2. Install Java 17"
+    ):
         find_java(SparkOptions(java_home=str(java("old", "11.0.2"))))
 
 

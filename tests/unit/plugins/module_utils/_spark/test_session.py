@@ -83,10 +83,10 @@ def test_nothing_to_read_needs_no_cluster(spark):
         ({"archives": ("/nowhere/env.tar.gz#env",)}, "there is no archive /nowhere/env.tar.gz on this machine"),
         (
             {"work_directory": "/nowhere"},
-            "no folder can be made in /nowhere: it is no directory. Set spark.work_directory",
+            "no folder can be made in /nowhere: it is no directory. Set work_directory in spark",
         ),
         ({"java_home": "/nowhere"}, "java_home"),
-        ({"master": "spark://127.0.0.1:1"}, "spark://127.0.0.1:1 does not answer. Correct spark.master"),
+        ({"master": "spark://127.0.0.1:1"}, "spark://127.0.0.1:1 does not answer. Correct master in spark"),
     ],
 )
 def test_what_no_session_could_begin_with_is_known_before(options, named):

@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -185,6 +186,24 @@ def test_what_is_selected(selection, expected):
 def test_what_cannot_be_meant_is_refused(selection, error, said):
     with pytest.raises(error, match=f"^cloud, .*{said}|^cloud: .*{said}"):
         rollback.choose(RECEIPT, selection, "cloud")
+
+
+@pytest.mark.parametrize(
+    ("selection", "said"),
+    [
+        (Selection(groups=("x",)), "Correct group_migration_groups; the names are"),
+        (Selection(group_patterns=("x.*",)), "is matched by group_migration_group_patterns ['x.*']"),
+        (Selection(group_patterns=("x.*",)), "name the groups in group_migration_groups."),
+    ],
+)
+def test_a_name_or_pattern_that_fits_nothing_is_told_in_the_words_of_the_role(selection, said):
+    set_variables({name: f"group_migration_{name}" for name in ("groups", "group_patterns")})
+    try:
+        with pytest.raises((NotFound, InvalidInput)) as refused:
+            rollback.choose(RECEIPT, selection, "cloud")
+    finally:
+        set_variables(None)
+    assert said in str(refused.value)
 
 
 def test_an_empty_receipt_says_so():
