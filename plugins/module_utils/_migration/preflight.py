@@ -184,7 +184,8 @@ def receipt_of_another(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, 
     return [
         Refused(
             f"the receipt {path} is of cluster {receipt.cluster_id}, and the destination is cluster {destination_id}",
-            remedy="use another directory, because the rollback of the earlier run needs this receipt",
+            remedy="correct the addresses if they are wrong, or use another directory, "
+            "because the rollback of the earlier run needs this receipt",
             kind=FailureKind.OTHER_CLUSTER,
         )
     ]

@@ -189,7 +189,8 @@ def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupRea
         raise Refused(
             f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {source_id}",
             cluster=str(connection),
-            remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
+            remedy="correct the addresses if they are wrong, or use another directory for another cluster, "
+            "because the rollback of the earlier run needs this file",
             kind=FailureKind.OTHER_CLUSTER,
         )
     return removed.readings()

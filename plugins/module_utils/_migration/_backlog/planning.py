@@ -153,7 +153,7 @@ def _check_same_clusters(known: Backlog, source_id: str, destination_id: str) ->
         if found != expected:
             raise Refused(
                 f"the copy was planned for {kind} cluster {expected}, and this is cluster {found}",
-                remedy="use another copy file for other clusters (another directory)",
+                remedy="correct the addresses if they are wrong, or use another copy file (another directory)",
                 kind=FailureKind.OTHER_CLUSTER,
             )
 

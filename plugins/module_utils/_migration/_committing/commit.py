@@ -267,7 +267,8 @@ def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
     if receipt.cluster_id != cluster_id:
         raise Refused(
             f"the receipt is of cluster {receipt.cluster_id}, and this is cluster {cluster_id}",
-            remedy="use another receipt file for another cluster, because the rollback of the earlier run needs this one",
+            remedy="correct the addresses if they are wrong, or use another receipt file for another cluster, "
+            "because the rollback of the earlier run needs this one",
             kind=FailureKind.OTHER_CLUSTER,
         )
     return receipt

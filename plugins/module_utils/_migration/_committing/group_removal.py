@@ -195,7 +195,8 @@ def _known(removed: Removed | None, this_cluster: str) -> Removed:
     if removed is not None and removed.cluster_id != this_cluster:
         raise Refused(
             f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {this_cluster}",
-            remedy="use another directory for another cluster, because the rollback of the earlier run needs this file",
+            remedy="correct the addresses if they are wrong, or use another directory for another cluster, "
+            "because the rollback of the earlier run needs this file",
             kind=FailureKind.OTHER_CLUSTER,
         )
     return removed or Removed(this_cluster)

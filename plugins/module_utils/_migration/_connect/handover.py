@@ -96,7 +96,8 @@ def receipt_of(store: Store, destination: Connection, known: ConnectReceipt | No
         raise Refused(
             f"the receipt is of {known.connector} in {known.store} of cluster {known.cluster_id}, and this is "
             f"{blank.connector} in {blank.store} of cluster {blank.cluster_id}",
-            remedy="use another receipt file, because the rollback of the earlier run needs this one",
+            remedy="correct the addresses if they are wrong, or use another receipt file, "
+            "because the rollback of the earlier run needs this one",
             kind=FailureKind.OTHER_CLUSTER,
         )
     return known

@@ -79,7 +79,8 @@ def promotion_receipt(destination: Connection, known: PromotionReceipt | None) -
         raise Refused(
             f"the receipt is of cluster {known.cluster_id}, and the destination is cluster {destination_id}",
             cluster=str(destination),
-            remedy="use another directory, because the rollback of the earlier run needs this receipt",
+            remedy="correct the addresses if they are wrong, or use another directory, "
+            "because the rollback of the earlier run needs this receipt",
             kind=FailureKind.OTHER_CLUSTER,
         )
     return known or PromotionReceipt(destination_id)

@@ -101,6 +101,7 @@ def test_a_receipt_of_another_cluster_is_a_problem(look, tmp_path):
     (problem,) = look(receipt=path)["problems"]
     assert problem["kind"] == "other_cluster"
     assert "other" in problem["message"] and path in problem["message"]
+    assert "Correct the addresses if they are wrong, or use another directory" in problem["message"]
 
 
 def test_what_spark_lacks_matters_only_to_whom_it_concerns(look):
