@@ -98,12 +98,12 @@ def matches(name: str, patterns: t.Iterable[str]) -> bool:
     return any(re.fullmatch(pattern, name) for pattern in patterns)
 
 
-def name_hint(option: str, missing: t.Iterable[str], existing: t.Collection[str]) -> str:
+def name_hint(option: str, missing: t.Collection[str], existing: t.Collection[str]) -> str:
     """What may be wrong with names that do not exist, in brackets, to follow the option's name; empty if nobody knows.
 
     option: groups or topics. existing: the names that the user may see; those of them that are most alike are named.
     """
-    if any(re.search(r"[][*+?(){}|^$\\]", name) for name in missing):  # a name may have such a character, but none has
+    if any(re.search(r"[][*+?(){}|^$\\]", name) for name in missing):  # a name may have them, but seldom does
         return f" (patterns belong in {option_name(f'{option[:-1]}_patterns')})"
     alike = dict.fromkeys(
         close for name in missing for close in difflib.get_close_matches(name, existing, cutoff=_ALIKE)

@@ -72,9 +72,9 @@ def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(contro
 @pytest.mark.parametrize(
     ("play", "role", "given", "said"),
     [
-        ("migrate_groups", "group_migration", "souce", "group_migration_source is not set"),
+        ("migrate_groups", "group_migration", "from", "group_migration_source is not set"),
         ("clone_groups", "group_clone", "custer", "group_clone_cluster is not set"),
-        ("rollback", "group_migration", "souce", "Name the role that is rolled back by its clusters"),
+        ("rollback", "group_migration", "from", "Name the role that is rolled back by its clusters"),
     ],
 )
 def test_a_misspelt_variable_that_names_a_cluster_is_shown(controller, play, role, given, said):

@@ -115,7 +115,7 @@ def test_a_selection_that_cannot_be_meant_is_refused(selection, told):
     [
         (["biling"], " (did you mean billing?)"),
         (["biling-retry"], " (did you mean billing-retry?)"),
-        (["biling", "shiping"], " (did you mean billing or shipping?)"),
+        (["biling", "shipping-"], " (did you mean billing or shipping?)"),
         (["payments"], ""),
         (["billing.*"], " (patterns belong in group_patterns)"),
         (["billing|shipping"], " (patterns belong in group_patterns)"),
