@@ -44,6 +44,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_lib
 # So many offsets of both clusters together are read and counted in this process, in about 500 MB. That takes less time than
 # Spark takes to start and to read them.
 FEW = 1_000_000
+# Logs with so many offsets of both clusters together are read whole if the limit lets nothing be compared.
+SHORT = 1_000_000
 # After so many seconds without a new record at the destination, the replication tool counts as stopped.
 _PAUSE = 2.0
 # So often an offset that seems to skip records is looked at again, at most.
@@ -155,7 +157,7 @@ def _unexamined(cases: t.Sequence[ClaimCase], look: _Look) -> list[int]:
         )
         for partition in partitions
     ]
-    return numbers if sum(sizes) <= FEW else []
+    return numbers if sum(sizes) <= SHORT else []
 
 
 def _looked_again(

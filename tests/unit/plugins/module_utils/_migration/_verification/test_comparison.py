@@ -263,7 +263,7 @@ def test_short_logs_are_read_whole_if_the_limit_lets_nothing_be_compared() -> No
     found = clusters.findings((20, 280, 0), (150, 150, 0), limit=15)
     assert "260 unconsumed records are skipped" in found[0].problems[0].detail
     assert [each.complete for each in found] == [True, False]
-    with mock.patch.object(comparison, "FEW", 100):
+    with mock.patch.object(comparison, "SHORT", 100):
         (found_near,) = clusters.findings((20, 280, 0), limit=15)
     assert "raise the limit" in found_near.problems[0].detail
 
