@@ -34,9 +34,12 @@ def every(seconds: float, act: t.Callable[[], None]) -> t.Iterator[None]:
         thread.join()
 
 
-def at_once(*acts: t.Callable[[], object]) -> None:
-    """Do all of these at the same time, such as reading both clusters, and wait for all. Raises the first one's error first."""
-    with concurrent.futures.ThreadPoolExecutor(len(acts)) as pool:
-        done = [pool.submit(act) for act in acts]
-    for each in done:
-        each.result()
+_First = t.TypeVar("_First")
+_Second = t.TypeVar("_Second")
+
+
+def at_once(first: t.Callable[[], _First], second: t.Callable[[], _Second]) -> tuple[_First, _Second]:
+    """Do both at the same time, such as reading two clusters, and wait for both. Raises the first one's error first."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        done = pool.submit(first), pool.submit(second)
+    return done[0].result(), done[1].result()

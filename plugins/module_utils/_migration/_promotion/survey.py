@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import dataclasses
+import functools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import acl_requests, storage, topics
@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import try_creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import naming
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
@@ -70,10 +71,10 @@ def take_survey(
     source_topics, destination_topics = both(source, destination, topics.list_topics)
     found = naming.pairs(selection, mapping, source_topics, str(source))
     naming.check_topic_names(found.names, destination_topics, source_id == destination_id, str(destination))
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        at_source = pool.submit(topic_states, source, list(found.names))
-        at_destination = pool.submit(topic_states, destination, list(found.names.values()))
-    source_states, destination_states = at_source.result(), at_destination.result()
+    source_states, destination_states = at_once(
+        functools.partial(topic_states, source, list(found.names)),
+        functools.partial(topic_states, destination, list(found.names.values())),
+    )
     gone = found.names.keys() - source_states.keys()
     if gone:  # deleted since it was listed: as if it had never been there, and an error if the user names it
         source_topics = [topic for topic in source_topics if topic not in gone]
@@ -106,9 +107,7 @@ _T = t.TypeVar("_T")
 
 def both(source: Connection, destination: Connection, ask: t.Callable[[Connection], _T]) -> tuple[_T, _T]:
     """Ask both clusters at once."""
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        answers = [pool.submit(ask, connection) for connection in (source, destination)]
-        return answers[0].result(), answers[1].result()
+    return at_once(functools.partial(ask, source), functools.partial(ask, destination))
 
 
 def _acls(connection: Connection) -> frozenset[Acl]:
