@@ -52,13 +52,7 @@ def select_and_look(
         if now.names != selected.names:
             selected, looked = now, look(now.names)
     if not selected.names:
-        raise InvalidInput(
-            f"no group is matched by {option_name('group_patterns')} {list(selection.group_patterns)}",
-            cluster=str(connection),
-            why=_excluded(selected.left_out),
-            remedy=f"correct the patterns, or name the groups in {option_name('groups')}",
-            kind=FailureKind.NOTHING_SELECTED,
-        )
+        raise _unmatched("group", "groups", "group_patterns", selection.group_patterns, selected, connection)
     return selected, looked
 
 
@@ -93,13 +87,8 @@ def select_topics_of(selection: Selection, readings: t.Mapping[str, GroupReading
             "select a group that consumes it, or grant the ACL",
         )
     if topics and not selected.names:
-        raise InvalidInput(
-            f"no topic of the selected groups is matched by {option_name('topic_patterns')} {list(selection.topic_patterns)}",
-            cluster=str(connection),
-            why=_excluded(selected.left_out),
-            remedy=f"correct the patterns, or name the topics in {option_name('topics')}",
-            kind=FailureKind.NOTHING_SELECTED,
-        )
+        what = "topic of the selected groups"
+        raise _unmatched(what, "topics", "topic_patterns", selection.topic_patterns, selected, connection)
     return selected
 
 
@@ -140,5 +129,15 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
         )
 
 
-def _excluded(left_out: tuple[str, ...]) -> str:
-    return f"excluded were {', '.join(left_out)}" if left_out else "nothing that is there matches"
+def _unmatched(
+    what: str, names: str, patterns: str, given: t.Iterable[str], selected: Selected, connection: Connection
+) -> InvalidInput:
+    """The error where patterns match nothing. names, patterns: the options."""
+    left_out = ", ".join(selected.left_out)
+    return InvalidInput(
+        f"no {what} is matched by {option_name(patterns)} {list(given)}",
+        cluster=str(connection),
+        why=f"excluded were {left_out}" if left_out else "nothing that is there matches",
+        remedy=f"correct the patterns, or name the {names} in {option_name(names)}",
+        kind=FailureKind.NOTHING_SELECTED,
+    )
