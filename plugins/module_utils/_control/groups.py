@@ -146,9 +146,8 @@ def find_coordinators(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict
 
 
 def _listed(client: KafkaAdminClient) -> dict[str, GroupListing]:
-    manager = client._manager
-    manager.run(manager.cluster.request_update)  # a broker that was down a moment ago is asked as well
-    nodes = [broker.node_id for broker in manager.cluster.brokers()]
+    """The client is new, and so is what it knows of the brokers: another request for that would wait 0.1 s first."""
+    nodes = [broker.node_id for broker in client._manager.cluster.brokers()]
     found = {}
     for answer in exchange(client, [(ListGroupsRequest(), node) for node in nodes]):
         error = errors.for_code(answer.error_code)
