@@ -270,8 +270,8 @@ entries:
       sample: 41877
 written:
   description: Number of committed offsets that the module has written or deleted. In check mode, the number that it
-    would write or delete.
-  returned: success
+    would write or delete. A module that has failed returns 0 if it has written nothing; otherwise it returns no number.
+  returned: success, or failure before anything is written
   type: int
   sample: 12
 blocked:
@@ -343,10 +343,12 @@ failure:
       sample: null
 """
 
+import functools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnAdvance,
@@ -370,6 +372,21 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.objectio
 
 
 def commit(module: Module) -> dict[str, t.Any]:
+    saved: list[str] = []
+
+    def save(path: str, done: receipt.Receipt) -> None:
+        saved.append(path)
+        files.write(path, receipt.to_json(done))
+
+    try:
+        return _done(module, save)
+    except MigrationError as exc:
+        if not saved:  # the receipt is saved before the first write
+            exc.result["written"] = 0
+        raise
+
+
+def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
     options.check_not_negative(params, "idle_wait")
@@ -390,10 +407,7 @@ def commit(module: Module) -> dict[str, t.Any]:
         OnExpiring(params["on_expiring"]),
     )
 
-    def save(done: receipt.Receipt) -> None:
-        files.write(path, receipt.to_json(done))
-
-    writer = None if module.check_mode else save
+    writer = None if module.check_mode else functools.partial(save, path)
     head: list[str] = []
     with files.locked(path):
         if params["state"] == "committed":

@@ -46,6 +46,7 @@ class MigrationError(Exception):
         self.partition = partition
         self.why = why
         self.remedy = remedy
+        self.result: dict[str, t.Any] = {}  # what a module returns besides
         super().__init__(self._text())
 
     def place(self) -> dict[str, t.Any]:

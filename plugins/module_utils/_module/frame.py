@@ -39,7 +39,7 @@ def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoRet
     try:
         result = main(module)
     except MigrationError as exc:
-        module.fail_json(msg=str(exc), failure=exc.place())
+        module.fail_json(msg=str(exc), failure=exc.place(), **exc.result)
     module.exit_json(**result)
 
 

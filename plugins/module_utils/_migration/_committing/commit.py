@@ -41,7 +41,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnMissingEntry,
     OnRewind,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 
@@ -110,6 +110,59 @@ def commit(
         conflicts.objected(plan.entries, objections or {}), options.on_blocked, cluster
     )
     entries = [entry for entry in entries if entry.target is not None]
+    decided = _decide(entries, known, destination, options, watch, predicts=save is None)
+    left_out = [*missing, *left_out, *decided.left_out]
+    outcome = _outcome(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
+    outcome = dataclasses.replace(outcome, blocked=blocked, notes=decided.source_notes + decided.expiry_notes)
+    if save is None:
+        return outcome
+    if not decided.writes.set:
+        finished = renewal.ended(decided.known, decided.complete)
+        if receipt is not None and finished != receipt:
+            save(finished)
+            return dataclasses.replace(outcome, receipt=finished)
+        return outcome
+    finished = _carry_out(destination, decided, save)
+    notes = watch.after(decided.planned.set) or decided.source_notes
+    return dataclasses.replace(outcome, receipt=finished, notes=notes + decided.expiry_notes)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Decision:
+    """What a commit writes, once nothing refuses it.
+
+    known: the receipt so far. found: the destination's groups as they were read. concerned: entries of the plan, and more
+    that is written. planned: what the plan says, of the writes; the others are commits of groups that are made again.
+    renewed: groups that are removed first. complete: groups of which nothing is left to do afterwards.
+    """
+
+    known: Receipt
+    found: dict[str, GroupReading]
+    concerned: set[Key]
+    receipt_entries: list[ReceiptEntry]
+    planned: Writes
+    writes: Writes
+    renewed: set[str]
+    complete: set[str]
+    left_out: list[str]
+    source_notes: list[Note]
+    expiry_notes: list[Note]
+
+
+def _decide(
+    entries: list[PlanEntry],
+    known: Receipt,
+    destination: Connection,
+    options: CommitOptions,
+    watch: SourceWatch,
+    *,
+    predicts: bool,
+) -> _Decision:
+    """What is written of these entries. predicts: topics that a promotion would make are not there yet.
+
+    Raises whatever commit() raises before its first write.
+    """
+    cluster = str(destination)
     found = writing.read_named_groups(
         destination, {entry.group for entry in entries} | {each.group for each in known.renewing}
     )
@@ -117,70 +170,54 @@ def commit(
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     known = conflicts.confirmed(known, current)
-    concerned = [entry.key for entry in entries]
+    concerned = {entry.key for entry in entries}
     entries, busy = _without_members(entries, found, options)
     writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
-    # In check mode, a promotion has not made these partitions yet.
-    absent = {entry.key for entry in entries if entry.predicted} if save is None else set()
+    absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
     _check_bounds(destination, {key: target for key, target in writes.set.items() if key not in absent})
     expiring = renewal.expiring(found, {entry.group for entry in entries})
     renewed = set(expiring) if options.on_expiring == OnExpiring.RENEW else set()
-    again = {key: target for key, target in commits_of(readings).items() if key[0] in renewed}
+    again = {key: target for key, target in current.items() if key[0] in renewed}
     limits.check_metadata(destination, {**again, **writes.set})
     if renewed:
         writing.check_write_acls(destination, {**again, **writes.set}, "the renewal", renewed)
     names = {group for group, _partition in {**lacking, **again, **writes.set}}
     moving = writing.busy_groups(destination, sorted(names), found, options.on_active_group, options.idle_wait)
     writes = _without(writes, moving)
-    allowed, in_use, notes = watch.before(writes)
+    allowed, in_use, source_notes = watch.before(writes)
     skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
-    renewed -= skipped
     # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
     remade = {key: target for key, target in {**lacking, **again}.items() if key[0] not in skipped}
     warned = expiring if options.on_expiring == OnExpiring.WARN else []
-    expiry = renewal.notes(warned, broker_number(destination, "offsets.retention.minutes")) if warned else []
-    left_out = [*missing, *left_out, *allowed.kept, *busy, *writing.left_out_lines(moving), *in_use]
-    everything = Writes({**remade, **allowed.set}, allowed.kept)
-    outcome = _outcome({*concerned, *everything.set}, commits_of(found), everything, left_out, receipt)
-    outcome = dataclasses.replace(outcome, blocked=blocked, notes=notes + expiry)
-    if save is None:
-        return outcome
-    if not everything.set:
-        finished = renewal.ended(known, found.keys() - skipped)
-        if receipt is not None and finished != receipt:
-            save(finished)
-            return dataclasses.replace(outcome, receipt=finished)
-        return outcome
-    prepared = known.merged(conflicts.receipt_entries(allowed, entries, current, known))
-    finished = _carry_out(
-        destination, renewal.begun(prepared, found, renewed), everything, allowed, renewed, found.keys() - skipped, save
+    return _Decision(
+        known=known,
+        found=found,
+        concerned={*concerned, *remade, *allowed.set},
+        receipt_entries=conflicts.receipt_entries(allowed, entries, current, known),
+        planned=allowed,
+        writes=Writes({**remade, **allowed.set}, allowed.kept),
+        renewed=renewed - skipped,
+        complete=found.keys() - skipped,
+        left_out=[*allowed.kept, *busy, *writing.left_out_lines(moving), *in_use],
+        source_notes=source_notes,
+        expiry_notes=renewal.notes(warned, broker_number(destination, "offsets.retention.minutes")) if warned else [],
     )
-    return dataclasses.replace(outcome, receipt=finished, notes=(watch.after(allowed.set) or notes) + expiry)
 
 
-def _carry_out(
-    destination: Connection,
-    prepared: Receipt,
-    everything: Writes,
-    planned: Writes,
-    renewed: t.Collection[str],
-    complete: t.Collection[str],
-    save: Save,
-) -> Receipt:
-    """Write everything and read it back, between two savings of the receipt, which is the result.
-
-    planned: what of it the plan says. renewed: groups that are removed first. complete: groups of which nothing is left to do.
-    """
+def _carry_out(destination: Connection, decided: _Decision, save: Save) -> Receipt:
+    """Write what is decided and read it back, between two savings of the receipt, which is the result."""
     remedy = "run the same again: what is right is left alone, the rest is written"
+    writes = decided.writes.set
+    prepared = renewal.begun(decided.known.merged(decided.receipt_entries), decided.found, decided.renewed)
     save(prepared)
-    writing.remove_groups(destination, renewed, remedy)
-    writing.write_commits(destination, everything.set)
-    done, wrong = writing.read_back(destination, everything.set)
+    writing.remove_groups(destination, decided.renewed, remedy)
+    writing.write_commits(destination, writes)
+    done, wrong = writing.read_back(destination, writes)
     finished = prepared.merged(
-        entry._replace(after=done.get(entry.key)) for entry in prepared.entries if entry.key in planned.set
+        entry._replace(after=done.get(entry.key)) for entry in prepared.entries if entry.key in decided.planned.set
     )
     if not wrong:
-        finished = renewal.ended(finished, complete)
+        finished = renewal.ended(finished, decided.complete)
     save(finished)
     writing.raise_if(wrong, str(destination), "the commit", remedy)
     return finished
@@ -233,6 +270,8 @@ def roll_back(
     outcome = dataclasses.replace(_outcome(concerned, commits_of(found), writes, left_out, receipt), notes=notes)
     if save is None:
         return outcome
+    if writes.set:
+        save(receipt)
     writing.write_commits(destination, writes.set)
     done, wrong = writing.read_back(destination, writes.set)
     writing.raise_if(wrong, cluster, "the rollback", "run the same again: what is back already is left alone")

@@ -112,13 +112,25 @@ def test_a_rollback_needs_a_selection_or_everything(commit, tmp_path):
     assert recorded == written(3) and selection.groups == ("billing",)
 
 
-def test_a_group_in_use_fails_the_module(commit, monkeypatch, run_module, tmp_path):
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("state", ["committed", "rolled_back"])
+def test_a_failure_says_whether_nothing_was_written(commit, monkeypatch, run_module, tmp_path, state, begun):
     commit(check=True)
 
-    def busy(*_given):
+    def busy(*given):
+        if begun:
+            next(filter(callable, given))(written(3))
         raise GroupBusy("the group has members", cluster="destination", group="billing", remedy="stop them")
 
-    monkeypatch.setattr(kafka_offset_commit.use_case, "commit", busy)
-    given = {"cluster": DESTINATION, "plan": str(tmp_path / "p.json"), "receipt": str(tmp_path / "r.json")}
-    result = run_module(kafka_offset_commit, **given)
-    assert result["failed"] and "billing" in result["msg"] and not (tmp_path / "r.json").exists()
+    for use_case in ("commit", "roll_back"):
+        monkeypatch.setattr(kafka_offset_commit.use_case, use_case, busy)
+    its_receipt = tmp_path / "r.json"
+    before = receipt.to_json(written(1))
+    saved(its_receipt, before)
+    files = {"plan": str(tmp_path / "p.json"), "receipt": str(its_receipt)}
+    result = run_module(
+        kafka_offset_commit, cluster=DESTINATION, state=state, groups=["billing"] * (state == "rolled_back"), **files
+    )
+    assert result["failed"] and "billing" in result["msg"]
+    assert result.get("written") == (None if begun else 0)
+    assert (its_receipt.read_text() == before) is not begun

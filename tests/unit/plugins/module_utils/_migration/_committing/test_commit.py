@@ -252,6 +252,17 @@ def test_a_rollback_puts_back_every_commit_and_removes_what_was_not_there(cluste
     assert cluster.done == []
 
 
+def test_a_rollback_saves_its_receipt_before_its_first_write_as_a_commit_does(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    recorded = cluster.receipt
+    cluster.done.clear()
+    cluster.refused = {P0: "the topic is gone"}
+    cluster.receipt = None
+    with pytest.raises(BrokerError):
+        roll_back(recorded, None, CLOUD, NOW, cluster.save)
+    assert cluster.receipt == recorded and cluster.done[0] == "receipt"
+
+
 ONLY_SHIPPING = Selection(groups=("shipping",))
 
 
