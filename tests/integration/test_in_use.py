@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import threading
 import time
 
@@ -74,6 +75,28 @@ class TestBeforeThePlan:
         assert f"committed offsets of groups without members still change: {orders} ({orders}-0 from " in output
         assert not [name for name in controller.files() if name.endswith(".json")]
         assert orders not in list_groups(destination)
+
+    def test_a_wave_that_fails_tells_nothing_of_the_wave_before_it_in_the_same_play(
+        self, source, destination, orders, controller, tmp_path
+    ):
+        quiet = f"{orders}-quiet"
+        commit(source, quiet, {(orders, 0): 3})
+        clusters = {"group_migration_source": "onprem", "group_migration_destination": "cloud"}
+        common = {**clusters, "group_migration_verify": "anchors", "group_migration_directory": str(tmp_path / "waves")}
+        wave = {"ansible.builtin.include_role": {"name": "streamshift.kafka.group_migration"}}
+        waves = [
+            {**wave, "vars": {**common, "group_migration_groups": [quiet], "group_migration_idle_wait": 0}},
+            {**wave, "vars": {**common, "group_migration_groups": [orders], "group_migration_idle_wait": 1.5}},
+        ]
+        play = tmp_path / "waves.json"
+        play.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, "tasks": waves}]))
+        with committing(source, orders, orders):
+            output = failed(controller.run(str(play)))
+        assert "committed offsets of groups without members still change" in output
+        assert quiet in list_groups(destination) and orders not in list_groups(destination)
+        assert "The run failed, and changed no committed offset." in (tmp_path / "waves/report.md").read_text()
+        first, second = sorted(folder.name for folder in (tmp_path / "waves/history").iterdir())
+        assert first.endswith("-migrate") and second.endswith("-migrate-failed")
 
     def test_it_is_left_out_or_told_as_asked(self, source, orders, migration):
         other = f"{orders}-quiet"
