@@ -9,7 +9,7 @@ Where one is missing, modules still start; _module/frame.py says what is missing
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import Requirement, stand_ins
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import stand_ins
 
 try:
     from kafka import errors
@@ -40,12 +40,7 @@ try:
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
 
-# Distribution, lowest version, first version that is too new (the control plane has private parts that this package works
-# around); requirements.txt says the same.
-REQUIREMENTS: tuple[Requirement, ...] = (("kafka-python", (3, 0, 12), (3, 1)),)
-
 __all__ = [
-    "REQUIREMENTS",
     "AbstractTokenProvider",
     "ConsumerProtocolSubscription",
     "CreateAclsRequest",

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Which libraries are missing, and what stands for their names, so that a module can start and say so."""
+"""Which libraries are needed, which are missing, and what stands for their names, so that a module can start and say so."""
 
 from __future__ import annotations
 
@@ -12,6 +12,15 @@ import typing as t
 
 # Distribution, lowest version, first version that is too new.
 Requirement: t.TypeAlias = "tuple[str, tuple[int, ...], tuple[int, ...] | None]"
+# requirements.txt says the same. Of kafka-python, the control plane has private parts that _control works around.
+CONTROL: tuple[Requirement, ...] = (("kafka-python", (3, 0, 12), (3, 1)),)
+RECORDS: tuple[Requirement, ...] = (("confluent-kafka", (2, 10), None), ("xxhash", (3, 0), None))
+# requirements-spark.txt says the same.
+SPARK: tuple[Requirement, ...] = (
+    ("pyspark", (4, 0), (5,)),
+    ("pyarrow", (18,), None),
+    ("pandas", (2, 2), (4,)),
+)
 
 
 class _StandIn(type):

@@ -10,17 +10,15 @@ import gc
 import sys
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import kafka_library as _control
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import confluent_library as _records
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import CONTROL, RECORDS, unmet
 
 if t.TYPE_CHECKING:
     from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
 
 # What every module needs; those that use Spark say what more they need.
-REQUIREMENTS = tuple(sorted(_control.REQUIREMENTS + _records.REQUIREMENTS))
+REQUIREMENTS = tuple(sorted(CONTROL + RECORDS))
 
 # Records are kept by the hundred thousand, and hold no cycles: with Python's 700, a fifth of the time goes into looking.
 _COLLECTED_AT = 100_000  # new objects

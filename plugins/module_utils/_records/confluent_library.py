@@ -9,7 +9,7 @@ Where one is missing, modules still start; _module/frame.py says what is missing
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import Requirement, stand_ins
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import stand_ins
 
 try:
     from confluent_kafka import (
@@ -27,11 +27,7 @@ try:
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
 
-# Distribution, lowest version, first version that is too new; requirements.txt says the same.
-REQUIREMENTS: tuple[Requirement, ...] = (("confluent-kafka", (2, 10), None), ("xxhash", (3, 0), None))
-
 __all__ = [
-    "REQUIREMENTS",
     "TIMESTAMP_LOG_APPEND_TIME",
     "TIMESTAMP_NOT_AVAILABLE",
     "AdminClient",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import Requirement, stand_ins, unmet
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import SPARK, stand_ins, unmet
 
 try:
     from py4j.protocol import Py4JError
@@ -30,17 +30,10 @@ except ImportError as exc:
 # Whoever does wait is told by an exception.
 logging.getLogger().addFilter(lambda record: "py4j" not in Path(record.pathname).parts)
 
-# Distribution, lowest version, first version that is too new; requirements-spark.txt says the same.
-REQUIREMENTS: tuple[Requirement, ...] = (
-    ("pyspark", (4, 0), (5,)),
-    ("pyarrow", (18,), None),
-    ("pandas", (2, 2), (4,)),
-)
-
 
 def problems() -> list[str]:
     """One clause for each library that is missing, too old or too new."""
-    return unmet(REQUIREMENTS)
+    return unmet(SPARK)
 
 
 def check_packages() -> None:

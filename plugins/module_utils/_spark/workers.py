@@ -11,9 +11,8 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import RECORDS, unmet
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import confluent_library as records
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import (
     Py4JError,
     PySparkException,
@@ -26,7 +25,7 @@ if t.TYPE_CHECKING:
     import pyarrow
 
 # Here pandas brings numpy along; there, nothing does.
-_REQUIREMENTS = (*records.REQUIREMENTS, ("numpy", (1, 26), None))
+_REQUIREMENTS = (*RECORDS, ("numpy", (1, 26), None))
 APPEAR_WITHIN = 180.0  # seconds; a busy cluster lets an application wait
 
 

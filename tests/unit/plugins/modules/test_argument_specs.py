@@ -153,17 +153,16 @@ def test_the_documented_default_excludes_are_those_that_apply(kind):
 
 
 def test_the_libraries_are_named_with_the_same_versions_everywhere():
-    run = importlib.import_module(f"{PACKAGE}.module_utils._module.frame")
-    library = importlib.import_module(f"{PACKAGE}.module_utils._spark.spark_library")
-    text_of = importlib.import_module(f"{PACKAGE}.module_utils._model.missing").version_text
+    libraries = importlib.import_module(f"{PACKAGE}.module_utils._model.missing")
+    needed, text_of = libraries.CONTROL + libraries.RECORDS, libraries.version_text
     fragment = importlib.import_module(f"{PACKAGE}.doc_fragments._cluster").ModuleDocFragment.DOCUMENTATION
     wanted = {
         name: f"{name} >= {text_of(lowest)}" + (f", < {text_of(too_new)}" if too_new else "")
-        for name, lowest, too_new in (*run.REQUIREMENTS, *library.REQUIREMENTS)
+        for name, lowest, too_new in needed + libraries.SPARK
     }
-    everywhere = [wanted[name] for name, _lowest, _too_new in run.REQUIREMENTS]
+    everywhere = [wanted[name] for name, _lowest, _too_new in needed]
     assert sorted(yaml.safe_load(fragment)["requirements"]) == sorted(everywhere)
-    small = {name for name, _lowest, _too_new in run.REQUIREMENTS}
+    small = {name for name, _lowest, _too_new in needed}
     for name, text in wanted.items():
         file = "requirements.txt" if name in small else "requirements-spark.txt"
         lines = (ROOT / file).read_text().splitlines()
