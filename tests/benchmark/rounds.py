@@ -201,6 +201,7 @@ def _play(controller: ProgramController, population: Population, **variables: t.
         group_patterns=[f"{LOADS['shared'].name}-group-.*"],
         directory=str(population.folder),
         idle_wait=idle_wait,
+        write_report=True,  # as by default in the roles
         **variables,
     )
     seconds = time.perf_counter() - begin - 2 * idle_wait

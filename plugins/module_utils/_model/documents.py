@@ -15,9 +15,9 @@ Equal content gives equal bytes, so a second run leaves a file untouched, and `g
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
-import sys
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
@@ -203,10 +203,16 @@ def text_of(value: t.Any) -> str:
 
 def name_of(value: t.Any) -> str:
     """The name of a group or a topic: a text that Kafka's protocol can carry, or ValueError."""
+    return _name_of(value) if isinstance(value, str) else text_of(value)
+
+
+@functools.lru_cache(1 << 16)
+def _name_of(value: str) -> str:
+    """The same object for the same name: thousands of entries share it."""
     name = text_of(value)
     if len(name.encode()) > LONGEST_TEXT:
         raise ValueError(f"a name is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry")
-    return sys.intern(name)  # thousands of entries share it
+    return name
 
 
 def metadata_of(value: t.Any) -> str:

@@ -55,6 +55,15 @@ def test_a_cluster_without_brokers_is_refused_with_an_example(tmp_path):
     assert "such as bootstrap_servers: [broker1:9092]" in output and "cannot connect" not in output
 
 
+def test_a_cluster_that_is_only_an_address_is_refused_with_an_example(controller):
+    inventory = json.loads(controller.inventory.read_text())
+    inventory["kafka_clusters"]["hosts"]["onprem"]["kafka_cluster"] = "broker1:9092"
+    controller.inventory.write_text(json.dumps(inventory))
+    output = failed(controller.migrate_groups(groups=["billing"]))
+    assert "kafka_cluster of host onprem is not a dictionary." in output
+    assert "such as kafka_cluster: {bootstrap_servers: [broker1:9092]}" in output and "cannot connect" not in output
+
+
 def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(controller):
     inventory = json.loads(controller.inventory.read_text())
     inventory["kafka_clusters"]["hosts"] |= {

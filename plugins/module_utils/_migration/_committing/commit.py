@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
@@ -166,6 +167,7 @@ def _decide(
     found = writing.read_named_groups(
         destination, {entry.group for entry in entries} | {each.group for each in known.renewing}
     )
+    quiet_at = time.monotonic() + options.idle_wait
     lacking = renewal.missing_commits(known, found)
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
@@ -182,7 +184,7 @@ def _decide(
     if renewed:
         writing.check_write_acls(destination, {**again, **writes.set}, "the renewal", renewed)
     names = {group for group, _partition in {**lacking, **again, **writes.set}}
-    moving = writing.busy_groups(destination, sorted(names), found, options.on_active_group, options.idle_wait)
+    moving = writing.busy_groups(destination, sorted(names), found, options.on_active_group, quiet_at)
     writes = _without(writes, moving)
     allowed, in_use, source_notes = watch.before(writes)
     skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
@@ -252,6 +254,7 @@ def roll_back(
     _same_cluster(receipt.cluster_id, "receipt", destination)
     chosen = rollback.choose(receipt, selection, cluster)
     found = writing.read_named_groups(destination, {entry.group for entry in chosen.entries})
+    quiet_at = time.monotonic() + options.idle_wait
     lacking = renewal.missing_commits(receipt, found)
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
@@ -263,7 +266,7 @@ def roll_back(
     writing.check_write_acls(destination, wanted, "the rollback")
     limits.check_metadata(destination, wanted)
     names = sorted({group for group, _partition in wanted})
-    busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
+    busy = writing.busy_groups(destination, names, found, options.on_active_group, quiet_at)
     writes = _without(Writes(wanted, kept), busy)
     concerned = {*(entry.key for entry in chosen.entries), *writes.set}
     left_out = [*writes.kept, *writing.left_out_lines(busy)]
