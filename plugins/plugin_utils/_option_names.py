@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import time
 import typing as t
@@ -53,7 +55,10 @@ class OptionNamesActionModule(ActionBase):
             args["option_names"] = names
         wrap_async = bool(self._task.async_val) and not self._connection.has_native_async
         begin = time.monotonic()
-        result: dict[str, t.Any] = self._execute_module(module_args=args, task_vars=task_vars, wrap_async=wrap_async)
+        with without_collections():
+            result: dict[str, t.Any] = self._execute_module(
+                module_args=args, task_vars=task_vars, wrap_async=wrap_async
+            )
         if not self._task.async_val:
             result["seconds"] = round(time.monotonic() - begin, 1)
             # A task whose result never counts as changed only looks ahead.
@@ -75,6 +80,18 @@ class OptionNamesActionModule(ActionBase):
             name = self._templar.template(task_vars["common_role"])
         phase = self._templar.template(task_vars.get(f"{name}_phase"))
         return option_names(self._task.action.rpartition(".")[2], name, phase, variables(role._role_path, name))
+
+
+@contextlib.contextmanager
+def without_collections() -> t.Iterator[None]:
+    """Look for no garbage: Ansible parses a hundred files to pack a module, which takes half of the time without that."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def variables(path: str, role: str) -> list[str]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -18,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names im
     OTHER_NAMES,
     option_names,
     variables,
+    without_collections,
 )
 from tools import role_docs
 
@@ -180,3 +182,10 @@ def test_a_result_says_how_many_seconds_the_module_took(play, tmp_path, keywords
     task = {**rolled_back(tmp_path), **keywords, "register": "its", "ignore_errors": True}
     kind = "{{ its.seconds | default | type_debug if its.seconds is defined and its.seconds > 0 else 'nothing' }}"
     assert f"the seconds: {seconds}" in play(task, {"ansible.builtin.fail": {"msg": f"the seconds: {kind}"}})
+
+
+def test_garbage_is_collected_again_when_a_module_was_packed_or_could_not_be():
+    with pytest.raises(OSError), without_collections():
+        assert not gc.isenabled()
+        raise OSError
+    assert gc.isenabled()
