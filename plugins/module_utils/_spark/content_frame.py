@@ -21,14 +21,15 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library, worker_packing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, parallel_tasks, scan_into
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
 
 if t.TYPE_CHECKING:
     import pyarrow
+
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
 
 _RECORDS_OF_A_TASK = 400_000
 _BUCKETS_OF_A_TASK = 4  # so that no task has many more records than others
@@ -95,7 +96,7 @@ def read_contents(
     ]
     if any(start < end for _partition, start, end in held):
         frames.append(of_source(held, committed=False))
-    return dealt_by_content(functools.reduce(DataFrame.union, frames), buckets)
+    return dealt_by_content(functools.reduce(spark_library.DataFrame.union, frames), buckets)
 
 
 def buckets_for(records: int, parallel: int) -> int:

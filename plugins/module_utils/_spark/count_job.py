@@ -16,14 +16,16 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_tallying as worker
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import GroupPosition, Slots, cuts
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, functions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_tallying import Limits, Loose
 
 if t.TYPE_CHECKING:
     import pyarrow
+
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame
 
 __all__ = ["Copy", "GroupCount", "GroupPosition", "Lag", "count_wide"]
 
@@ -121,7 +123,7 @@ def count_wide(
 
 def summed(rows: DataFrame) -> list[Sum]:
     """The workers' rows by slot."""
-    f = functions
+    f = spark_library.functions
     place = f.struct("place", "source", "fingerprint")
     sums = rows.groupBy("headers", "kind", "slot").agg(
         f.min(place).alias("low"),

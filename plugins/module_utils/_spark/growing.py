@@ -13,9 +13,12 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import COMPARED, Range, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
 
 
 class Growing:
@@ -56,4 +59,4 @@ class Growing:
         held = [Range(at, facts[at].end, facts[at].high_watermark) for at in self._partitions]
         if self._with_open and any(start < end for _partition, start, end in held):
             scans.append(self._kept.enter_context(kept(self._scan(held, committed=False))))
-        return functools.reduce(DataFrame.union, scans)
+        return functools.reduce(spark_library.DataFrame.union, scans)

@@ -30,10 +30,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures 
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 if t.TYPE_CHECKING:
     import pyarrow
+
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 _SCHEMA = "number bigint, position bigint, kept array<string>, refused string"
 

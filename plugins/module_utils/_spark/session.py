@@ -28,14 +28,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures 
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import VECTOR, Java, find_java
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import check_archives, code_archive
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import (
-    DataFrame,
-    Py4JError,
-    PySparkException,
-    SparkContext,
-    SparkSession,
-    StorageLevel,
-)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import (
     check_work_directory,
     deadline,
@@ -46,6 +38,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundi
     work_folder,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.watching import watched_jobs
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
 
 _LOG = "spark.log"
 _PROBED_WITHIN = 5.0  # seconds
@@ -137,19 +132,19 @@ def session_on_demand(options: SparkOptions, say: Say = silent) -> t.Iterator[t.
 def _translated(options: SparkOptions, log: Path) -> t.Iterator[None]:
     try:
         yield
-    except (PySparkException, Py4JError, ConnectionError) as exc:
+    except spark_library.errors() as exc:
         raise cause_of(exc, str(options), _end_of(log)) from None
 
 
 @contextlib.contextmanager
 def kept(rows: DataFrame) -> t.Iterator[DataFrame]:
     """Evaluate the rows once, on disk, for several actions: each would read Kafka again, and may see other records."""
-    rows = rows.persist(StorageLevel.DISK_ONLY)
+    rows = rows.persist(spark_library.StorageLevel.DISK_ONLY)
     try:
         rows.count()
         yield rows
     finally:
-        with contextlib.suppress(PySparkException, Py4JError, ConnectionError):  # with the session it goes anyway
+        with contextlib.suppress(*spark_library.errors()):  # with the session it goes anyway
             rows.unpersist()
 
 
@@ -173,7 +168,7 @@ def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.It
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"  # nothing listens on the network
     with environment(**variables):
         began, learnt = time.monotonic(), False
-        builder = SparkSession.builder.master(options.master).appName("streamshift-kafka")
+        builder = spark_library.SparkSession.builder.master(options.master).appName("streamshift-kafka")
         try:
             # The text of an error has to be asked for while Java is there.
             with (
@@ -182,7 +177,7 @@ def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.It
             ):
                 try:
                     spark = builder.config(map=dict(properties)).getOrCreate()
-                except (PySparkException, Py4JError, ConnectionError):
+                except spark_library.errors():
                     if passed.is_set():
                         raise _not_started(options) from None
                     raise
@@ -260,8 +255,8 @@ def _not_started(options: SparkOptions) -> SparkFailed:
 
 def _kill_java(folder: Path) -> None:
     """Also one that has not told yet how it can be reached, for which pyspark would wait for ever."""
-    if SparkContext._gateway is not None:
-        SparkContext._gateway.proc.kill()
+    if spark_library.SparkContext._gateway is not None:
+        spark_library.SparkContext._gateway.proc.kill()
     else:
         end_processes(folder)
 
@@ -271,12 +266,13 @@ def _end(kill: bool) -> None:
 
     kill: do not let it write its archive of classes, which it does when it ends by itself.
     """
-    context, gateway = SparkContext._active_spark_context, SparkContext._gateway
+    contexts, sessions = spark_library.SparkContext, spark_library.SparkSession
+    context, gateway = contexts._active_spark_context, contexts._gateway
     if context is not None:
-        with contextlib.suppress(PySparkException, Py4JError, ConnectionError):
+        with contextlib.suppress(*spark_library.errors()):
             context.stop()
     if gateway is not None:
-        with contextlib.suppress(Py4JError, ConnectionError):
+        with contextlib.suppress(spark_library.Py4JError, ConnectionError):
             gateway.shutdown()
         gateway.proc.stdin.close()  # for which it waits
         if kill:
@@ -287,8 +283,8 @@ def _end(kill: bool) -> None:
             gateway.proc.kill()
             gateway.proc.wait()
     # pyspark would go on with what it knows of a Java process that was killed, and the next session would fail.
-    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    contexts._gateway = contexts._jvm = contexts._active_spark_context = None
+    sessions._instantiatedSession = sessions._activeSession = None
 
 
 @contextlib.contextmanager
@@ -298,13 +294,13 @@ def _remote(options: SparkOptions) -> t.Iterator[SparkSession]:
     if why:  # the client itself would try again for minutes, as below
         raise _unreachable(options, why)
     with environment(**dict.fromkeys(_USERS_OWN)):
-        spark = SparkSession.builder.remote(str(options.remote)).create()
+        spark = spark_library.SparkSession.builder.remote(str(options.remote)).create()
         try:
             with deadline(_ANSWERS_WITHIN, spark.client.close) as passed:
                 try:
                     for name, value in {**options.conf, **_ALWAYS}.items():
                         spark.conf.set(name, value)
-                except (PySparkException, ValueError):
+                except (spark_library.PySparkException, ValueError):
                     if passed.is_set():
                         raise _unreachable(options, f"no answer within {_ANSWERS_WITHIN:.0f} s") from None
                     raise

@@ -18,7 +18,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 _T = t.TypeVar("_T")
 # This file's package, whose names are those that the workers import.
@@ -74,7 +77,7 @@ def apart(spark: SparkSession, value: _T) -> Apart[_T]:
     ``jobs = apart(spark, jobs)``. A function that holds a connection stays small this way. Spark's broadcast of the value is
     a file, hence without secrets; a Spark Connect server has no broadcasts, and gets the value with the function.
     """
-    return spark.sparkContext.broadcast(value) if isinstance(spark, SparkSession) else Apart(value)  # type: ignore[return-value]
+    return spark.sparkContext.broadcast(value) if isinstance(spark, spark_library.SparkSession) else Apart(value)  # type: ignore[return-value]
 
 
 def _packages(name: str) -> t.Iterator[str]:

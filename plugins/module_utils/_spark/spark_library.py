@@ -10,21 +10,46 @@ pyarrow and pandas come with PySpark's first use: only functions that run on wor
 
 from __future__ import annotations
 
+import importlib
 import logging
 import sys
+import typing as t
 from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import SPARK, stand_ins, unmet
 
-try:
+if t.TYPE_CHECKING:
     from py4j.protocol import Py4JError
     from pyspark import SparkContext, StatusTracker, StorageLevel
     from pyspark.errors import PySparkException
     from pyspark.sql import Column, DataFrame, SparkSession, Window, functions
-except ImportError as exc:
-    globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
+
+_HOMES = {
+    "Py4JError": "py4j.protocol",
+    "PySparkException": "pyspark.errors",
+    **dict.fromkeys(("SparkContext", "StatusTracker", "StorageLevel"), "pyspark"),
+    **dict.fromkeys(("Column", "DataFrame", "SparkSession", "Window", "functions"), "pyspark.sql"),
+}
+
+
+def __getattr__(name: str) -> t.Any:
+    """A name of PySpark (PEP 562), imported when it is used first: most runs of the modules need no Spark."""
+    if name not in _HOMES:
+        raise AttributeError(name)
+    try:
+        found = getattr(importlib.import_module(_HOMES[name]), name)
+    except ImportError as exc:
+        found = stand_ins(exc)(name)
+    globals()[name] = found
+    return found
+
+
+def errors() -> tuple[type[Exception], ...]:
+    """What Spark's calls raise, also where the session or its Java process is gone."""
+    return __getattr__("PySparkException"), __getattr__("Py4JError"), ConnectionError
+
 
 # Py4J writes what Java has not answered to the root logger, even when a session is over and nobody waits for the answer.
 # Whoever does wait is told by an exception.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, functions
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import (
     Layout,
     Records,
@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_pa
 if t.TYPE_CHECKING:
     import pyarrow
 
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame
     from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Column, Flags
 
 _SCHEMA = "headers boolean, asked int, unconsumed bigint, missing bigint, oldest bigint, others bigint, distinct bigint"
@@ -65,7 +66,7 @@ def count_tails(
     def told(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         return _tails(batches, layout, asked, without_headers)
 
-    f = functions
+    f = spark_library.functions
     sums = (
         contents.mapInArrow(told, _SCHEMA)
         .groupBy("headers", "asked")

@@ -21,12 +21,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums 
     total,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
 
 if t.TYPE_CHECKING:
     import numpy
     import pyarrow
+
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame
 
 _SCHEMA = "answer string"
 

@@ -11,7 +11,10 @@ import threading
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import Py4JError, StatusTracker
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import StatusTracker
 
 _EVERY = 5.0  # seconds
 _ENDS_WITHIN = 10.0
@@ -38,7 +41,8 @@ def watched_jobs(tracker: StatusTracker, say: Say, every: float = _EVERY) -> t.I
 
 def _watch(tracker: StatusTracker, say: Say, every: float, over: threading.Event) -> None:
     said = ""
-    with contextlib.suppress(Py4JError, ConnectionError):  # whoever waits for the job's result tells what has happened
+    # Whoever waits for the job's result tells what has happened.
+    with contextlib.suppress(spark_library.Py4JError, ConnectionError):
         while not over.wait(every):
             done, tasks = _tasks(tracker)
             line = f"Spark has done {100 * done // tasks} % of this step" if done else ""

@@ -13,16 +13,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import RECORDS, unmet
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import (
-    Py4JError,
-    PySparkException,
-    SparkSession,
-    functions,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import deadline
 
 if t.TYPE_CHECKING:
     import pyarrow
+
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 # Here pandas brings numpy along; there, nothing does.
 _REQUIREMENTS = (*RECORDS, ("numpy", (1, 26), None))
@@ -38,8 +35,8 @@ def cores(spark: SparkSession, name: str) -> int:
     with deadline(APPEAR_WITHIN, spark.interruptAll) as passed:
         try:
             found = [row[0] for row in spark.range(0, 1, 1, 1).mapInArrow(_lacking, "lacks string").collect()]
-            parallel = spark.range(10_000).select(functions.spark_partition_id()).distinct().count()
-        except (PySparkException, Py4JError, ConnectionError):
+            parallel = spark.range(10_000).select(spark_library.functions.spark_partition_id()).distinct().count()
+        except spark_library.errors():
             if passed.is_set():
                 raise no_worker(name) from None
             raise

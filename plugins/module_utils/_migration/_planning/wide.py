@@ -38,9 +38,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_f
     read_contents,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
 
 _Key = t.TypeVar("_Key")
 

@@ -39,7 +39,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.report im
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 # So many offsets of both clusters together are read and counted in this process, in about 500 MB. That takes less time than
 # Spark takes to start and to read them.

@@ -25,7 +25,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark import co
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import verify_job
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+
+if t.TYPE_CHECKING:
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
 # Of a claim's window this many contents, at least, tell where it ends in the other log.
 _SAMPLE = 512
