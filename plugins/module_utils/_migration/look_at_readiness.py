@@ -10,6 +10,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import readiness
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -30,8 +31,10 @@ def look_at_readiness(
                 kind=FailureKind.OTHER_CLUSTER,
             )
     names = sorted({at.group for entry in plan.entries for at in entry.source})
-    at_source = groups.read_groups(source, names)
-    at_destination = groups.read_groups(destination, sorted({entry.group for entry in plan.entries}))
+    at_source, at_destination = at_once(
+        lambda: groups.read_groups(source, names),
+        lambda: groups.read_groups(destination, sorted({entry.group for entry in plan.entries})),
+    )
     wanted = {at.partition for entry in plan.entries for at in entry.source}
     counts = topics.partition_counts(source, {partition.topic for partition in wanted})
     known = sorted(partition for partition in wanted if partition.partition < counts.get(partition.topic, 0))
