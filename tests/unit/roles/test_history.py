@@ -98,6 +98,20 @@ def test_the_report_of_a_failed_run_says_that_it_changed_nothing_if_that_is_know
     assert said in (home / "report.md").read_text()
 
 
+@pytest.mark.parametrize(
+    ("restored", "said"),
+    [
+        ({}, "The rollback failed, and changed nothing."),
+        ({"failed": True}, "The rollback failed, perhaps after it had restored some offsets."),
+    ],
+)
+def test_a_rollback_that_fails_as_it_makes_groups_again_may_have_changed_something(end, home, restored, said):
+    note = {"ansible.builtin.set_fact": {"__common_restored": restored}}
+    why = {"failed": True, "msg": "no broker answers"}
+    done(end(why, then=[note], report=True, phase="rollback", report_files=["receipt.json"]))
+    assert said in (home / "report.md").read_text()
+
+
 @pytest.mark.parametrize(("everything", "said"), [(True, "rollback_all"), (False, "reset_group_patterns")])
 def test_the_report_of_a_rollback_of_everything_selects_no_group(end, home, everything, said):
     why = {"failed": True, "msg": "no broker answers"}
