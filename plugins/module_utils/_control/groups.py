@@ -146,7 +146,10 @@ def find_coordinators(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict
 
 
 def _listed(client: KafkaAdminClient) -> dict[str, GroupListing]:
-    """The client is new, and so is what it knows of the brokers: another request for that would wait 0.1 s first."""
+    """All groups that the brokers list.
+
+    The client must be new, as those of attempt() are: it knows its brokers from its first metadata, and asks for no others.
+    """
     nodes = [broker.node_id for broker in client._manager.cluster.brokers()]
     found = {}
     for answer in exchange(client, [(ListGroupsRequest(), node) for node in nodes]):
