@@ -270,7 +270,8 @@ entries:
       sample: 41877
 written:
   description: Number of committed offsets that the module has written or deleted. In check mode, the number that it
-    would write or delete. A module that has failed returns 0 if it has written nothing; otherwise it returns no number.
+    would write or delete. A module that has failed returns 0 if it has failed before its first write; otherwise it returns no
+    number.
   returned: success, or failure before anything is written
   type: int
   sample: 12
@@ -283,6 +284,13 @@ blocked:
 left_out:
   description: One line for each other group or group-partition that the module left alone because of an option or an
     earlier migration.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+active_groups:
+  description: Names of the groups that are left out because they are in use, and for which the plan has other offsets than the
+    groups have. Empty with O(state=rolled_back).
   returned: success
   type: list
   elements: str
@@ -448,6 +456,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         "written": len(outcome.set),
         "blocked": outcome.blocked,
         "left_out": outcome.left_out,
+        "active_groups": outcome.active_groups,
         **warned(module, outcome.notes),
         "summary": head + summaries.commit_summary(outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out]),
         "diff": results.diff(

@@ -66,6 +66,16 @@ def committing(cluster, group, topic):
             consumer.join()
 
 
+def test_a_group_that_is_left_out_because_it_is_in_use_is_verified_in_case_it_is_left_meanwhile(
+    source, destination, orders, controller
+):
+    with member(destination, orders, [orders], commits=False):
+        output = done(controller.migrate_groups(groups=[orders], on_active_group="skip_group")).output
+    assert f"{orders}: has members" in output and committed(destination, orders) == {}
+    report = json.loads((controller.directory / "kafka-migrations/onprem-to-cloud/report.json").read_text())
+    assert {entry["group"] for entry in report["entries"]} == {orders}
+
+
 class TestBeforeThePlan:
     """The snapshot watches the source's commits, because consumers with assign() are never members."""
 

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
@@ -72,6 +71,8 @@ class CommitOutcome:
     earlier migration leaves alone.
     receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
+    active_groups: groups that are left out because they are in use at the destination, and for which the plan has other offsets
+    than they have.
     """
 
     before: dict[Key, Target]
@@ -81,6 +82,7 @@ class CommitOutcome:
     receipt: Receipt | None
     notes: list[Note] = dataclasses.field(default_factory=list)
     blocked: list[str] = dataclasses.field(default_factory=list)
+    active_groups: list[str] = dataclasses.field(default_factory=list)
 
 
 def commit(
@@ -114,7 +116,8 @@ def commit(
     decided = _decide(entries, known, destination, options, watch, predicts=save is None)
     left_out = [*missing, *left_out, *decided.left_out]
     outcome = _outcome(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
-    outcome = dataclasses.replace(outcome, blocked=blocked, notes=decided.source_notes + decided.expiry_notes)
+    notes = decided.source_notes + decided.expiry_notes
+    outcome = dataclasses.replace(outcome, blocked=blocked, active_groups=decided.active_groups, notes=notes)
     if save is None:
         return outcome
     if not decided.writes.set:
@@ -146,6 +149,7 @@ class _Decision:
     renewed: set[str]
     complete: set[str]
     left_out: list[str]
+    active_groups: list[str]
     source_notes: list[Note]
     expiry_notes: list[Note]
 
@@ -167,13 +171,13 @@ def _decide(
     found = writing.read_named_groups(
         destination, {entry.group for entry in entries} | {each.group for each in known.renewing}
     )
-    quiet_at = time.monotonic() + options.idle_wait
     lacking = renewal.missing_commits(known, found)
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     known = conflicts.confirmed(known, current)
     concerned = {entry.key for entry in entries}
-    entries, busy = _without_members(entries, found, options)
+    wanted, busy = entries, _busy(entries, found, options)
+    entries = [entry for entry in wanted if entry.group not in busy]
     writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
     _check_bounds(destination, {key: target for key, target in writes.set.items() if key not in absent})
@@ -184,7 +188,7 @@ def _decide(
     if renewed:
         writing.check_write_acls(destination, {**again, **writes.set}, "the renewal", renewed)
     names = {group for group, _partition in {**lacking, **again, **writes.set}}
-    moving = writing.busy_groups(destination, sorted(names), found, options.on_active_group, quiet_at)
+    moving = writing.busy_groups(destination, sorted(names), found, options.on_active_group, options.idle_wait)
     writes = _without(writes, moving)
     allowed, in_use, source_notes = watch.before(writes)
     skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
@@ -200,7 +204,8 @@ def _decide(
         writes=Writes({**remade, **allowed.set}, allowed.kept),
         renewed=renewed - skipped,
         complete=found.keys() - skipped,
-        left_out=[*allowed.kept, *busy, *writing.left_out_lines(moving), *in_use],
+        left_out=[*allowed.kept, *writing.left_out_lines(busy), *writing.left_out_lines(moving), *in_use],
+        active_groups=sorted(moving.keys() | _waiting(wanted, busy, current, known, options)),
         source_notes=source_notes,
         expiry_notes=renewal.notes(warned, broker_number(destination, "offsets.retention.minutes")) if warned else [],
     )
@@ -254,7 +259,6 @@ def roll_back(
     _same_cluster(receipt.cluster_id, "receipt", destination)
     chosen = rollback.choose(receipt, selection, cluster)
     found = writing.read_named_groups(destination, {entry.group for entry in chosen.entries})
-    quiet_at = time.monotonic() + options.idle_wait
     lacking = renewal.missing_commits(receipt, found)
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
@@ -266,7 +270,7 @@ def roll_back(
     writing.check_write_acls(destination, wanted, "the rollback")
     limits.check_metadata(destination, wanted)
     names = sorted({group for group, _partition in wanted})
-    busy = writing.busy_groups(destination, names, found, options.on_active_group, quiet_at)
+    busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
     writes = _without(Writes(wanted, kept), busy)
     concerned = {*(entry.key for entry in chosen.entries), *writes.set}
     left_out = [*writes.kept, *writing.left_out_lines(busy)]
@@ -316,21 +320,37 @@ def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
     return receipt
 
 
-def _without_members(
-    entries: list[PlanEntry], readings: t.Mapping[str, GroupReading], options: CommitOptions
-) -> tuple[list[PlanEntry], list[str]]:
-    """The entries of groups in which nobody is, where a policy leaves out the others, and one line for each of those.
+def _busy(entries: list[PlanEntry], readings: t.Mapping[str, GroupReading], options: CommitOptions) -> dict[str, str]:
+    """The groups that have members, and why they are left out, where a policy leaves them out.
 
     What members commit after the plan was made, or how far they are, is then no reason to refuse anything.
     """
     if options.on_active_group != OnActiveGroup.SKIP_GROUP:
-        return entries, []
-    problems = {
+        return {}
+    return {
         name: problem
         for name in sorted({entry.group for entry in entries})
         if (problem := idle_problem(readings[name], readings[name]))
     }
-    return [entry for entry in entries if entry.group not in problems], writing.left_out_lines(problems)
+
+
+def _waiting(
+    entries: list[PlanEntry],
+    busy: t.Collection[str],
+    current: conflicts.Commits,
+    known: Receipt,
+    options: CommitOptions,
+) -> set[str]:
+    """Those of the busy groups that would be written if nobody were in them."""
+    earlier = known.by_key() if busy else {}
+    return {
+        entry.group
+        for entry in entries
+        if entry.group in busy
+        and conflicts.would_write(
+            entry, current.get(entry.key), earlier.get(entry.key), options.on_rewind, options.on_advance
+        )
+    }
 
 
 def _without(writes: Writes, groups: t.Container[str]) -> Writes:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
@@ -90,7 +89,7 @@ def remove_old_groups(
         if group in readings
     }
     readings = {group: each for group, each in readings.items() if group not in kept}
-    busy = writing.busy_groups(cluster, sorted(readings), readings, options.on_active_group, time.monotonic())
+    busy = writing.busy_groups(cluster, sorted(readings), readings, options.on_active_group, 0)
     wanted = {group: each for group, each in readings.items() if group not in busy}
     for reading in wanted.values():
         removable.check_covered(plan, reading, name)
@@ -136,7 +135,6 @@ def restore_old_groups(
     gone = removed.gone()
     names = set(gone) if selection is None else set(gone) & set(selection.select_groups(gone).names)
     all_readings = writing.read_named_groups(cluster, gone)
-    quiet_at = time.monotonic() + options.idle_wait
     removable.check_order(names, {group for group, each in all_readings.items() if not each.exists}, receipt, name)
     readings = {group: each for group, each in all_readings.items() if group in names}
     current = commits_of(readings)
@@ -157,7 +155,7 @@ def restore_old_groups(
     notes = rollback.check_bounds(wanted, bounds, name)
     writing.check_write_acls(cluster, wanted, "making the groups again")
     groups = sorted({group for group, _partition in wanted})
-    busy = writing.busy_groups(cluster, groups, readings, options.on_active_group, quiet_at)
+    busy = writing.busy_groups(cluster, groups, readings, options.on_active_group, options.idle_wait)
     wanted = {key: target for key, target in wanted.items() if key[0] not in busy}
     back = names - staying - busy.keys()
     after = {key: target if key[0] in back else current.get(key) for key, target in was.items()}

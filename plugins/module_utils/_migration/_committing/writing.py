@@ -43,19 +43,20 @@ def busy_groups(
     names: t.Collection[str],
     first: t.Mapping[str, GroupReading],
     on_active_group: OnActiveGroup,
-    until: float,
+    idle_wait: float,
 ) -> dict[str, str]:
     """Why these groups are in use, for each that is, or GroupBusy where on_active_group is fail.
 
-    Two readings, once for all groups together, because consumers that use assign() never show as members: only their
-    commits move. until: the time.monotonic() before which the second reading does not begin.
+    Two readings, idle_wait apart and once for all groups together, because consumers that use assign() never show as
+    members: only their commits move. The whole wait comes after whatever was done since the first reading, so that a consumer
+    whose auto.commit.interval.ms is as long is seen, too.
     """
     if not names:
         return {}
     problems = {name: problem for name in names if (problem := idle_problem(first[name], first[name]))}
     quiet = [name for name in names if name not in problems]
     if quiet and not (problems and on_active_group == OnActiveGroup.FAIL):
-        time.sleep(max(0.0, until - time.monotonic()))
+        time.sleep(idle_wait)
         second = read_named_groups(destination, quiet)
         problems |= {name: problem for name in quiet if (problem := idle_problem(first[name], second[name]))}
     if problems and on_active_group == OnActiveGroup.FAIL:

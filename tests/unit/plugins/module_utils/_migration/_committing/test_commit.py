@@ -438,6 +438,16 @@ def test_a_group_in_use_can_be_left_out_as_a_whole(cluster):
     assert cluster.groups == {**BEFORE, "shipping": AFTER["shipping"]}
     assert [line.partition(":")[0] for line in outcome.left_out] == ["billing"]
     assert [each.group for each in cluster.receipt.entries] == ["shipping"]
+    assert outcome.active_groups == predicted.active_groups == ["billing"]
+
+
+def test_a_group_in_use_that_has_consumed_since_it_was_migrated_waits_for_nothing(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.groups["shipping"][P0] = CommittedOffset(45)
+    cluster.states["shipping"] = "Stable"
+    options = dataclasses.replace(REWIND, on_active_group="skip_group")
+    outcome = commit(PLAN, cluster.receipt, CLOUD, options, None)
+    assert [line.partition(":")[0] for line in outcome.left_out] == ["shipping"] and outcome.active_groups == []
 
 
 def test_what_members_of_a_group_that_is_left_out_commit_is_no_conflict(cluster):
