@@ -73,7 +73,7 @@ options:
     description:
       - How many seconds to wait before reading the committed offsets a second time, once for all groups together. The
         second reading becomes the snapshot.
-      - This detects consumers that use C(assign()). They never appear as members; only their committed offsets change,
+      - This detects consumers that use C(assign). They never appear as members; only their committed offsets change,
         every 5 seconds by default.
       - With V(0), the module reads the committed offsets once.
     type: float

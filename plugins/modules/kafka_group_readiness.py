@@ -65,7 +65,7 @@ options:
   wait_for_start:
     description:
       - How many seconds to wait at most until every group has members at the destination. Consumers that use
-        C(assign()) never show as members.
+        C(assign) never show as members.
       - With V(0), the module does not wait.
     type: float
     default: 0

@@ -89,6 +89,13 @@ options:
         the run has failed, the report says that it has changed no committed offset.
       - Leave it out if it is not known.
     type: int
+  left_out:
+    description:
+      - One line for each group that the run has left out because it was in use. The report lists them as exceptions, and says
+        what to do about them.
+    type: list
+    elements: str
+    default: []
   ran_by:
     description:
       - Who has started the run. The roles give the user of AWX or of the automation controller, and otherwise the user
@@ -292,6 +299,7 @@ def _occasion(module: Module, folder: str) -> Occasion:
         failure=params["failure"] or "",
         ran_by=params["ran_by"] or "",
         written=params["written"],
+        left_out=params["left_out"],
         steps=[_step(step) for step in params["steps"]],
         files=[name for name in NAMES if name in params["files"]],
     )
@@ -353,6 +361,7 @@ def main() -> None:
             "selection": {"type": "dict", "default": {}},
             "failure": text,
             "written": {"type": "int"},
+            "left_out": {"type": "list", "elements": "str", "default": []},
             "ran_by": text,
             "steps": {
                 "type": "list",

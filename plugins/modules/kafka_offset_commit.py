@@ -180,7 +180,7 @@ options:
   idle_wait:
     description:
       - How many seconds to wait before reading the committed offsets a second time, once for all groups together.
-      - This detects consumers that use C(assign()). They never appear as members; only their committed offsets change,
+      - This detects consumers that use C(assign). They never appear as members; only their committed offsets change,
         every 5 seconds by default.
       - The module does not wait if there is nothing to write.
     type: float

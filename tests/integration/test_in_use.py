@@ -76,6 +76,28 @@ def test_a_group_that_is_left_out_because_it_is_in_use_is_verified_in_case_it_is
     assert {entry["group"] for entry in report["entries"]} == {orders}
 
 
+@pytest.mark.parametrize("side", ["source", "destination"])
+def test_the_end_of_a_run_and_its_report_name_the_groups_that_were_left_out(
+    source, destination, orders, controller, side
+):
+    quiet = f"{orders}-quiet"
+    commit(source, quiet, {(orders, 0): 3})
+    policies = {"on_active_source": "skip_group", "on_active_group": "skip_group"}
+    used = source if side == "source" else destination
+    with member(used, orders, [orders], commits=False):
+        output = done(controller.migrate_groups(groups=[orders, quiet], write_report=True, **policies)).output
+        assert "Next: look at what is left out. Then start the consumers at the destination." in output
+        ticket = (controller.directory / "kafka-migrations/onprem-to-cloud/report.md").read_text()
+        assert "1 group left out because it is in use." in ticket.splitlines()[2]
+        assert f"{orders}: left out, because it is in use at the {side}." in ticket.replace("\\", "")
+        assert "Stop the consumers of the groups that were left out" in ticket
+        assert ("Start the consumers at the destination, but not those of the groups that were left out") in ticket
+        if side == "source":
+            assert f"Left out, because they are in use at the source: {orders}." in output
+            output = done(controller.migrate_groups(groups=[orders], directory="alone", **policies)).output
+            assert "Next: look at what is left out, and run the same command again." in output
+
+
 class TestBeforeThePlan:
     """The snapshot watches the source's commits, because consumers with assign() are never members."""
 

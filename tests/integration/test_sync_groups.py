@@ -255,9 +255,7 @@ def test_when_the_source_is_lost_the_last_checkpoints_count(mirrored, orders, tm
 def test_mistakes_are_refused_before_anything_is_asked(controller, mirrored):
     policy = {"replication_policy": mirrored.policy, "groups": ["any"]}
     for alone in ({"interval": 5}, {"run_for": 5}):
-        assert "give both mirror_maker_group_sync_interval" in failed(
-            controller.sync_mirror_maker_groups(**alone, **policy)
-        )
+        assert ": give both of them" in failed(controller.sync_mirror_maker_groups(**alone, **policy))
     assert "1000 rounds at most" in failed(controller.sync_mirror_maker_groups(interval=1, run_for=86400, **policy))
     assert "Did you mean mirror_maker_group_sync_interval" in failed(
         controller.sync_mirror_maker_groups(intervall=5, **policy)

@@ -64,6 +64,12 @@ def test_a_cluster_that_is_only_an_address_is_refused_with_an_example(controller
     assert "such as kafka_cluster: {bootstrap_servers: [broker1:9092]}" in output and "cannot connect" not in output
 
 
+def test_a_command_for_rounds_without_its_phase_commits_nothing(controller):
+    output = failed(controller.migrate_groups(groups=["billing"], interval=60, run_for=600))
+    assert "the phase migrate commits at once. Set group_migration_phase to sync" in output
+    assert "cannot connect" not in output
+
+
 def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(controller):
     inventory = json.loads(controller.inventory.read_text())
     inventory["kafka_clusters"]["hosts"] |= {

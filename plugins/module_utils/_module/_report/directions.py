@@ -42,15 +42,28 @@ def next_steps(files: MigrationFiles, occasion: Occasion, total: Totals) -> tupl
         return ("Make a plan.",) if files.receipt is None else ("Nothing: there is no plan.",), ""
     if total.verdicts[Verdict.BLOCKED]:
         steps = f"Follow the remedies of what is blocked, then run {_SAME_PLAYBOOK}."
-        others = f"To migrate the others now, set {option_name('on_blocked')} to skip_partition or skip_group."
-        return (steps, others), again
+        if any(total.states[state] for state in (*WRITTEN, State.UNCHANGED)):
+            return (steps,), again
+        ways = "skip_group" if occasion.phase == "cut_over" else "skip_partition or skip_group"
+        return (steps, f"To migrate the others now, set {option_name('on_blocked')} to {ways}."), again
     if total.states[State.NOT_COMMITTED] and occasion.phase == "plan":
         return _to_apply(files, occasion)
+    if occasion.left_out:
+        return _without_left_out(occasion, total), again
     if total.states[State.NOT_COMMITTED]:
         return ("Run the playbook to commit these offsets.",), again
     if total.states[State.ROLLED_BACK]:
         return (undone,), ""
     return (f"Start {occasion.its_consumers}. Keep receipt.json: without it, nothing can be rolled back.",), ""
+
+
+def _without_left_out(occasion: Occasion, total: Totals) -> tuple[str, ...]:
+    """What to do where groups were left out because they were in use."""
+    then = f"Stop the consumers of the groups that were left out, and run {_SAME_PLAYBOOK}."
+    if not any(total.states[state] for state in (*WRITTEN, State.UNCHANGED)):
+        return (then,)
+    start = f"Start {occasion.its_consumers}, but not those of the groups that were left out: see the exceptions."
+    return f"{start} Keep receipt.json: without it, nothing can be rolled back.", then
 
 
 def _to_apply(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, ...], str]:

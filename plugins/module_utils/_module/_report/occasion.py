@@ -39,6 +39,7 @@ class Occasion:
     when: the moment of the report, as text. versions: of programs, by name. failure: the message that ended the run.
     files: the names of those that the report is about. ran_by: the person, or what else has started the run. steps: as
     long as they have taken, in their order. written: how many committed offsets the run has changed, None where not known.
+    left_out: a line for each group that was left out because it was in use.
     """
 
     directory: str
@@ -54,6 +55,7 @@ class Occasion:
     steps: t.Sequence[Step] = ()
     files: t.Sequence[str] = NAMES
     written: int | None = None
+    left_out: t.Sequence[str] = ()
 
     @property
     def is_rollback(self) -> bool:

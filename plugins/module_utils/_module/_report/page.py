@@ -135,9 +135,11 @@ def _bar(counts: t.Sequence[tuple[str, int]]) -> str:
 
 
 def _exceptions(story: Story) -> str:
+    lines = "".join(f"<li>{as_html(line)}</li>\n" for line in story.occasion.left_out)
+    begin = "<h2>Exceptions</h2>\n" + (f"<ul>\n{lines}</ul>\n" if lines else "")
     if not story.exceptions:
-        return f"<h2>Exceptions</h2>\n<p>{as_html(story.no_exceptions)}</p>\n"
-    return f"<h2>Exceptions</h2>\n{''.join(map(_exception, story.exceptions))}"
+        return f"{begin}<p>{as_html(story.no_exceptions)}</p>\n"
+    return f"{begin}{''.join(map(_exception, story.exceptions))}"
 
 
 def _exception(kind: Exceptions) -> str:

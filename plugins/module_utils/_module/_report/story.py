@@ -79,6 +79,10 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
     rows = tuple(placed(group_partitions(files, occasion.selection if occasion.is_rollback else None), logs))
     total = totals(files, rows, occasion.selection)
     level, headline = _headline(files, occasion, total)
+    if occasion.left_out and not occasion.failure:
+        level = "warning" if level == "good" else level
+        verb = "it is" if len(occasion.left_out) == 1 else "they are"
+        headline = f"{headline[:-1]}, {counted(len(occasion.left_out), 'group')} left out because {verb} in use."
     names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
     if occasion.is_within_one_cluster:
         names = occasion.source
@@ -190,6 +194,8 @@ def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> 
     """What is said where nothing is blocked or safe."""
     if occasion.is_rollback:
         return "None: a rollback restores what was committed before, whatever was planned."
+    if occasion.left_out:
+        return "Of the other groups, nothing is blocked or safe."
     if files.plan is None:
         return "Not known: there is no plan."
     if total.verdicts[Verdict.REQUESTED]:

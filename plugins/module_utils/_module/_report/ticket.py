@@ -78,6 +78,10 @@ def _totals(story: Story) -> t.Iterator[str]:
 def _exceptions(story: Story) -> t.Iterator[str]:
     yield "## Exceptions"
     yield ""
+    for line in story.occasion.left_out:
+        yield f"- {as_markdown(line)}"
+    if story.occasion.left_out:
+        yield ""
     if not story.exceptions:
         yield as_markdown(story.no_exceptions)
         yield ""

@@ -104,6 +104,30 @@ def test_what_is_blocked_comes_first_with_reason_and_remedy():
     assert "wait_for_replication" in blocked.remedy
 
 
+@pytest.mark.parametrize("committed", [True, False])
+def test_groups_that_were_left_out_are_exceptions_and_their_consumers_stay_where_they_are(committed):
+    line = "fraud: left out, because it is in use at the source."
+    story = told(texts_of(ENTRIES[:2], committed=committed), dataclasses.replace(OCCASION, left_out=[line]))
+    assert story.level == "warning" and story.headline.endswith(", 1 group left out because it is in use.")
+    assert line in Reader(html_page(story)).text and f"- {line}" in markdown(story).splitlines()
+    assert "Stop the consumers of the groups that were left out" in story.next_steps[-1] and story.next_command
+    assert ("but not those of the groups that were left out" in story.next_steps[0]) is committed
+
+
+@pytest.mark.parametrize(
+    ("phase", "committed", "ways"),
+    [
+        ("migrate", False, "to skip_partition or skip_group."),
+        ("cut_over", False, "to skip_group."),
+        ("cut_over", True, None),
+    ],
+)
+def test_how_the_others_are_migrated_is_said_if_they_are_not_and_can_be(phase, committed, ways):
+    story = told(texts_of(ENTRIES, committed=committed), dataclasses.replace(OCCASION, phase=phase))
+    others = [step for step in story.next_steps if step.startswith("To migrate the others now")]
+    assert [step.endswith(ways) for step in others] == ([True] if ways else [])
+
+
 @pytest.mark.parametrize(
     ("texts", "occasion", "said"),
     [
