@@ -39,7 +39,9 @@ def __getattr__(name: str) -> t.Any:
     if name not in _HOMES:
         raise AttributeError(name)
     try:
-        found = getattr(importlib.import_module(_HOMES[name]), name)
+        home = importlib.import_module(_HOMES[name])
+        # As "from home import name" does it.
+        found = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{_HOMES[name]}.{name}")
     except ImportError as exc:
         found = stand_ins(exc)(name)
     globals()[name] = found
@@ -48,7 +50,9 @@ def __getattr__(name: str) -> t.Any:
 
 def errors() -> tuple[type[Exception], ...]:
     """What Spark's calls raise, also where the session or its Java process is gone."""
-    return __getattr__("PySparkException"), __getattr__("Py4JError"), ConnectionError
+    own = (__getattr__("PySparkException"), __getattr__("Py4JError"))
+    # What stands for a name that cannot be imported is no exception, and nothing raises it.
+    return (*(each for each in own if issubclass(each, Exception)), ConnectionError)
 
 
 # Py4J writes what Java has not answered to the root logger, even when a session is over and nobody waits for the answer.

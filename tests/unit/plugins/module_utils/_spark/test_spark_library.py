@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
+
 ASK = """
 from py4j.java_gateway import GatewayParameters, JavaGateway
 gateway = JavaGateway(gateway_parameters=GatewayParameters(port=int({port})))
@@ -59,3 +61,26 @@ def test_a_java_process_that_is_gone_is_told_by_an_exception_and_not_on_stderr(d
     )
     assert run.stdout.strip().endswith("Error")
     assert (not run.stderr) is quiet
+
+
+@pytest.mark.parametrize("name", spark_library.__all__)
+def test_each_name_is_there_when_it_is_used_first(name):
+    assert getattr(spark_library, name).__name__.rpartition(".")[2] == name
+
+
+def test_where_pyspark_cannot_be_imported_the_reason_is_told_by_its_first_use(monkeypatch):
+    def fails(name):
+        raise ImportError(f"{name} is broken")
+
+    for name in spark_library.__all__:
+        monkeypatch.delitem(vars(spark_library), name, raising=False)
+    monkeypatch.setattr(spark_library.importlib, "import_module", fails)
+    try:
+        with pytest.raises(ImportError, match=r"pyspark[.]sql is broken"):
+            try:
+                spark_library.SparkSession()
+            except spark_library.errors():
+                pytest.fail("this is no error of a session")
+    finally:
+        for name in spark_library.__all__:
+            vars(spark_library).pop(name, None)
