@@ -127,7 +127,7 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
             # Py4J tells no more than what it called when there was no answer.
             (
                 r"\A(\[Errno \d+\] Connection|Error while sending or receiving|Answer from Java side is empty"
-                r"|An error occurred while calling \S+\n(?!: )|\w+ does not exist in the JVM)"
+                r"|An error occurred while calling \S+\n(?!: )|[\w.]+ does not exist in the JVM)"
             ),
             "Spark's Java process has ended",
             "see whether the machine's memory was used up and the process was killed, or raise driver_memory in {spark}",

@@ -104,6 +104,7 @@ def test_the_log_tells_what_the_error_does_not():
         ConnectionRefusedError(111, "Connection refused"),
         RuntimeError("Answer from Java side is empty"),
         RuntimeError("PythonRDD does not exist in the JVM"),
+        RuntimeError("org.apache.spark.api.python.PythonRDD.setupBroadcast does not exist in the JVM"),
         RuntimeError("An error occurred while calling o54.get"),
     ],
 )
