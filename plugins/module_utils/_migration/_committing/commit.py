@@ -176,8 +176,10 @@ def _decide(
     current = commits_of(readings)
     known = conflicts.confirmed(known, current)
     concerned = {entry.key for entry in entries}
-    wanted, busy = entries, _busy(entries, found, options)
-    entries = [entry for entry in wanted if entry.group not in busy]
+    busy = groups_with_members(entries, found, options)
+    in_busy = [entry for entry in entries if entry.group in busy]
+    waiting = conflicts.entries_to_write(in_busy, current, known, options.on_rewind, options.on_advance) if busy else []
+    entries = [entry for entry in entries if entry.group not in busy]
     writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
     _check_bounds(destination, {key: target for key, target in writes.set.items() if key not in absent})
@@ -205,7 +207,7 @@ def _decide(
         renewed=renewed - skipped,
         complete=found.keys() - skipped,
         left_out=[*allowed.kept, *writing.left_out_lines(busy), *writing.left_out_lines(moving), *in_use],
-        active_groups=sorted(moving.keys() | _waiting(wanted, busy, current, known, options)),
+        active_groups=sorted(moving.keys() | {entry.group for entry in waiting}),
         source_notes=source_notes,
         expiry_notes=renewal.notes(warned, broker_number(destination, "offsets.retention.minutes")) if warned else [],
     )
@@ -320,7 +322,9 @@ def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
     return receipt
 
 
-def _busy(entries: list[PlanEntry], readings: t.Mapping[str, GroupReading], options: CommitOptions) -> dict[str, str]:
+def groups_with_members(
+    entries: t.Iterable[PlanEntry], readings: t.Mapping[str, GroupReading], options: CommitOptions
+) -> dict[str, str]:
     """The groups that have members, and why they are left out, where a policy leaves them out.
 
     What members commit after the plan was made, or how far they are, is then no reason to refuse anything.
@@ -331,25 +335,6 @@ def _busy(entries: list[PlanEntry], readings: t.Mapping[str, GroupReading], opti
         name: problem
         for name in sorted({entry.group for entry in entries})
         if (problem := idle_problem(readings[name], readings[name]))
-    }
-
-
-def _waiting(
-    entries: list[PlanEntry],
-    busy: t.Collection[str],
-    current: conflicts.Commits,
-    known: Receipt,
-    options: CommitOptions,
-) -> set[str]:
-    """Those of the busy groups that would be written if nobody were in them."""
-    earlier = known.by_key() if busy else {}
-    return {
-        entry.group
-        for entry in entries
-        if entry.group in busy
-        and conflicts.would_write(
-            entry, current.get(entry.key), earlier.get(entry.key), options.on_rewind, options.on_advance
-        )
     }
 
 

@@ -173,6 +173,18 @@ def would_write(
     return (on_rewind if target.offset < found.offset else on_advance) != "keep"
 
 
+def entries_to_write(
+    entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt, on_rewind: OnRewind, on_advance: OnAdvance
+) -> list[PlanEntry]:
+    """Those of the entries that commit_writes() would write, or refuse to."""
+    earlier = receipt.by_key()
+    return [
+        entry
+        for entry in entries
+        if would_write(entry, current.get(entry.key), earlier.get(entry.key), on_rewind, on_advance)
+    ]
+
+
 def receipt_entries(
     writes: Writes, entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt
 ) -> list[ReceiptEntry]:

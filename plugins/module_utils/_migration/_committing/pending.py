@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import CommitOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import (
+    CommitOptions,
+    groups_with_members,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
@@ -32,16 +34,11 @@ def entries_to_commit(
     entries = [entry for entry in plan.entries if entry.target is not None and entry.group not in left_out]
     names = sorted({entry.group for entry in entries})
     readings = groups.read_groups(destination, names) if names else {}
-    if options.on_active_group == OnActiveGroup.SKIP_GROUP:
-        entries = [entry for entry in entries if not idle_problem(readings[entry.group], readings[entry.group])]
+    busy = groups_with_members(entries, readings, options)
+    entries = [entry for entry in entries if entry.group not in busy]
     current = commits_of(readings)
     known = receipt if receipt and receipt.cluster_id == plan.destination_id else Receipt(plan.destination_id)
-    receipts = conflicts.confirmed(known, current).by_key()
-    written = {
-        (entry.group, entry.source)
-        for entry in entries
-        if conflicts.would_write(
-            entry, current.get(entry.key), receipts.get(entry.key), options.on_rewind, options.on_advance
-        )
-    }
+    known = conflicts.confirmed(known, current)
+    to_write = conflicts.entries_to_write(entries, current, known, options.on_rewind, options.on_advance)
+    written = {(entry.group, entry.source) for entry in to_write}
     return [entry for entry in entries if (entry.group, entry.source) in written]

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import Totals
 
 _APPLYING = ("group_clone", "group_migration", "group_reset")  # the roles with a phase apply
+_KEEP_RECEIPT = "Keep receipt.json: without it, nothing can be rolled back."
 _SAME_PLAYBOOK = "the same playbook again, with all of its variables"
 
 
@@ -42,7 +43,7 @@ def next_steps(files: MigrationFiles, occasion: Occasion, total: Totals) -> tupl
         return ("Make a plan.",) if files.receipt is None else ("Nothing: there is no plan.",), ""
     if total.verdicts[Verdict.BLOCKED]:
         steps = f"Follow the remedies of what is blocked, then run {_SAME_PLAYBOOK}."
-        if any(total.states[state] for state in (*WRITTEN, State.UNCHANGED)):
+        if _any_stand(total):
             return (steps,), again
         ways = "skip_group" if occasion.phase == "cut_over" else "skip_partition or skip_group"
         return (steps, f"To migrate the others now, set {option_name('on_blocked')} to {ways}."), again
@@ -54,16 +55,21 @@ def next_steps(files: MigrationFiles, occasion: Occasion, total: Totals) -> tupl
         return ("Run the playbook to commit these offsets.",), again
     if total.states[State.ROLLED_BACK]:
         return (undone,), ""
-    return (f"Start {occasion.its_consumers}. Keep receipt.json: without it, nothing can be rolled back.",), ""
+    return (f"Start {occasion.its_consumers}. {_KEEP_RECEIPT}",), ""
 
 
 def _without_left_out(occasion: Occasion, total: Totals) -> tuple[str, ...]:
     """What to do where groups were left out because they were in use."""
     then = f"Stop the consumers of the groups that were left out, and run {_SAME_PLAYBOOK}."
-    if not any(total.states[state] for state in (*WRITTEN, State.UNCHANGED)):
+    if not _any_stand(total):
         return (then,)
     start = f"Start {occasion.its_consumers}, but not those of the groups that were left out: see the exceptions."
-    return f"{start} Keep receipt.json: without it, nothing can be rolled back.", then
+    return f"{start} {_KEEP_RECEIPT}", then
+
+
+def _any_stand(total: Totals) -> bool:
+    """Whether any group has the offset of the plan at the destination."""
+    return any(total.states[state] for state in (*WRITTEN, State.UNCHANGED))
 
 
 def _to_apply(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, ...], str]:
