@@ -194,8 +194,6 @@ def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> 
     """What is said where nothing is blocked or safe."""
     if occasion.is_rollback:
         return "None: a rollback restores what was committed before, whatever was planned."
-    if occasion.left_out:
-        return "Of the other groups, nothing is blocked or safe."
     if files.plan is None:
         return "Not known: there is no plan."
     if total.verdicts[Verdict.REQUESTED]:
@@ -203,6 +201,8 @@ def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> 
         return (
             f"Nothing is blocked or safe. {requested} chosen by options may skip or repeat records: see their details."
         )
+    if occasion.left_out:
+        return "Of the other groups, nothing is blocked, and no consumed record comes again."
     return "None: nothing is blocked, and no consumed record comes again."
 
 
