@@ -186,6 +186,21 @@ def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
     assert all((folder / "report.html").exists() for folder in controller.history())
 
 
+def test_a_report_of_a_reset_names_the_group_that_was_left_out(source, orders, tmp_path):
+    quiet = f"{orders}-quiet"
+    for group in (orders, quiet):
+        commit(source, group, {(orders, 0): 4})
+    controller = Controller(tmp_path / "infrastructure", onprem=source)
+    asked = {"groups": [orders, quiet], "resets": [{"topics": [orders], "to": "shift", "value": -3}]}
+    with member(source, orders, [orders], commits=False):
+        done(controller.reset_groups(**asked, on_active_group="skip_group", write_report=True))
+    assert committed(source, quiet)[orders, 0] == (1, "") and committed(source, orders)[orders, 0] == (4, "")
+    ticket = (controller.directory / "kafka-resets/onprem/report.md").read_text().replace("\\", "")
+    assert (
+        f"- {orders}: left out, because it is in use." in ticket and "1 group left out because it is in use." in ticket
+    )
+
+
 def test_an_offset_outside_of_the_log_ends_the_run_unless_it_is_clamped(source, orders, tmp_path):
     commit(source, orders, {(orders, 0): 4})
     controller = Controller(tmp_path / "infrastructure", onprem=source)
