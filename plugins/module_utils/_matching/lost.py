@@ -23,7 +23,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Time
 
-Spot = tuple[int, int]  # the number of a partition among those that are counted together, and an offset
+NumberedOffset = tuple[int, int]  # the number of a partition among those that are counted together, and an offset
 
 
 class Sighting(t.NamedTuple):
@@ -59,9 +59,9 @@ class KeptTimes(t.NamedTuple):
             for partition, offset in self.first_without.items()
         )
 
-    def is_lost(self, spot: Spot) -> bool:
+    def is_lost(self, copy: NumberedOffset) -> bool:
         """Was this copy, older than each equal record that lacks one, written before the last one that has kept its time?"""
-        return not self.last_own or spot[1] < self.last_copy.get(spot[0], -1)
+        return not self.last_own or copy[1] < self.last_copy.get(copy[0], -1)
 
 
 def together(parts: t.Iterable[KeptTimes]) -> KeptTimes:
@@ -77,7 +77,7 @@ def together(parts: t.Iterable[KeptTimes]) -> KeptTimes:
     return result
 
 
-def copies_of_lost(source: t.Iterable[Sighting], copies: t.Iterable[Sighting]) -> set[Spot]:
+def copies_of_lost(source: t.Iterable[Sighting], copies: t.Iterable[Sighting]) -> set[NumberedOffset]:
     """The copies that stand for no record of the source. Takes time linear in the records, but for sorting."""
     contents = [_Timed(*sides) for sides in _by_content(source, copies)]
     kept = together(content.kept for content in contents)
@@ -102,15 +102,15 @@ class _Timed:
     """One content. kept: see KeptTimes. older: copies with other times that are older than every record that lacks one."""
 
     def __init__(self, source: list[Sighting], copies: list[Sighting]) -> None:
-        own: dict[Time, list[Spot]] = {record.time: [] for record in source}
-        others: list[tuple[Spot, int]] = []
+        own: dict[Time, list[NumberedOffset]] = {record.time: [] for record in source}
+        others: list[tuple[NumberedOffset, int]] = []
         for copy in copies:
             if copy.time in own:
                 own[copy.time].append((copy.partition, copy.offset))
             elif copy.time is not None:
                 others.append(((copy.partition, copy.offset), copy.time))
         left = {time: len(spots) for time, spots in own.items()}
-        copied, without = list[Spot](), list[Sighting]()
+        copied, without = list[NumberedOffset](), list[Sighting]()
         for record in sorted(source, key=operator.attrgetter("partition", "offset")):
             if left[record.time] > 0:
                 copied.append((record.partition, record.offset))
@@ -139,7 +139,7 @@ def _first(records: t.Iterable[Sighting]) -> dict[int, int]:
     return result
 
 
-def _furthest(spots: t.Iterable[Spot]) -> dict[int, int]:
+def _furthest(spots: t.Iterable[NumberedOffset]) -> dict[int, int]:
     result: dict[int, int] = {}
     for partition, offset in spots:
         result[partition] = max(offset, result.get(partition, offset))

@@ -98,6 +98,7 @@ def count_wide(
     *,
     without_headers: bool = True,
     stable: t.Sequence[int] | None = None,
+    only_doubled: bool = False,
     expired: t.Collection[int] = (),
     compacted: t.Collection[int] = (),
 ) -> list[GroupCount]:
@@ -105,8 +106,8 @@ def count_wide(
 
     ends: the end of each destination log. without_headers: compare without headers where that leaves fewer records of a pair
     that only the destination has; without that, headers are always compared. stable: the last stable offset of each source log;
-    where it is given, repeats are counted as if all that open transactions hide were aborted, of a single partition only if
-    anything was copied twice. expired, compacted: the pairs of
+    where it is given, repeats are counted as if all that open transactions hide were aborted; with only_doubled, where anything
+    of the pair was copied twice. expired, compacted: the pairs of
     which records may have been at the source that it has lost.
     """
     if not standings:
@@ -116,7 +117,7 @@ def count_wide(
     def first(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         return worker.first_pass(batches, slots, without_headers)
 
-    found = FirstPass.of(summed(contents.mapInArrow(first, worker.SCHEMA)), slots, ends)
+    found = FirstPass.of(summed(contents.mapInArrow(first, worker.SCHEMA)), slots, ends, only_doubled)
     limits = found.limits
 
     def second(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
@@ -175,8 +176,8 @@ class FirstPass:
     by_matching: dict[bool, _Follow]
 
     @classmethod
-    def of(cls, sums: t.Sequence[Sum], slots: Slots, ends: t.Sequence[int]) -> t.Self:
-        """ends: the end of each destination log."""
+    def of(cls, sums: t.Sequence[Sum], slots: Slots, ends: t.Sequence[int], only_doubled: bool = False) -> t.Self:
+        """ends: the end of each destination log. only_doubled: see count_wide()."""
         by_matching = {headers: _Follow(_merged(sums, headers), slots) for headers in (True, False)}
         # Where more are found without their headers, the replication tool has added some.
         headers = tuple(
@@ -193,8 +194,7 @@ class FirstPass:
                     slots.layout.destination.place(destination, ends[destination]) if first is None else first[0]
                 )
         hidden = tuple(
-            len(slots.sources[pair]) > 1 or len(numbers) > 1 or by_matching[headers[pair]].has_surplus(pair)
-            for pair, numbers in enumerate(slots.destinations)
+            not only_doubled or by_matching[headers[pair]].has_surplus(pair) for pair in range(len(slots.destinations))
         )
         return cls(slots, Limits(headers, tuple(places), hidden), firsts, by_matching)
 

@@ -31,7 +31,7 @@ class Slots:
     sources, destinations: for each pair the numbers of its partitions. commits: for each standing the committed offsets as
     places. questions: for each standing the number of its first question. A question's place among all is that number plus the
     destination partition's position in its pair; the same with source partitions for arrivals. hidden: for each source
-    partition the place from which on open transactions hide records that may still be aborted. edges: see worker_lost.edges_of();
+    partition the place from which on open transactions hide records that may still be aborted. edges: see worker_lost.
     expired: the pairs of two partitions of which records may have expired at the source that are equal to others.
     """
 
@@ -53,9 +53,7 @@ class Slots:
         pairs = 1 + max((*layout.source_pairs, *layout.destination_pairs, *(its.pair for its in standings)), default=-1)
         self.sources = _numbers(layout.source_pairs, pairs)
         self.destinations = _numbers(layout.destination_pairs, pairs)
-        self.expired = sorted(
-            pair for pair in expired if len(self.sources[pair]) == len(self.destinations[pair]) == 1
-        )
+        self.expired = sorted(pair for pair in expired if len(self.sources[pair]) == len(self.destinations[pair]) == 1)
         self.commits = [
             tuple(layout.source.place(*each) for each in zip(self.sources[its.pair], its.committed, strict=True))
             for its in standings

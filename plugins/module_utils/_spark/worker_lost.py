@@ -50,8 +50,8 @@ def edges_of(texts: t.Iterable[str], layout: Layout, lossy: t.Collection[int]) -
         pair, *dicts, oldest, youngest_other = json.loads(text)
         if pair in parts:
             # A place is the offset here, and the number of a partition on its axis the partition's.
-            by_number = [{int(number): place for number, place in its.items()} for its in dicts]
-            parts[pair].append(KeptTimes(*by_number, oldest, youngest_other))
+            last_own, first_without, last_copy = ({int(number): its[number] for number in its} for its in dicts)
+            parts[pair].append(KeptTimes(last_own, first_without, last_copy, oldest, youngest_other))
     kept = {pair: together(its) for pair, its in parts.items()}
     edges = []
     for number, pair in enumerate(layout.destination_pairs):
@@ -115,9 +115,7 @@ class _Timed:
         starts = np.flatnonzero(begins)
         segment = np.cumsum(begins) - 1
         unstamped = copies & ~stamped
-        sources, number = (
-            np.bincount(segment[which], minlength=len(starts)) for which in (~copies, unstamped)
-        )
+        sources, number = (np.bincount(segment[which], minlength=len(starts)) for which in (~copies, unstamped))
         rank = np.arange(len(rows)) - starts[segment] if len(rows) else segment
         self.copied: Flags = ~copies & (rank < number[segment])
         self.lacking: Flags = ~copies & ~self.copied
@@ -160,11 +158,10 @@ def _seen(records: Records, layout: Layout) -> dict[int, KeptTimes]:
 
     oldest, youngest = by_pair(~its.is_copy, min), by_pair(its.other, max)
     found = {pair: KeptTimes({}, {}, {}, time, youngest.get(pair, -math.inf)) for pair, time in oldest.items()}
-    for field, of, values in (
-        (0, layout.source_pairs, furthest(its.copied, layout.source.step, max)),
-        (1, layout.source_pairs, furthest(without, layout.source.step, min)),
-        (2, layout.destination_pairs, furthest(its.own, layout.destination.step, max)),
-    ):
-        for number, place in values.items():
-            found[of[number]][field][number] = place
+    for number, place in furthest(its.copied, layout.source.step, max).items():
+        found[layout.source_pairs[number]].last_own[number] = place
+    for number, place in furthest(without, layout.source.step, min).items():
+        found[layout.source_pairs[number]].first_without[number] = place
+    for number, place in furthest(its.own, layout.destination.step, max).items():
+        found[layout.destination_pairs[number]].last_copy[number] = place
     return found

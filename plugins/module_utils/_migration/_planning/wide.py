@@ -201,6 +201,7 @@ class _Wide:
                 ends,
                 without_headers=self.source.match_on.headers_may_differ,
                 stable=[its.end for its in facts],
+                only_doubled=True,
                 expired=[number for number, its in enumerate(facts) if its.log_start > 0],
                 compacted=[number for number, its in enumerate(facts) if its.compacted],
             )
