@@ -162,7 +162,10 @@ class Contents:
     ) -> None:
         """own: whether only a copy with a record's own time is surely that record's."""
         in_order = sorted(source, key=operator.itemgetter(1))
-        surely = _with_own_copies(in_order, copies) if own else source if len(copies) >= len(source) else ()
+        if own:
+            surely = list(_with_own_copies(in_order, copies))
+        else:
+            surely = in_order if len(copies) >= len(source) else []
         for place, offset, _time in surely:
             self.progress.arrived[place] = max(offset, self.progress.arrived.get(place, -1))
         for place, offset, _time in itertools.chain(in_order[: len(copies)], surely):

@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, repeating, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
@@ -82,7 +83,7 @@ def findings(
             if not numbers:
                 return near
             tell(
-                f"reading whole logs for {counted(len(numbers), 'offset')}, because the limit lets nothing be compared"
+                f"reading whole logs for {counted(len(numbers), 'offset')}, because the limit lets too little be compared"
             )
             whole = _look([its[number] for number in numbers], source, destination, None, existed, session, tell)
             found = list(near.found)
@@ -139,7 +140,7 @@ def _look(
 
 
 def _unexamined(cases: t.Sequence[ClaimCase], look: _Look) -> list[int]:
-    """The numbers of cases of which nothing could be compared, if their logs together are short enough to be read whole.
+    """The numbers of cases of which not all could be compared, if their logs together are short enough to be read whole.
 
     So it is where all records are equal, and the replication tool has given the copies other times: then nothing tells where
     a window ends in the other log.
@@ -148,6 +149,7 @@ def _unexamined(cases: t.Sequence[ClaimCase], look: _Look) -> list[int]:
         number
         for number, each in enumerate(look.found)
         if any(flaw.kind is ProblemKind.NOT_EXAMINED for flaw in each.problems)
+        or any(note.kind is NoteKind.NOT_COUNTED for note in each.notes)
     ]
     claims = [cases[number].claim for number in numbers]
     sizes = [
