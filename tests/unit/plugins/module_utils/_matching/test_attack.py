@@ -14,7 +14,9 @@ from tests.attack import rule
 from tests.attack.case import parse
 from tests.attack.classes import CLASSES
 from tests.attack.examples import complaints
+from tests.attack.exhaustive import WAYS, all_worlds
 from tests.attack.judge import FAULTS
+from tests.attack.naive import Logs, Thing
 from tests.attack.tally import Tally, attack
 from tests.attack.ways import EVERY_WAY, answers
 
@@ -30,6 +32,37 @@ attacked = functools.cache(functools.partial(attack, seeds=range(WORLDS), most_r
 def test_no_world_breaks_a_promise(way: str, name: str) -> None:
     tally: Tally = attacked(name)
     assert not complaints(tally, way)
+
+
+@functools.cache
+def _all_small_worlds() -> Tally:
+    tally = Tally.empty()
+    for task in all_worlds(2):
+        tally.add(task())
+    return tally
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_small_world_breaks_what_the_naive_definition_promises(way: str) -> None:
+    assert not complaints(_all_small_worlds(), way)
+
+
+def _things(text: str) -> list[Thing]:
+    return [Thing(word[0], int(word[1:])) for word in text.split()]
+
+
+@pytest.mark.parametrize(
+    ("source", "copies", "consumed", "lost", "best"),
+    [
+        pytest.param("a0 b1 a2 c3 a4 d5", "a0 b1 a2 x9 c3 a4", 3, False, (0, 3), id="the example of docs/the-rule.md"),
+        pytest.param("a0 b0 a0 c0 a0 d0", "b0 x0 c0 a0", 3, False, (1, 1), id="the copy of one of either side"),
+        pytest.param("b1 c3", "a0 c2 b1", 2, True, (1, 3), id="a copy of a lost record is none of one still to come"),
+        pytest.param("b1 c3", "a0 c2 b1", 2, False, (0, 3), id="where none is lost, it is"),
+        pytest.param("a0 a1", "a7 a8 a9", 1, False, (0, 2), id="recopied by a tool that sets times"),
+    ],
+)
+def test_the_naive_definition(source: str, copies: str, consumed: int, lost: bool, best: tuple[int, int]) -> None:
+    assert Logs(_things(source), _things(copies), consumed, lost).best == best
 
 
 @pytest.mark.parametrize(
