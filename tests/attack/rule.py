@@ -221,8 +221,8 @@ def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
     ]
     worlds = [
         by_hand.World(
-            (tuple(map(_digested, source.with_open)),),
-            (tuple(map(_digested, destination.visible)),),
+            (tuple(map(digested, source.with_open)),),
+            (tuple(map(digested, destination.visible)),),
             (destination.edges.end,),
             ((case.committed,),),
         )
@@ -333,8 +333,8 @@ class _Sides(t.NamedTuple):
     def world(self, groups: t.Iterable[Merged]) -> by_hand.World:
         """As Spark reads it."""
         return by_hand.World(
-            tuple(tuple(map(_digested, broker.with_open)) for broker in self.source),
-            tuple(tuple(map(_digested, broker.visible)) for broker in self.destination),
+            tuple(tuple(map(digested, broker.with_open)) for broker in self.source),
+            tuple(tuple(map(digested, broker.visible)) for broker in self.destination),
             tuple(broker.edges.end for broker in self.destination),
             tuple(tuple(case.committed for case in its.sources) for its in groups),
         )
@@ -354,7 +354,7 @@ class _Sides(t.NamedTuple):
         return answers
 
 
-def _digested(record: Record) -> Record:
+def digested(record: Record) -> Record:
     return record._replace(fingerprint=_digest(record.fingerprint), bare=_digest(record.bare))
 
 

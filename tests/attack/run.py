@@ -10,6 +10,7 @@ with the command that asks again. The exit code is 1 where a promise was broken 
     run.py --seconds 60 --seed 1 [--positions 100000] [--class NAME ...] [--way NAME ...]
     run.py --exhaustive 3                   all worlds up to this size, against the naive definition
     run.py --world "open, copied" 17        this world alone, shrunk
+    run.py --world "live, mirror" 17        this one, which moves, and all that is said of it
     run.py --ask "S a@5 x@5(open) a@5 T a@5<0 x@5<1 a@5<2 C=1 stable=1"
 """
 
@@ -17,9 +18,11 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import math
 import sys
 import time
+import typing as t
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +33,9 @@ from tests.attack.examples import examine, example, show
 from tests.attack.exhaustive import WAYS as SMALL_WAYS
 from tests.attack.exhaustive import all_worlds
 from tests.attack.judge import FAULTS
-from tests.attack.tally import Length, Shape, Tally, random_worlds, run, smallest, table, undeclared
+from tests.attack.live import moving_worlds, told_of
+from tests.attack.moving import MANNERS
+from tests.attack.tally import Length, Shape, Tally, Task, random_worlds, run, smallest, table, undeclared
 from tests.attack.ways import EVERY_WAY
 from tests.attack.worlds import world
 
@@ -43,6 +48,13 @@ def _broken(tally: Tally) -> list[Shape]:
     return [shape for shape in tally.found if shape[2] in SHOWN_KINDS]
 
 
+def _worlds(names: list[str], seed: int, ways: t.Sequence[str]) -> t.Iterator[Task]:
+    """Those that stand still and those that move, by turns."""
+    still, moving = ([name for name in names if name in kinds] for kinds in (CLASSES, MANNERS))
+    both = [random_worlds(still, seed, ways)] * bool(still) + [moving_worlds(moving, seed)] * bool(moving)
+    return itertools.chain.from_iterable(zip(*both, strict=False))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=math.inf)
@@ -50,7 +62,7 @@ def main() -> int:
     parser.add_argument("--exhaustive", type=int, metavar="SIZE")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--class", dest="names", action="append", choices=sorted(CLASSES))
+    parser.add_argument("--class", dest="names", action="append", choices=[*CLASSES, *MANNERS])
     parser.add_argument("--way", dest="ways", action="append", choices=sorted({*EVERY_WAY, *SMALL_WAYS}))
     parser.add_argument("--world", nargs=2, metavar=("CLASS", "SEED"))
     parser.add_argument("--ask", metavar="CASE")
@@ -60,13 +72,14 @@ def main() -> int:
         print(show(arguments.ask))
         return 0
     if arguments.world:
-        print(examine(world(arguments.world[0], int(arguments.world[1]))))
+        name, number = arguments.world[0], int(arguments.world[1])
+        print(told_of(name, number) if name in MANNERS else examine(world(name, number)))
         return 0
     begun = time.monotonic()
     ways = arguments.ways or EVERY_WAY
     seconds = SECONDS if math.inf == arguments.seconds == arguments.positions else arguments.seconds
     if arguments.exhaustive is None:
-        worlds = random_worlds(arguments.names or list(CLASSES), arguments.seed, ways)
+        worlds = _worlds(arguments.names or [*CLASSES, *MANNERS], arguments.seed, ways)
         tally = run(worlds, arguments.workers, Length(seconds, arguments.positions))
     else:
         tally = run(all_worlds(arguments.exhaustive, arguments.ways or ()), arguments.workers)
