@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import signal
 import types
 import typing as t
@@ -81,6 +82,15 @@ class Requests:
     def look(self) -> None:
         """Remember what it is like now."""
         self.moments = [*self.moments[-MOMENTS:], self.world.as_it_is()]
+
+    @property
+    def pictures(self) -> list[World]:
+        """What may have been read: the destination's edges are told first, so it may be older than the source."""
+        mixed = []
+        for earlier, later in itertools.pairwise(self.moments):
+            mixed.append(later.as_it_is())
+            mixed[-1].copies = earlier.copies
+        return [*mixed, *self.moments]
 
     def _go_on(self) -> None:
         self.asked += 1

@@ -4,8 +4,9 @@
 
 """What is wrong with what is said of worlds that move.
 
-An answer is wrong if it was so at every moment at which edges of logs were told, and at the end: whichever of these readings
-counts, it does not hold. `stopped` is an error that the user reads; `false alarm` an objection to a right offset.
+An answer is wrong if it is so in every picture of the world: at each moment at which edges of logs were told, at the end, and
+where the destination's were told before the source's. Then it does not hold, whichever of these readings counts. `stopped` is
+an error that the user reads, `false alarm` an objection to a right offset.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def said_of(world: World) -> t.Iterator[Said]:
         wait = world.random.choice((0, 0, 3))
         entries, failed = _tried(way, functools.partial(plan, requests, commits, "records", previous, wait))
         yield from _failures(way, world, commits, failed)
-        yield from _judged(way, world, commits, requests.moments, entries)
+        yield from _judged(way, world, commits, requests.pictures, entries)
         yield from _verified(world, commits, requests, entries)
         for _unused in range(world.random.randrange(6)):
             world.happen()
@@ -85,7 +86,7 @@ def said_of(world: World) -> t.Iterator[Said]:
         requests = Requests(world)
         entries, failed = _tried("identical", functools.partial(plan, requests, commits, "identical"))
         yield from _failures("identical", world, commits, failed)
-        for way, answer, case, found in _judged("identical", world, commits, requests.moments, entries):
+        for way, answer, case, found in _judged("identical", world, commits, requests.pictures, entries):
             yield way, answer, case, [its for its in found if its.kind in FAULTS]
 
 
@@ -221,7 +222,7 @@ def _verified(world: World, commits: Commits, requests: Requests, entries: Entri
     yield from _failures(way, world, commits, failed)
     for number, its in found.items():
         [(where, committed)], [(_there, offset)] = claims[number].source, claims[number].destination
-        cases = [case_of(moment, where.partition, committed) for moment in requests.moments]
+        cases = [case_of(moment, where.partition, committed) for moment in requests.pictures]
         yield way, None, cases[-1], list(_objections(way, cases, offset, claims[number].repeats, its))
 
 

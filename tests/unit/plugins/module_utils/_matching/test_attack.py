@@ -10,15 +10,21 @@ import functools
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from tests.attack import rule
 from tests.attack.case import parse
 from tests.attack.classes import CLASSES
+from tests.attack.driven import Requests
 from tests.attack.examples import complaints
 from tests.attack.exhaustive import WAYS, all_worlds
 from tests.attack.judge import FAULTS
+from tests.attack.live import attack_moving
+from tests.attack.moving import MANNERS, World
 from tests.attack.naive import Logs, Thing
 from tests.attack.tally import Tally, attack
 from tests.attack.ways import EVERY_WAY, answers
+from tests.support.listed_clusters import SOURCE
 
 WORLDS = 4  # of each class
 MOST_RECORDS = 150
@@ -45,6 +51,40 @@ def _all_small_worlds() -> Tally:
 @pytest.mark.parametrize("way", WAYS)
 def test_no_small_world_breaks_what_the_naive_definition_promises(way: str) -> None:
     assert not complaints(_all_small_worlds(), way)
+
+
+LIVE = [
+    f"live, {name}"
+    for name in (
+        "mirror, several",
+        "retention",
+        "keyed, compacted",
+        "transactions",
+        "exactly-once tool",
+        "stamped",
+        "two tools",
+        "Spark, transactions",
+        "repartitioned, retention",
+        "merged",
+    )
+]
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_no_plan_of_a_world_that_moves_breaks_a_promise(name: str) -> None:
+    tally = attack_moving(name, range(WORLDS))
+    assert not [text for way in ("plan", "again", "identical") for text in complaints(tally, way)]
+
+
+def test_a_world_that_moves_refuses_what_brokers_refuse() -> None:
+    requests = Requests(World(MANNERS["live, retention"], "any"))
+    where, log = TopicPartition("orders", 0), requests.world.sources[0]
+    log.expire(1)
+    for span, committed in (((0, 1), True), ((log.end, log.end + 1), False)):
+        with pytest.raises(BrokerError):
+            requests.records(SOURCE, where, span, committed)
+    with pytest.raises(ValueError, match="no time"):
+        requests.lookup_all_times(SOURCE, [(where, -1)])
 
 
 def _things(text: str) -> list[Thing]:
