@@ -8,7 +8,7 @@ PROGRAM := PYTHONPATH=$(CURDIR)/.ansible/collections:$(CURDIR) $(PYTHON)
 WORKERS ?= 3
 # How often `make test` repeats a test that has failed, unless its time was up. It shows every failure at once.
 RERUNS ?= 1
-# How long `make attack` goes on, how many rounds `make soak` does, and which worlds, migrations or events are seen.
+# How long `make attack` goes on (EXHAUSTIVE=3: instead of random worlds, all up to this size), how many rounds `make soak` does, and which worlds, migrations or events are seen.
 SECONDS ?= 600
 ROUNDS ?= 200
 SEED ?= 1
@@ -68,8 +68,9 @@ docs-roles: .venv/.complete  ## describe the roles' variables with the words of 
 bench: setup  ## print how fast it is, side by side with plain reading
 	@$(PROGRAM) tests/benchmark/run.py
 
-attack: .venv/.complete  ## random worlds against the rule, at length; SECONDS=600 SEED=1
-	@$(PROGRAM) tests/attack/run.py --seconds $(SECONDS) --seed $(SEED) --workers $(WORKERS)
+attack: .venv/.complete  ## random worlds against the rule; SECONDS=600 SEED=1, or POSITIONS=100000, or all small ones: EXHAUSTIVE=3
+	@$(PROGRAM) tests/attack/run.py --seed $(SEED) --workers $(WORKERS) \
+		$(if $(EXHAUSTIVE),--exhaustive $(EXHAUSTIVE),$(if $(POSITIONS),--positions $(POSITIONS),--seconds $(SECONDS)))
 
 faults: setup  ## kills, freezes and cuts during migrations, at random times; COUNT=200 SEED=1 VERSION=4.3.0
 	@$(PROGRAM) tests/faults/run.py --count $(COUNT) --seed $(SEED) --version $(VERSION) $(MORE)

@@ -8,29 +8,34 @@ from __future__ import annotations
 
 from tests.attack import rule
 from tests.attack.case import Case, parse
+from tests.attack.exhaustive import SMALL
 from tests.attack.judge import FAULTS
-from tests.attack.merged import merged
+from tests.attack.moving import MANNERS
 from tests.attack.shrink import shrunk
-from tests.attack.tally import Tally, smallest, undeclared
+from tests.attack.tally import Example, Tally, smallest, undeclared
 from tests.attack.truth import LONG, Truth
-from tests.attack.ways import EVERY_WAY, answers, merged_answers
+from tests.attack.ways import EVERY_WAY, answers
 from tests.attack.worlds import World
 
 
-def example(name: str, seed: int, case: Case, old: Case | None, way: str, kind: str) -> str:
+def example(its: Example, name: str, way: str, kind: str) -> str:
     """A finding made small, and how to ask again."""
+    case = its.case
+    where = f"{kind} ({way}), class {name!r}, seed {its.seed}"
+    if its.old is not None and way == "kept":
+        return f"{where}\nwhen it was planned ({rule.near(its.old)}):\n{its.old}\nnow:\n{case}"
+    if way.startswith("merged"):
+        its_logs = "(all partitions as one log, consumed ones first, and copies before the offsets first)"
+        return f"{where}: {its.text}\n{its_logs}\n{case}"
+    if name in MANNERS:
+        return f"{where}: {its.text}\n{case}\n  python tests/attack/run.py --world {name!r} {its.seed}"
+    if name.startswith(SMALL):
+        return f"{where}: {its.text}\n{case}"
     asked = EVERY_WAY if way == "verify" else {way, *way.split(", ")} | ({"near"} if way == "neighbours" else set())
 
     def still(smaller: Case) -> bool:
         return any((found.kind, found.way) == (kind, way) for found in answers(smaller, asked)[1])
 
-    where = f"{kind} ({way}), class {name!r}, seed {seed}"
-    if way == "kept" and old is not None:
-        return f"{where}\nwhen it was planned ({rule.near(old)}):\n{old}\nnow:\n{case}"
-    if way.startswith("merged"):
-        answered = [its for its in merged_answers(merged(name, seed)) if its is not None and its[0] == case]
-        text = answered[0][2][0].text
-        return f"{where}: {text}\n(all partitions as one log, consumed ones first, and copies before the offsets first)\n{case}"
     small = shrunk(case, still)
     _given, found = answers(small, EVERY_WAY)
     said = [f"  {finding.way}: {finding.kind}: {finding.text}" for finding in found if finding.kind in (*FAULTS, kind)]
@@ -61,11 +66,11 @@ def examine(its: World) -> str:
     lines = []
     for case in its.cases:
         for kind, way in sorted({(f.kind, f.way) for f in answers(case, EVERY_WAY)[1] if f.kind in FAULTS}):
-            lines.append(example(its.name, its.seed, case, None, way, kind))
+            lines.append(example(Example(its.seed, case, None, ""), its.name, way, kind))
     return "\n\n".join(lines) or "nothing is wrong"
 
 
 def complaints(tally: Tally, way: str) -> list[str]:
     """An example of each kind of fault of one way outside of the declared assumptions."""
     shapes = [shape for shape in undeclared(tally) if shape[1] == way]
-    return [example(name, *smallest(tally, (name, way, kind)), way, kind) for name, way, kind in shapes]
+    return [example(smallest(tally, shape), *shape) for shape in shapes]

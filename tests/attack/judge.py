@@ -17,10 +17,12 @@ from tests.attack.recheck import is_true
 from tests.attack.rule import Answer
 from tests.attack.truth import Truth
 
-# What breaks a promise.
+# What breaks a promise; ghost: skipped, though the source has lost it before anybody had consumed it.
 FAULTS = (
+    "hang",
     "crash",
     "lost",
+    "ghost",
     "false exact",
     "too few",
     "advice loses",
@@ -31,7 +33,16 @@ FAULTS = (
     "untrue certificate",
 )
 # What is right, and could be better; balanced: a declared assumption that a tool has broken by chance.
-NEEDLESS = ("balanced", "neighbours", "differs", "needless safe", "needless blocked", "false alarm", "undecided")
+NEEDLESS = (
+    "balanced",
+    "neighbours",
+    "differs",
+    "needless safe",
+    "needless blocked",
+    "false alarm",
+    "undecided",
+    "stopped",
+)
 
 
 class Finding(t.NamedTuple):
@@ -81,6 +92,8 @@ def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:
             yield "outside", f"{answer}: {offset} lies outside of [{edges.start}, {edges.end}]"
         elif skipped := truth.skipped(offset):
             yield name, f"{answer}: skips {skipped}"
+    if answer.offset is not None and (ghosts := _ghosts(truth.case, answer.offset)):
+        yield "ghost", f"{answer}: skips {ghosts}, which only the destination has"
     if answer.offset is not None and answer.repeats is not None:
         stated = 0 if answer.verdict == "exact" else answer.repeats
         if (repeats := truth.repeats(answer.offset)) > stated:
@@ -89,6 +102,23 @@ def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:
             yield "to come", f"{answer}: repeats {repeats} when the tool has caught up"
     if answer.verdict != "exact" and truth.is_plain:
         yield f"needless {answer.verdict}", f"{answer}, and {truth.best[0]} is exact"
+
+
+def _ghosts(case: Case, offset: int) -> list[int]:
+    """Unconsumed records that have expired, and stand before the offset, where counting back from what is left finds them.
+
+    So it is where all records are unlike, and the tool has copied them in their order, once, without a gap.
+    """
+    if case.options.on_expired != "count_back" or case.source_edges.compacted:
+        return []
+    records = [record for record in case.source if record.kind == "data"]
+    origins = [copy.origin for copy in case.destination if copy.kind == "data"]
+    first = next((at for at, record in enumerate(records) if [record.offset] == origins[:1]), len(records))
+    in_order = origins == [record.offset for record in records[first : first + len(origins)]]
+    if not in_order or len({record.text for record in records}) < len(records):
+        return []
+    expired = {record.offset for record in records if case.committed <= record.offset < case.source_edges.start}
+    return [copy.origin for copy in case.destination if copy.origin in expired and copy.offset < offset]
 
 
 def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[int, int]]) -> list[Finding]:

@@ -7,8 +7,10 @@
 Counts a class and way are printed as a table, and of each kind of fault the smallest examples, in the notation of case.py
 with the command that asks again. The exit code is 1 where a promise was broken outside of the declared assumptions.
 
-    run.py --seconds 60 --seed 1 [--class NAME ...] [--way NAME ...]
+    run.py --seconds 60 --seed 1 [--positions 100000] [--class NAME ...] [--way NAME ...]
+    run.py --exhaustive 3                   all worlds up to this size, against the naive definition
     run.py --world "open, copied" 17        this world alone, shrunk
+    run.py --world "live, mirror" 17        this one, which moves, and all that is said of it
     run.py --ask "S a@5 x@5(open) a@5 T a@5<0 x@5<1 a@5<2 C=1 stable=1"
 """
 
@@ -16,8 +18,11 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
+import math
 import sys
 import time
+import typing as t
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,11 +30,16 @@ sys.path[:0] = [str(ROOT), str(ROOT / ".ansible/collections")]
 
 from tests.attack.classes import CLASSES, DECLARED
 from tests.attack.examples import examine, example, show
+from tests.attack.exhaustive import WAYS as SMALL_WAYS
+from tests.attack.exhaustive import all_worlds
 from tests.attack.judge import FAULTS
-from tests.attack.tally import Shape, Tally, run, smallest, table, undeclared
+from tests.attack.live import moving_worlds, told_of
+from tests.attack.moving import MANNERS
+from tests.attack.tally import Length, Shape, Tally, Task, random_worlds, run, smallest, table, undeclared
 from tests.attack.ways import EVERY_WAY
 from tests.attack.worlds import world
 
+SECONDS = 60  # where nothing is said
 SHOWN = 3  # examples of a kind, of different classes
 SHOWN_KINDS = (*FAULTS, "neighbours", "differs")
 
@@ -38,13 +48,22 @@ def _broken(tally: Tally) -> list[Shape]:
     return [shape for shape in tally.found if shape[2] in SHOWN_KINDS]
 
 
+def _worlds(names: list[str], seed: int, ways: t.Sequence[str]) -> t.Iterator[Task]:
+    """Those that stand still and those that move, by turns."""
+    still, moving = ([name for name in names if name in kinds] for kinds in (CLASSES, MANNERS))
+    both = [random_worlds(still, seed, ways)] * bool(still) + [moving_worlds(moving, seed)] * bool(moving)
+    return itertools.chain.from_iterable(zip(*both, strict=False))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--positions", type=float, default=math.inf)
+    parser.add_argument("--exhaustive", type=int, metavar="SIZE")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--class", dest="names", action="append", choices=sorted(CLASSES))
-    parser.add_argument("--way", dest="ways", action="append", choices=EVERY_WAY)
+    parser.add_argument("--class", dest="names", action="append", choices=[*CLASSES, *MANNERS])
+    parser.add_argument("--way", dest="ways", action="append", choices=sorted({*EVERY_WAY, *SMALL_WAYS}))
     parser.add_argument("--world", nargs=2, metavar=("CLASS", "SEED"))
     parser.add_argument("--ask", metavar="CASE")
     parser.add_argument("--shown", type=int, default=SHOWN)
@@ -53,16 +72,17 @@ def main() -> int:
         print(show(arguments.ask))
         return 0
     if arguments.world:
-        print(examine(world(arguments.world[0], int(arguments.world[1]))))
+        name, number = arguments.world[0], int(arguments.world[1])
+        print(told_of(name, number) if name in MANNERS else examine(world(name, number)))
         return 0
     begun = time.monotonic()
-    tally = run(
-        arguments.names or list(CLASSES),
-        arguments.seed,
-        arguments.seconds,
-        arguments.workers,
-        arguments.ways or EVERY_WAY,
-    )
+    ways = arguments.ways or EVERY_WAY
+    seconds = SECONDS if math.inf == arguments.seconds == arguments.positions else arguments.seconds
+    if arguments.exhaustive is None:
+        worlds = _worlds(arguments.names or [*CLASSES, *MANNERS], arguments.seed, ways)
+        tally = run(worlds, arguments.workers, Length(seconds, arguments.positions))
+    else:
+        tally = run(all_worlds(arguments.exhaustive, arguments.ways or ()), arguments.workers)
     print(table(tally))
     broken = sorted(
         _broken(tally), key=lambda shape: (shape[0].startswith(DECLARED), SHOWN_KINDS.index(shape[2]), shape[1])
@@ -72,14 +92,10 @@ def main() -> int:
         declared = name.startswith(DECLARED)
         shown[way, kind, declared] += 1
         if shown[way, kind, declared] <= arguments.shown:
-            print("\n" + example(name, *smallest(tally, (name, way, kind)), way, kind))
+            print("\n" + example(smallest(tally, (name, way, kind)), name, way, kind))
     given = sum(n for (_c, _w, kind), n in tally.counts.items() if kind == "positions")
-    positions = sum(
-        n for (_c, way, kind), n in tally.counts.items() if kind == "positions" and way in ("near", "merged")
-    )
     faults = sum(tally.counts[shape] for shape in undeclared(tally))
-    seconds = time.monotonic() - begun
-    print(f"\n{positions} positions, {given} answers in {seconds:.0f} s", end="")
+    print(f"\n{tally.positions} positions, {given} answers in {time.monotonic() - begun:.0f} s", end="")
     print(f", {faults} faults outside of the declared assumptions")
     return 1 if faults else 0
 

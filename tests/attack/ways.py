@@ -32,7 +32,7 @@ def answers(case: Case, ways: t.Collection[str]) -> tuple[dict[str, rule.Answer]
             try:
                 given[way] = ask(case)
             except _ERRORS as error:
-                found.append(_crash(way, error))
+                found.append(crash(way, error))
     for way, answer in given.items():
         if way in WAYS:
             found += judge(case, way, answer)
@@ -55,14 +55,15 @@ _MergedAnswer = tuple[Case, rule.Answer, list[Finding]]
 def merged_answers(topics: t.Sequence[Merged]) -> list[_MergedAnswer | None]:
     """A group's answers for all partitions of each merged topic, as one, and what is wrong; None where nothing is said."""
     try:
-        return [_as_one(its, parts) for its, parts in zip(topics, rule.merged(topics), strict=True)]
+        return [as_one(its, parts) for its, parts in zip(topics, rule.merged(topics), strict=True)]
     except _ERRORS as error:
         if len(topics) > 1:
             return [answer for its in topics for answer in merged_answers([its])]
-        return [(topics[0].cases()[0], rule.Answer("crash", None, None), [_crash("merged", error)])]
+        return [(topics[0].cases()[0], rule.Answer("crash", None, None), [crash("merged", error)])]
 
 
-def _as_one(its: Merged, parts: t.Sequence[rule.Answer]) -> _MergedAnswer | None:
+def as_one(its: Merged, parts: t.Sequence[rule.Answer]) -> _MergedAnswer | None:
+    """The answers for all partitions of one destination as one, and what is wrong with it; None where nothing is said."""
     offsets = [answer.lossless if answer.offset is None else answer.offset for answer in parts]
     known = [offset for offset in offsets if offset is not None]
     if len(known) < len(parts):
@@ -135,7 +136,7 @@ def kept(earlier: Case, now: Case) -> tuple[rule.Answer | None, list[Finding]]:
                 return None, []  # wrong already when it was made
             answer = rule.kept(first, now)
     except _ERRORS as error:
-        return None, [_crash("kept", error)]
+        return None, [crash("kept", error)]
     if answer is None:
         return None, []
     # The certificate is about the logs as they were when it was planned.
@@ -143,7 +144,8 @@ def kept(earlier: Case, now: Case) -> tuple[rule.Answer | None, list[Finding]]:
     return answer, [finding for finding in found if finding.kind not in NEEDLESS]
 
 
-def _crash(way: str, error: Exception) -> Finding:
+def crash(way: str, error: Exception) -> Finding:
+    """An error that nobody foresaw."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     return Finding(
         "crash", way, f"{type(error).__name__} in {where.filename.rpartition('/')[2]}:{where.lineno}: {error}"[:300]

@@ -10,13 +10,21 @@ import functools
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from tests.attack import rule
 from tests.attack.case import parse
 from tests.attack.classes import CLASSES
+from tests.attack.driven import Requests
 from tests.attack.examples import complaints
+from tests.attack.exhaustive import WAYS, all_worlds
 from tests.attack.judge import FAULTS
+from tests.attack.live import attack_moving
+from tests.attack.moving import MANNERS, World
+from tests.attack.naive import Logs, Thing
 from tests.attack.tally import Tally, attack
 from tests.attack.ways import EVERY_WAY, answers
+from tests.support.listed_clusters import SOURCE
 
 WORLDS = 4  # of each class
 MOST_RECORDS = 150
@@ -30,6 +38,71 @@ attacked = functools.cache(functools.partial(attack, seeds=range(WORLDS), most_r
 def test_no_world_breaks_a_promise(way: str, name: str) -> None:
     tally: Tally = attacked(name)
     assert not complaints(tally, way)
+
+
+@functools.cache
+def _all_small_worlds() -> Tally:
+    tally = Tally.empty()
+    for task in all_worlds(2):
+        tally.add(task())
+    return tally
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_small_world_breaks_what_the_naive_definition_promises(way: str) -> None:
+    assert not complaints(_all_small_worlds(), way)
+
+
+LIVE = [
+    f"live, {name}"
+    for name in (
+        "mirror, several",
+        "retention",
+        "keyed, compacted",
+        "transactions",
+        "exactly-once tool",
+        "stamped",
+        "two tools",
+        "Spark, transactions",
+        "repartitioned, retention",
+        "merged",
+    )
+]
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_no_plan_of_a_world_that_moves_breaks_a_promise(name: str) -> None:
+    tally = attack_moving(name, range(WORLDS))
+    assert not [text for way in ("plan", "again", "identical") for text in complaints(tally, way)]
+
+
+def test_a_world_that_moves_refuses_what_brokers_refuse() -> None:
+    requests = Requests(World(MANNERS["live, retention"], "any"))
+    where, log = TopicPartition("orders", 0), requests.world.sources[0]
+    log.expire(1)
+    for span, committed in (((0, 1), True), ((log.end, log.end + 1), False)):
+        with pytest.raises(BrokerError):
+            requests.records(SOURCE, where, span, committed)
+    with pytest.raises(ValueError, match="no time"):
+        requests.lookup_all_times(SOURCE, [(where, -1)])
+
+
+def _things(text: str) -> list[Thing]:
+    return [Thing(word[0], int(word[1:])) for word in text.split()]
+
+
+@pytest.mark.parametrize(
+    ("source", "copies", "consumed", "lost", "best"),
+    [
+        pytest.param("a0 b1 a2 c3 a4 d5", "a0 b1 a2 x9 c3 a4", 3, False, (0, 3), id="the example of docs/the-rule.md"),
+        pytest.param("a0 b0 a0 c0 a0 d0", "b0 x0 c0 a0", 3, False, (1, 1), id="the copy of one of either side"),
+        pytest.param("b1 c3", "a0 c2 b1", 2, True, (1, 3), id="a copy of a lost record is none of one still to come"),
+        pytest.param("b1 c3", "a0 c2 b1", 2, False, (0, 3), id="where none is lost, it is"),
+        pytest.param("a0 a1", "a7 a8 a9", 1, False, (0, 2), id="recopied by a tool that sets times"),
+    ],
+)
+def test_the_naive_definition(source: str, copies: str, consumed: int, lost: bool, best: tuple[int, int]) -> None:
+    assert Logs(_things(source), _things(copies), consumed, lost).best == best
 
 
 @pytest.mark.parametrize(

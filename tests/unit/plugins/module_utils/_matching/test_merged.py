@@ -6,13 +6,9 @@
 
 from __future__ import annotations
 
-import collections
-import random
 import typing as t
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, LogFacts, Policy
@@ -27,11 +23,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.merged_world import (
-    World,
-    answers,
-    world,
-)
+from tests.attack.examples import complaints
+from tests.attack.tally import attack
 
 THERE = LogFacts(0, 100, 100)
 COMPACTED = {"compacted": True}
@@ -199,107 +192,8 @@ def test_one_source_partition_can_refuse_them_all(positions, reason):
     assert decision is None or str(positions[-1].partition) in decision.detail
 
 
-def violations(its: World, group: int, decisions: list[Decision]) -> list[str]:
-    """Every promise that the answers for a group break."""
-    positions = its.positions(group)
-    given = [decision.lossless_offset if decision.offset is None else decision.offset for decision in decisions]
-    if None in given:
-        return [f"nowhere to stand: {given}"]
-    offsets = [offset for offset in given if offset is not None]
-    problems: list[str] = []
-    unconsumed: collections.Counter[t.Any] = collections.Counter()
-    consumed: collections.Counter[t.Any] = collections.Counter()
-    for number, at in enumerate(positions):
-        for each in its.readable(number):
-            side = consumed if each.offset < at.consumed_below else unconsumed
-            side[its.key(each.text, each.timestamp)] += 1
-    originals = collections.Counter(each.text for number in range(len(positions)) for each in its.readable(number))
-    copies = collections.Counter(copy.text for log in its.arrived for copy in log)
-    at_destination: collections.Counter[t.Any] = collections.Counter()
-    after: collections.Counter[t.Any] = collections.Counter()
-    for number, (log, offset) in enumerate(zip(its.arrived, offsets, strict=True)):
-        facts = its.destination[number]
-        if not facts.log_start <= offset <= facts.end:
-            problems.append(f"{number}: {offset} is not in the log")
-        for copy in log:
-            key = its.key(copy.text, copy.timestamp)
-            at_destination[key] += 1
-            after[key] += copy.offset >= offset
-            lost = copy.origin is not None and _lost_unconsumed(its, positions, copy.origin)
-            # Where the source has as many of a content as the destination, each of these counts as its copy.
-            more = copies[copy.text] > originals[copy.text] and not consumed[key]
-            if lost and more and copy.offset < offset and its.policy.on_expired == "count_back":
-                problems.append(f"{number}: {copy} has expired at the source before it was consumed, and is skipped")
-    for key, count in unconsumed.items():
-        if after[key] < min(count, at_destination[key]):
-            problems.append(f"{key}: {count} unconsumed, {at_destination[key]} there, {after[key]} from the offsets on")
-    repeated = sum(max(0, after[key] - unconsumed[key]) for key in consumed)
-    stated = [decision.repeats for decision in decisions]
-    if None not in stated and sum(each or 0 for each in stated) < repeated:
-        problems.append(f"{repeated} repeated, {stated} stated")
-    if all(decision.verdict is Verdict.EXACT for decision in decisions) and repeated:
-        problems.append(f"{repeated} repeated, and exact")
-    return problems + _still_to_come(its, positions, decisions)
-
-
-def _lost_unconsumed(its: World, positions: tuple[Position, ...], origin: tuple[int, int]) -> bool:
-    number, offset = origin
-    at = positions[number]
-    kind = next(each.kind for each in its.written[number] if each.offset == offset)
-    return kind == "data" and at.committed is not None and at.committed <= offset < at.facts.log_start
-
-
-def _still_to_come(its: World, positions: tuple[Position, ...], decisions: list[Decision]) -> list[str]:
-    """Of records that are unlike each other: is every one that was consumed at the destination, or passed by?"""
-    lagging = [decision for decision in decisions if decision.reason is Reason.DESTINATION_LAGS]
-    if not its.unlike or any(decision.verdict is Verdict.BLOCKED for decision in decisions):
-        return ["only some are blocked"] if 0 < len(lagging) < len(decisions) else []
-    if all(decision.detail == "nothing was ever consumed" for decision in decisions):
-        return []
-    came = {copy.origin for log in its.arrived for copy in log}
-    problems = []
-    for number, at in enumerate(positions):
-        for each in its.readable(number):
-            passed = any((number, later.offset) in came for later in its.written[number] if later.offset >= each.offset)
-            if at.committed is not None and each.offset < at.consumed_below and not passed:
-                problems.append(f"{number}: {each} is still to come")
-    return problems
-
-
-def wrong(worlds: t.Sequence[World]) -> list[tuple[int, str]]:
-    return [
-        (number, problem)
-        for number, decided in enumerate(answers(worlds))
-        for group, decisions in enumerate(decided)
-        for problem in violations(worlds[number], group, decisions)
-    ]
-
-
-@settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
-@given(st.builds(world, st.randoms(use_true_random=False), st.integers(0, 10)))
-def test_no_topic_breaks_a_promise(its: World) -> None:
-    assert not wrong([its])
-
-
-@pytest.mark.parametrize(("size", "count"), [(3, 1500), (8, 800), (30, 150)])
-def test_no_topic_of_any_size_breaks_a_promise(size: int, count: int) -> None:
-    assert not wrong([world(random.Random(seed), size) for seed in range(count)])
-
-
-def test_the_random_topics_come_to_every_answer():
-    """Or the two tests above would prove little."""
-    seen = collections.Counter(
-        (decision.verdict, decision.reason)
-        for decided in answers([world(random.Random(seed)) for seed in range(800)])
-        for decision in decided[0]
-    )
-    assert {reason for _verdict, reason in seen} >= {
-        None,
-        Reason.REPARTITIONED,
-        Reason.EQUAL_RECORDS,
-        Reason.EXPIRED,
-        Reason.CAUGHT_UP,
-        Reason.SOURCE_LOST_RECORDS,
-        Reason.DESTINATION_LAGS,
-    }
-    assert seen[Verdict.EXACT, None] > 100
+@pytest.mark.parametrize("name", ["mixed", "equal records", "expired", "open, copied", "again", "lag", "strangers"])
+def test_no_topic_breaks_a_promise(name: str) -> None:
+    tally = attack(name, range(60), ways=("merged",))
+    assert not complaints(tally, "merged")
+    assert all(tally.counts[name, "merged", verdict] for verdict in ("exact", "safe"))

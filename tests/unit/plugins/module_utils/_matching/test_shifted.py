@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
 
 import pytest
@@ -26,8 +27,9 @@ from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matc
     serve,
     settle,
 )
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.judge import violations
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.logs import scenario
+from tests.attack.judge import FAULTS, judge
+from tests.attack.rule import by_notes
+from tests.attack.worlds import world
 
 LONG = 3000
 SHORT_OF_MONEY = Policy(budget=1000)
@@ -93,19 +95,19 @@ def test_no_log_breaks_a_promise(monkeypatch):
     """Random logs without timestamps, and the differences of some of their true copies; short logs, so few are compared."""
     monkeypatch.setattr(shifted, "_WIDTHS", (3, 6, 12))
     believed = 0
-    for seed in range(6000):
+    for name, seed in itertools.product(("plain", "mixed", "strangers", "again", "lag"), range(150)):
         chance = random.Random(seed)
-        case = scenario(chance, chance.choice((12, 30, 60, 120)), plain=chance.random() < 0.5)
-        case = dataclasses.replace(case, policy=dataclasses.replace(case.policy, with_timestamp=False))
-        copies = [each for each in case.arrived if each.origin is not None]
-        some = chance.choices(copies, k=4) if copies else []
-        shifts = tuple({(each.origin or 0) - each.offset for each in some})
-        decision = settle(case.committed, case.source(), case.destination(), case.policy, shifts).decision
-        assert not violations(case, decision), f"{seed}, {shifts}: {case}{decision}"
-        poor = dataclasses.replace(case, policy=dataclasses.replace(case.policy, budget=0))
-        decision = settle(case.committed, case.source(), case.destination(), poor.policy, shifts).decision
-        assert not violations(poor, decision), f"{seed}, {shifts}: {poor}{decision}"
-        believed += decision.verdict is Verdict.EXACT and decision.before is not None
+        for its in world(name, seed).cases:
+            copies = [each for each in its.destination if each.origin is not None]
+            some = chance.choices(copies, k=4) if copies else []
+            shifts = tuple({(each.origin or 0) - each.offset for each in some})
+            for budget in (100_000, 0):
+                options = dataclasses.replace(its.options, with_timestamp=False, budget=budget)
+                case = dataclasses.replace(its, options=options)
+                answer = by_notes(case, shifts)
+                found = [each for each in judge(case, "", answer) if each.kind in {*FAULTS} - {"to come"}]
+                assert not found, f"{name}, {seed}, {shifts}: {case}"
+                believed += answer.verdict == "exact" and not budget
     assert believed > 80
 
 

@@ -1,0 +1,249 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is wrong with what is said of worlds that move.
+
+An answer is wrong if it is so in every picture of the world: at each moment at which edges of logs were told, at the end, and
+where the destination's were told before the source's. Then it does not hold, whichever of these readings counts. `stopped` is
+an error that the user reads, `false alarm` an objection to a right offset.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import traceback
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding as Verified
+from tests.attack import exhaustive, naive, rule
+from tests.attack.case import Case
+from tests.attack.driven import GROUPS, Commits, Hang, Requests, plan, verify
+from tests.attack.judge import FAULTS, Finding, judge
+from tests.attack.moving import MANNERS, World, case_of, topic_of
+from tests.attack.tally import Tally, Task
+from tests.attack.truth import Truth
+from tests.attack.ways import as_one, crash
+
+FEW = 4  # records and copies of one content, of which every history is tried
+
+Said = tuple[str, rule.Answer | None, Case, list[Finding]]
+Entries = t.Mapping[tuple[str, TopicPartition], PlanEntry]
+
+
+def moving_worlds(names: t.Iterable[str], seed: int, worlds: int = 5) -> t.Iterator[Task]:
+    """Worlds of each class, without an end."""
+    first = seed * 1_000_000_000
+    while True:
+        for name in names:
+            yield functools.partial(attack_moving, name, range(first, first + worlds))
+        first += worlds
+
+
+def attack_moving(name: str, seeds: range) -> Tally:
+    """Everything that is said of these worlds, and what is wrong with it."""
+    tally = Tally.empty()
+    for seed in seeds:
+        tally.counts[name, "plan", "worlds"] += 1
+        for way, answer, case, found in said_of(World(MANNERS[name], f"{name} {seed}")):
+            tally.counts[name, way, "positions"] += 1
+            if answer is not None:
+                tally.counts[name, way, answer.verdict] += 1
+            tally.note(name, seed, case, None, found)
+    return tally
+
+
+def told_of(name: str, seed: int) -> str:
+    """The same of one world, in words."""
+    return "\n\n".join(
+        "\n".join([f"{way}: {answer}", *(f"{its.kind}: {its.text}" for its in found), str(case)])
+        for way, answer, case, found in said_of(World(MANNERS[name], f"{name} {seed}"))
+    )
+
+
+def said_of(world: World) -> t.Iterator[Said]:
+    """A plan and its verification; a second plan later, which keeps what still holds; and the same offsets, if they are."""
+    commits = world.commits(GROUPS)
+    entries: Entries = {}
+    for way in ("plan", "again"):
+        requests = Requests(world)
+        previous = Plan("", "", "", tuple(entries.values())) if entries else None
+        wait = world.random.choice((0, 0, 3))
+        entries, failed = _tried(way, functools.partial(plan, requests, commits, "records", previous, wait))
+        yield from _failures(way, world, commits, failed)
+        yield from _judged(way, world, commits, requests.pictures, entries)
+        yield from _verified(world, commits, requests, entries)
+        for _unused in range(world.random.randrange(6)):
+            world.happen()
+        moved = world.commits(GROUPS)
+        commits = [world.random.choice((its, other)) for its, other in zip(commits, moved, strict=True)]
+    if world.manner.merged == "no":
+        requests = Requests(world)
+        entries, failed = _tried("identical", functools.partial(plan, requests, commits, "identical"))
+        yield from _failures("identical", world, commits, failed)
+        for way, answer, case, found in _judged("identical", world, commits, requests.pictures, entries):
+            yield way, answer, case, [its for its in found if its.kind in FAULTS]
+
+
+_Result = t.TypeVar("_Result")
+
+
+def _tried(way: str, ask: t.Callable[[], dict[t.Any, _Result]]) -> tuple[dict[t.Any, _Result], Finding | None]:
+    try:
+        return ask(), None
+    except Hang as error:
+        return {}, Finding("hang", way, str(error))
+    except MigrationError as error:
+        return {}, Finding("stopped", way, str(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+        traceback.clear_frames(error.__traceback__)
+        return {}, crash(way, error)
+
+
+def _failures(way: str, world: World, commits: Commits, failed: Finding | None) -> t.Iterator[Said]:
+    if failed is not None:
+        yield way, None, case_of(world, 0, commits[0][0]), [failed]
+
+
+def _judged(way: str, world: World, commits: Commits, moments: list[World], entries: Entries) -> t.Iterator[Said]:
+    of_group: dict[str, list[PlanEntry]] = collections.defaultdict(list)
+    for (group, _partition), entry in sorted(entries.items()):
+        of_group[group].append(entry)
+    for group, its in of_group.items():
+        stands = commits[int(group[1:])]
+        answers = list(map(_answer, its))
+        if world.manner.merged == "no" and world.manner.route == "same":
+            for partition, answer in enumerate(answers):
+                cases = (case_of(moment, partition, stands[partition]) for moment in reversed(moments))
+                yield way, answer, *_wrong_in_all(cases, functools.partial(_wrong, way, answer))
+        else:
+            yield from _judged_together(way, world, stands, moments, answers)
+
+
+def _judged_together(
+    way: str, world: World, stands: t.Sequence[int], moments: list[World], answers: list[rule.Answer]
+) -> t.Iterator[Said]:
+    """All partitions of a topic; of those that are blocked, everything is read."""
+    only = set(FAULTS) if world.manner.merged != "no" else {"lost"}
+    joined = None
+    found: list[list[Finding]] = []
+    for moment in moments:
+        topic = topic_of(moment, stands)
+        if world.manner.merged == "no":
+            answers = [
+                its if its.offset is not None else its._replace(offset=edges.start, verdict="safe", repeats=None)
+                for its, edges in zip(answers, topic.edges, strict=True)
+            ]
+        joined = as_one(topic, answers)
+        found.append([] if joined is None else [its._replace(way=way) for its in joined[2] if its.kind in only])
+    if joined is not None:
+        yield way, joined[1], joined[0], _common(found)
+
+
+def _answer(entry: PlanEntry) -> rule.Answer:
+    reason = None if entry.reason is None else entry.reason.value
+    return rule.Answer(entry.verdict.value, entry.offset, entry.repeats, reason, entry.lossless)
+
+
+def _wrong(way: str, answer: rule.Answer, case: Case) -> list[Finding]:
+    found = [its for its in judge(case, way, answer) if its.kind in FAULTS]
+    return found or [Finding(kind, way, text) for kind, text in _needless(case, answer)]
+
+
+def _needless(case: Case, answer: rule.Answer) -> t.Iterator[tuple[str, str]]:
+    """Compared with what every history of both logs allows, or where these are too many, with counting both."""
+    if answer.verdict == "exact" or (answer.reason in ("expired", "caught_up", "open_transaction")):
+        return
+    logs = _naive(case)
+    if logs is not None:
+        yield from (its for its in exhaustive.judge(logs, answer) if its[0].startswith("needless"))
+        return
+    with rule.thresholds(0):
+        counted = rule.count(case)
+    if counted.verdict == "exact" and not Truth(case).repeats(counted.offset or 0, True):
+        yield f"needless {answer.verdict}", f"{answer}, and counting says {counted}"
+
+
+def _naive(case: Case) -> naive.Logs | None:
+    def thing(record: t.Any, stamped: bool) -> naive.Thing:
+        return naive.Thing(record.text.partition("+")[0], None if stamped else record.time)
+
+    edges = case.source_edges
+    left = [r for r in case.source if r.kind in ("data", "open") and not r.gone and edges.start <= r.offset < edges.end]
+    source = [thing(record, False) for record in left]
+    copies = [thing(copy, copy.stamped) for copy in case.destination if copy.kind == "data"]
+    most = max((n for its in (source, copies) for n in collections.Counter(x.content for x in its).values()), default=0)
+    if most > FEW or any(record.kind == "aborted" for record in case.source):
+        return None
+    consumed = sum(record.offset < case.committed for record in left)
+    return naive.Logs(source, copies, consumed, edges.start > 0)
+
+
+def _wrong_in_all(cases: t.Iterable[Case], wrong: t.Callable[[Case], list[Finding]]) -> tuple[Case, list[Finding]]:
+    """The last case, and what is wrong in each of them."""
+    found: list[list[Finding]] = []
+    last = None
+    for case in cases:
+        last = last or case
+        found.append(wrong(case))
+        if not found[-1]:
+            break
+    assert last is not None
+    return last, _common(found)
+
+
+def _common(found: t.Sequence[list[Finding]]) -> list[Finding]:
+    kinds = [{its.kind for its in each} for each in found]
+    return [its for its in found[0] if all(its.kind in each for each in kinds)] if found else []
+
+
+def _verified(world: World, commits: Commits, requests: Requests, entries: Entries) -> t.Iterator[Said]:
+    """The plan's offsets, and some that are wrong, as they are claimed."""
+    random = world.random
+    limit = random.choice((None, None, 3, 8))
+    way = "verify" if limit is None else "verify, limit"
+    claims = []
+    for entry in entries.values():
+        if world.manner.merged == "no" and world.manner.route == "same" and entry.offset is not None:
+            edges = world.copies[entry.partition.partition].edges()
+            for by in (0, random.choice((-1, 1, 10))):
+                at = min(max(entry.offset + by, edges.start), edges.end)
+                stands = ((entry.source[0].partition, entry.source[0].offset or 0),)
+                claims.append(Claim(entry.group, stands, ((entry.partition, at),), None if by else entry.repeats))
+    if not claims:
+        return
+    ask = functools.partial(verify, requests, claims, limit, random.random() < 0.5)
+    found, failed = _tried(way, lambda: dict(enumerate(ask())))
+    yield from _failures(way, world, commits, failed)
+    for number, its in found.items():
+        [(where, committed)], [(_there, offset)] = claims[number].source, claims[number].destination
+        cases = [case_of(moment, where.partition, committed) for moment in requests.pictures]
+        yield way, None, cases[-1], list(_objections(way, cases, offset, claims[number].repeats, its))
+
+
+def _objections(way: str, cases: list[Case], offset: int, repeats: int | None, its: Verified) -> t.Iterator[Finding]:
+    kinds = {flaw.kind.value for flaw in its.problems}
+    truths = list(map(Truth, cases))
+    text = f"offset {offset}: {', '.join(sorted(kinds)) or 'no problem'}"
+    if all(truth.skipped(offset) for truth in truths):
+        if (its.compared or its.complete) and not kinds & {"skipped", "beyond_end", "not_examined"}:
+            yield Finding("unseen", way, f"{text}, and it skips {truths[-1].skipped(offset)}")
+        return
+    if "skipped" in kinds and not any(truth.skipped(offset) for truth in truths):
+        yield Finding("false alarm", way, f"{text}, and it skips nothing")
+    if "repeated" in kinds and all(truth.repeats(offset, True) <= (repeats or 0) for truth in truths):
+        yield Finding("false alarm", way, f"{text}, and it repeats no more than {repeats}")
+    if "absent" in kinds and all(map(_only_lags, cases)):
+        yield Finding("false alarm", way, f"{text}, and all that is missing is still to come")
+
+
+def _only_lags(case: Case) -> bool:
+    """Is no record without a copy before one that has a copy?"""
+    copied = {copy.origin for copy in case.destination if copy.kind == "data" and copy.origin is not None}
+    unconsumed = (r for r in case.source if r.kind == "data" and not r.gone and r.offset >= case.committed)
+    return all(record.offset in copied or record.offset > max(copied, default=-1) for record in unconsumed)

@@ -1,0 +1,341 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Topics that go on while they are looked at: producers, transactions, retention, compaction, and replication tools."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import random as rnd
+import typing as t
+
+from tests.attack.broker import Broker
+from tests.attack.case import NO_TIME, NOON, Case, Copy, Edges, Options, Original
+from tests.attack.classes import DECLARED
+from tests.attack.merged import Merged
+
+
+@dataclasses.dataclass(frozen=True)
+class Manner:
+    """What goes on in a world.
+
+    size: about so many records of a partition are there before anybody looks. contents: unlike, periodic, statuses (few, at
+    random), keyed (tombstones among them) or mixed. clock: of the producers. times: what the tool makes of them: kept, now,
+    some (now, of some records) or stamped (by the broker). route: to which partition it copies: same, keyed or any. width: so
+    many partitions at the destination, as many as at the source by default. events: what happens, and how often. merged:
+    no, partitions (of one topic, which the user has called repartitioned) or topics (which become one). scaled: see rule.LESS.
+    """
+
+    size: int = 14
+    partitions: int = 1
+    contents: str = "mixed"
+    clock: str = "steps"
+    times: str = "kept"
+    route: str = "same"
+    width: int = 0
+    headers: str = "no"
+    events: t.Mapping[str, int] = dataclasses.field(default_factory=dict)
+    merged: str = "no"
+    scaled: int = 0
+    budget: int = 100_000
+
+
+@dataclasses.dataclass
+class Topic:
+    """One partition of a topic at one cluster; records by offset, markers included."""
+
+    records: list[t.Any] = dataclasses.field(default_factory=list)
+    start: int = 0
+    end: int = 0
+    stamped: bool = False
+    compacted: bool = False
+
+    def edges(self) -> Edges:
+        """As a broker would tell them."""
+        stable = next((record.offset for record in self.records if record.kind == "open"), self.end)
+        return Edges(min(self.start, stable), stable, self.end, self.stamped, self.compacted)
+
+    def add(self, record: t.Any) -> None:
+        """At the end."""
+        self.records.append(record._replace(offset=self.end))
+        self.end += 1
+
+    def finish(self, kind: str, time: int) -> None:
+        """End the open transaction, if there is one: its records become data, or aborted."""
+        if any(record.kind == "open" for record in self.records):
+            self.records = [its._replace(kind=kind) if its.kind == "open" else its for its in self.records]
+            self.add(self.records[-1]._replace(kind="marker", text="", time=max(time, 0)))
+
+    def expire(self, upto: int) -> None:
+        """Retention, or a request to delete records."""
+        self.start = max(self.start, min(upto, self.edges().stable))
+
+
+_BASE = 1_000_000  # the origin of a copy is a number: that of the partition times this, and the offset
+
+
+class World:
+    """A topic on two clusters, which goes on whenever it is asked to. A seed makes it again."""
+
+    def __init__(self, manner: Manner, seed: str) -> None:
+        self.manner, self.random = manner, rnd.Random(seed)
+        self.now = NOON
+        self.sources = [Topic(compacted=bool(manner.events.get("compact"))) for _unused in range(manner.partitions)]
+        width = manner.width or manner.partitions
+        self.copies = [
+            Topic(stamped=manner.times == "stamped", compacted=bool(manner.events.get("compact_there")))
+            for _unused in range(width)
+        ]
+        self.read = [[0] * manner.partitions for _tool in range(2)]  # how far each tool has come in each partition
+        self.number = 0
+        size = self.random.randrange(2, 2 * manner.size) * manner.partitions
+        while sum(log.end for log in self.sources) < size:
+            self.happen()
+
+    def happen(self) -> None:
+        """One thing."""
+        kinds = {"produce": 9, "copy": 9} | dict(self.manner.events)
+        getattr(self, f"_{self.random.choices(list(kinds), list(kinds.values()))[0]}")()
+
+    def _produce(self) -> None:
+        log = self.random.choice(self.sources)
+        is_open = log.edges().stable < log.end and self.random.random() < 0.7
+        for _unused in range(1 + self.random.randrange(4)):
+            log.add(Original(0, self._tick(), self._text(log), "open" if is_open else "data"))
+
+    def _begin(self) -> None:
+        """A transaction of a producer."""
+        log = self.random.choice(self.sources)
+        log.add(Original(0, self._tick(), self._text(log), "open"))
+
+    def _end(self) -> None:
+        self.random.choice(self.sources).finish(self.random.choice(("data", "data", "aborted")), self.now)
+
+    def _tick(self) -> int:
+        clock, random = self.manner.clock, self.random
+        if clock == "none":
+            return NO_TIME
+        if clock == "odd":
+            return random.choice((NO_TIME, -7, 0, self.now, NOON * 1000))
+        if clock == "same":
+            return NOON
+        self.now += {"bursts": 10 * (random.random() < 0.2), "jitter": random.randrange(-4, 9)}.get(clock, 10)
+        return int(self.now)
+
+    def _text(self, log: Topic) -> str:
+        self.number += 1
+        contents, number = self.manner.contents, self.number
+        if contents == "mixed":
+            contents = self.random.choice(("unlike", "statuses"))
+        text = {"periodic": "abcde"[log.end % 5], "statuses": self.random.choice("abc")}.get(contents, f"p{number}")
+        if contents == "keyed":
+            text = f"k{self.random.randrange(4)}={number if self.random.random() < 0.8 else ''}"
+        return text + (f"+h{self.random.randrange(2)}" if self.manner.headers == "source" else "")
+
+    def _copy(self, tool: int = 0) -> None:
+        partition = self.random.randrange(len(self.sources))
+        log, at = self.sources[partition], self.read[tool][partition]
+        broker = Broker(log.records, log.edges())
+        batch = [each for each in broker.visible if each.offset >= at][: 1 + self.random.randrange(6)]
+        originals = {each.offset: each for each in log.records}
+        for each in batch:
+            self._write(originals[each.offset], partition, tool)
+            self.read[tool][partition] = each.offset + 1
+
+    def _write(self, record: Original, partition: int, tool: int) -> None:
+        random, manner = self.random, self.manner
+        to = {"same": partition, "keyed": sum(map(ord, record.text.partition("=")[0])), "any": random.randrange(99)}
+        log = self.copies[to[manner.route] % len(self.copies)]
+        is_now = manner.times in ("now", "stamped") or (manner.times == "some" and random.random() < 0.3)
+        if is_now:
+            self.now += 1
+        text = record.text + "+t" * (manner.headers == "second tool" and tool == 1)
+        kind = "open" if log.edges().stable < log.end else "data"
+        time = self.now if is_now else record.time
+        log.add(Copy(0, time, text, _BASE * partition + record.offset, kind, log.stamped))
+
+    def _second_tool(self) -> None:
+        self._copy(1)
+
+    def _again(self) -> None:
+        """The tool begins once more at an earlier record."""
+        partition = self.random.randrange(len(self.sources))
+        self.read[0][partition] = self.random.randrange(self.read[0][partition] + 1)
+
+    def _begin_there(self) -> None:
+        """The tool writes in a transaction."""
+        log = self.random.choice(self.copies)
+        if log.records and log.edges().stable == log.end:
+            log.add(Copy(0, self.now, f"x{self.number}", None, "open", log.stamped))
+
+    def _end_there(self) -> None:
+        self.random.choice(self.copies).finish("data" if self.random.random() < 0.8 else "aborted", self.now)
+        if self.manner.events.get("begin_there"):
+            self._come_back()
+
+    def _come_back(self) -> None:
+        """What a transaction of the tool has aborted is copied once more."""
+        origins = [(its.origin, its.kind) for log in self.copies for its in log.records if its.origin is not None]
+        there = {origin for origin, kind in origins if kind != "aborted"}
+        for partition, offset in (divmod(origin, _BASE) for origin, _kind in origins if origin not in there):
+            self.read[0][partition] = min(self.read[0][partition], offset)
+
+    def _expire(self) -> None:
+        log = self.random.choice(self.sources)
+        log.expire(log.start + self.random.randrange(1 + (log.end - log.start) // 2))
+
+    def _expire_unread(self) -> None:
+        """The same, but only what the tool has copied."""
+        partition = self.random.randrange(len(self.sources))
+        log = self.sources[partition]
+        log.expire(min(self.read[0][partition], log.start + self.random.randrange(1 + (log.end - log.start) // 2)))
+
+    def _expire_there(self) -> None:
+        log = self.random.choice(self.copies)
+        log.expire(log.start + self.random.randrange(1 + (log.end - log.start) // 3))
+
+    def _compact(self) -> None:
+        self._compacted(self.random.choice(self.sources))
+
+    def _compact_there(self) -> None:
+        self._compacted(self.random.choice(self.copies))
+
+    def _compacted(self, log: Topic) -> None:
+        last = {record.text.partition("=")[0]: record.offset for record in log.records if record.kind == "data"}
+        stays = {*last.values()}
+        stays |= {record.offset for record in log.records if record.kind != "data" or record.offset >= log.end - 2}
+        if log in self.copies:
+            log.records = [record for record in log.records if record.offset in stays]
+        else:
+            log.records = [r if r.offset in stays else r._replace(gone=True) for r in log.records]
+
+    def _stranger(self) -> None:
+        log = self.random.choice(self.copies)
+        text = self.random.choice(("f1", "f2", "a"))
+        kind = "open" if log.edges().stable < log.end else "data"
+        log.add(Copy(0, self.now + 1 - 2 * self.random.randrange(2), text, None, kind, log.stamped))
+
+    def _truncate(self) -> None:
+        """The source loses its end, and others will take these offsets: a leader election that was not clean."""
+        log = self.random.choice(self.sources)
+        log.end = max(log.start, log.end - 2)
+        log.records = [record for record in log.records if record.offset < log.end]
+        first = _BASE * self.sources.index(log) + log.end
+        for there in self.copies:
+            there.records = [
+                c._replace(origin=None) if first <= (c.origin or 0) < first + 2 else c for c in there.records
+            ]
+
+    def _recreate(self) -> None:
+        log = self.random.choice(self.copies)
+        log.records, log.start, log.end = [], 0, 0
+
+    def commits(self, groups: int) -> list[list[int]]:
+        """Where groups stand in each partition: anywhere, and often where the tool, or the log, ends."""
+        found = []
+        for _group in range(groups):
+            places = []
+            for partition, log in enumerate(self.sources):
+                edges, at = log.edges(), self.read[0][partition]
+                odd = [edges.start, edges.stable, at, at - 1, at - 2, edges.start + 1]
+                place = self.random.choice([*odd, self.random.randrange(edges.stable + 1)])
+                places.append(max(0, min(edges.stable, place)))
+            found.append(places)
+        return found
+
+    def as_it_is(self) -> World:
+        """A picture of it, which does not go on."""
+        its = copy.copy(self)
+        its.sources = [dataclasses.replace(log, records=list(log.records)) for log in self.sources]
+        its.copies = [dataclasses.replace(log, records=list(log.records)) for log in self.copies]
+        its.read = [list(each) for each in self.read]
+        return its
+
+    def options(self) -> Options:
+        """Those of a user."""
+        return Options(budget=self.manner.budget, now=self.now)
+
+
+_BASE = 1_000_000  # origins of copies are numbers: that of the partition times this, and the offset
+_RETENTION = {"expire_unread": 1}
+
+_MANNERS: dict[str, Manner] = {
+    "mirror": Manner(contents="unlike"),
+    "mirror, several": Manner(contents="unlike", partitions=2),
+    "statuses": Manner(contents="statuses"),
+    "periodic": Manner(contents="periodic"),
+    "retention": Manner(events=_RETENTION),
+    "retention, periodic": Manner(contents="periodic", events=_RETENTION),
+    "retention, uncopied": Manner(contents="unlike", events={"expire": 1}),
+    "heartbeats": Manner(contents="statuses", clock="same"),
+    "bursts": Manner(clock="bursts", events=_RETENTION),
+    "jitter": Manner(clock="jitter", events=_RETENTION),
+    "deleted there": Manner(events={"expire_there": 1}),
+    "keyed, compacted": Manner(contents="keyed", events={"compact": 1}),
+    "compacted there": Manner(contents="keyed", events={"compact_there": 1}),
+    "transactions": Manner(events={"begin": 3, "end": 5}),
+    "exactly-once tool": Manner(events={"begin_there": 2, "end_there": 4}),
+    "no times": Manner(clock="none", partitions=2),
+    "odd times": Manner(clock="odd"),
+    "current times": Manner(times="now"),
+    "some current times": Manner(times="some"),
+    "stamped": Manner(times="stamped", events=_RETENTION),
+    "headers": Manner(headers="source"),
+    "two tools": Manner(headers="second tool", events={"second_tool": 6}),
+    "again": Manner(events={"again": 1}),
+    "strangers": Manner(events={"stranger": 2}),
+    "long": Manner(size=500, contents="unlike"),
+    "long, periodic": Manner(size=500, contents="periodic", events=_RETENTION),
+    "long, exactly-once tool": Manner(size=400, contents="unlike", events={"begin_there": 1, "end_there": 1}),
+    "Spark": Manner(contents="statuses", clock="bursts", budget=8, scaled=1, events=_RETENTION),
+    "Spark, no times": Manner(clock="none", budget=8, scaled=1, events=_RETENTION),
+    "Spark, transactions": Manner(budget=8, scaled=1, clock="same", events={"begin": 3, "end": 5}),
+    "anew by key": Manner(contents="keyed", partitions=2, route="keyed"),
+    "anew, current times": Manner(contents="unlike", partitions=2, route="keyed", times="now"),
+    "anew, stamped": Manner(contents="unlike", partitions=2, route="keyed", times="stamped"),
+    "repartitioned": Manner(partitions=2, width=3, route="keyed", merged="partitions"),
+    "repartitioned, retention": Manner(partitions=3, width=2, route="any", merged="partitions", events=_RETENTION),
+    "merged": Manner(partitions=2, width=1, route="any", merged="topics", events={"begin": 2, "end": 5}),
+}
+# Here an assumption is broken that docs/the-rule.md declares: order is kept; only the tool writes; a partition only grows.
+_DECLARED: dict[str, Manner] = {
+    "truncated": Manner(contents="unlike", events={"truncate": 1}),
+    "recreated": Manner(contents="unlike", events={"recreate": 1}),
+    "again, lag": Manner(clock="bursts", events={"again": 2, "stranger": 1}),
+    "uncopied, strangers": Manner(events={"expire": 1, "stranger": 2}),
+}
+MANNERS = {f"live, {name}": manner for name, manner in _MANNERS.items()}
+MANNERS |= {f"{DECLARED}live, {name}": manner for name, manner in _DECLARED.items()}
+
+
+def case_of(world: World, partition: int, committed: int) -> Case:
+    """One partition as it is now, with what the tool has still to bring. Copies are where their records are."""
+    log, there = world.sources[partition], world.copies[partition % len(world.copies)]
+    source = tuple(r._replace(gone=r.gone or r.offset < log.start) for r in log.records)
+    copies = tuple(c._replace(origin=None if c.origin is None else c.origin % _BASE) for c in _visible(there))
+    to_come = tuple(
+        Copy(-1, record.time, record.text, record.offset, stamped=there.stamped)
+        for record in source
+        if record.kind == "data" and not record.gone and record.offset >= world.read[0][partition]
+    )
+    return Case(committed, source, log.edges(), copies, there.edges(), to_come, world.options(), world.manner.scaled)
+
+
+def topic_of(world: World, committed: t.Sequence[int]) -> Merged:
+    """The whole topic as it is now, for a group that has committed these offsets."""
+    sources = tuple(case_of(world, partition, at) for partition, at in enumerate(committed))
+    copies = tuple(
+        tuple(
+            (its, 0) if its.origin is None else (its._replace(origin=its.origin % _BASE), its.origin // _BASE)
+            for its in _visible(there)
+        )
+        for there in world.copies
+    )
+    return Merged(sources, copies, tuple(there.edges() for there in world.copies))
+
+
+def _visible(there: Topic) -> list[Copy]:
+    stable = there.edges().stable
+    return [c for c in there.records if c.offset >= there.start and (c.offset < stable or c.kind != "data")]
