@@ -99,13 +99,29 @@ def of_lost_records(source: t.Sequence[Thing], copies: t.Sequence[Thing]) -> t.I
     """The copies that are surely those of records which the source has lost."""
     own = {at for at, record in enumerate(source) if source[:at].count(record) < copies.count(record)}
     others = {copy.content for copy in copies if copy not in source}
-    if not own or any(at not in own and source[at].content in others for at in range(max(own))):
+    if not own:
+        yield from _nothing_has_come(source, copies)
+        return
+    if any(at not in own and source[at].content in others for at in range(max(own))):
         return
     last = max(at for at, copy in enumerate(copies) if copy in source)
     for at, copy in enumerate(copies[:last]):
         lacking = [record for place, record in enumerate(source) if record.content == copy.content and place not in own]
         if copy not in source and copy.time is not None and all(copy < record for record in lacking):
             yield at
+
+
+def _nothing_has_come(source: t.Sequence[Thing], copies: t.Sequence[Thing]) -> t.Iterator[int]:
+    """Those of a destination without any copy that has the time of its record, if all are older than every record."""
+    equal = [copy.content for copy in copies]
+    oldest = min((record.time or 0 for record in source if record.content in equal), default=0)
+    timed = [
+        at
+        for at, copy in enumerate(copies)
+        if copy.time is not None and copy.content in {record.content for record in source}
+    ]
+    if all((copies[at].time or 0) < oldest for at in timed):
+        yield from timed
 
 
 @functools.cache

@@ -199,6 +199,8 @@ def _both_counted(case: Case) -> counting.Logs:
             operator.attrgetter(name),
             timestamps=case.options.with_timestamp,
             stable=logs.source.facts.end,
+            expired=case.source_edges.start > 0,
+            compacted=case.source_edges.compacted,
             start=edges.start,
             end=edges.end,
         )
@@ -229,7 +231,10 @@ def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
         for case, (source, destination) in zip(cases, sides, strict=True)
     ]
     stable = [source.facts.end for source, _destination in sides]
-    found = by_hand.count_directly(worlds, True, 1, without_headers=True, stable=stable)
+    expired = [number for number, case in enumerate(cases) if case.source_edges.start > 0]
+    found = by_hand.count_directly(
+        worlds, True, 1, without_headers=True, stable=stable, expired=expired, only_doubled=True
+    )
     return [_said(case, its.answers[0]) for case, its in zip(cases, found, strict=True)]
 
 
@@ -283,7 +288,16 @@ def merged(topics: t.Sequence[Merged]) -> list[list[Answer]]:
         ]
         worlds = [sides.world(its) for sides, its in asked if its]
         stable = [broker.facts.end for sides, its in asked if its for broker in sides.source]
-        found = by_hand.count_directly(worlds, timestamps, 1, without_headers=True, stable=stable) if worlds else []
+        lossy = [
+            number
+            for number, (sides, _its) in enumerate(each for each in asked if each[1])
+            if any(broker.facts.log_start > 0 or broker.facts.compacted for broker in sides.source)
+        ]
+        found = (
+            by_hand.count_directly(worlds, timestamps, 1, without_headers=True, stable=stable, expired=lossy)
+            if worlds
+            else []
+        )
         counts |= {
             id(position): count for position, count in zip((p for _s, its in asked for p in its), found, strict=True)
         }

@@ -134,7 +134,7 @@ def seen_edges(contents: DataFrame, layout: Layout, lossy: t.Collection[int]) ->
     def see(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         return worker_lost.seen(batches, layout)
 
-    texts = [row["seen"] for row in contents.mapInArrow(see, worker_lost.SCHEMA).collect()]
+    texts = contents.mapInArrow(see, worker_lost.SCHEMA).toArrow().column(0).to_pylist()
     return worker_lost.edges_of(texts, layout, lossy)
 
 
