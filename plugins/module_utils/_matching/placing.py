@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
@@ -62,11 +62,14 @@ def place(reader: Reader, matching: Matching, last: Located | None, first: Locat
 def count_back(destination: LogReader, matching: Matching, begin: int, first: Record | None, lost: int) -> int:
     """The offset of the lost-th distinct record before `begin`, of those not younger than `first`; or the log's start.
 
-    Raises NotRead, BudgetSpent.
+    `begin` itself where none is lost. Raises NotRead, BudgetSpent.
     """
-    low, width = begin, lost
+    if lost <= 0:
+        return begin
+    width, measure = lost, Measure()
     while True:
         low = max(destination.start, begin - width)
+        measure.shrink(low - destination.start)
         distinct = set()
         for record in reversed(destination.records(low, begin)):
             if first is not None and matching.timestamp and record.timestamp > first.timestamp:

@@ -26,7 +26,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
     blocked,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Doubt, LogReader, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import (
+    Doubt,
+    LogReader,
+    Measure,
+    Reader,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import (
     ConsumedBefore,
     Lossless,
@@ -223,8 +228,9 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
 
 def _is_empty(log: LogReader) -> bool:
     """Has the log no visible record? Markers and aborted data are none."""
-    width = TAIL
+    width, measure = TAIL, Measure()
     while not log.records(log.end - width, log.end):
+        measure.shrink(log.end - width - log.start)
         if log.end - width <= log.start:
             return True
         width *= TAIL

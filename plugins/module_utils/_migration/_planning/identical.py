@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Policy,
     Question,
     blocked,
+    internal_error,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import NoRecordBefore
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
@@ -84,7 +85,7 @@ def identical_entries(
     def rule(_key: DraftKey, question: Question) -> Decision | Need:
         return _compared(question, match_on.timestamp and not question.destination.facts.log_append_time)
 
-    decisions = answer_all(cases, source, destination, Policy(on_expired), rule)
+    decisions = answer_all(cases, source, destination, Policy(on_expired), rule, internal_error)
     return result | {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
 
 

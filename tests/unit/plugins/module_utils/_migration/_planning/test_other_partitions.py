@@ -63,7 +63,9 @@ class Clusters:
         ends = {where: len(self.logs[connection.name][where.partition]) for where in partitions}
         return {where: Bounds(0, end, end) for where, end in ends.items()}
 
-    def lookup_all_times(self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]) -> t.Any:
+    def lookup_all_times(
+        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], _refused: t.Any = None
+    ) -> t.Any:
         if connection.name == DESTINATION.name:
             self.looked_up |= {(where.partition, time) for where, time in wanted}
         return {

@@ -98,7 +98,9 @@ class World:
             for partition, spans in wanted.items()
         }
 
-    def lookup_all_times(self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]) -> t.Any:
+    def lookup_all_times(
+        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], _refused: t.Any = None
+    ) -> t.Any:
         self.check_exists(connection, [partition for partition, _time in wanted])
         records = self.records[connection.name]
         return {
