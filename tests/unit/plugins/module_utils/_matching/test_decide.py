@@ -14,10 +14,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
     Log,
+    LogFacts,
     Need,
     Policy,
     Question,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import EPOCH, log, run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog, settle
@@ -356,6 +358,36 @@ class TestTimes:
     def test_no_times_at_all(self) -> None:
         source = log("a@-1 b@-1 c@-1 d@-1")
         assert said(decided(2, source, log("a@7 b@8 c@9 d@10"))) == (EXACT, 2, None, 0)
+
+    @pytest.mark.parametrize("odd", [-1, -2, -62_135_596_800_000, -(1 << 63), 0, (1 << 63) - 1])
+    @pytest.mark.parametrize(
+        ("numbers", "arrived"),
+        [
+            pytest.param(range(495, 521), 1000, id="around the committed offset"),
+            pytest.param(range(700, 705), 1000, id="after it"),
+            pytest.param(range(2), 1000, id="at the start"),
+            pytest.param(range(999, 1000), 999, id="still to be copied"),
+            pytest.param(range(990, 1000), 995, id="at the end, and a part still to be copied"),
+            pytest.param(range(1000), 600, id="everywhere"),
+        ],
+    )
+    def test_times_that_producers_may_write(self, odd: int, numbers: range, arrived: int) -> None:
+        """A copy keeps each, or has the current time where brokers do not take it."""
+        times = dict.fromkeys(numbers, odd)
+        source = self._logs("r", times, 1000)
+        for copied in (times, dict.fromkeys(times, 10 * EPOCH)):
+            destination = self._logs("r", copied, arrived, before=300, before_times={150: odd})
+            assert said(decided(500, source, destination)) == (EXACT, 800, None, 0)
+
+    @staticmethod
+    def _logs(
+        name: str, times: dict[int, int], size: int, before: int = 0, before_times: dict[int, int] | None = None
+    ) -> FullLog:
+        """Records of increasing times but for some, after others that are only there."""
+        names = [(f"x{at}", (before_times or {}).get(at, EPOCH - 5000 + at)) for at in range(before)]
+        names += [(f"{name}{at}", times.get(at, EPOCH + at)) for at in range(size)]
+        records = [Record(at, time, text.encode(), text.encode()) for at, (text, time) in enumerate(names)]
+        return FullLog(LogFacts(0, len(records), len(records)), records)
 
 
 class TestHeaders:

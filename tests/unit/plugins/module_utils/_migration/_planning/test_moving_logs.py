@@ -16,6 +16,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Anchor,
     Decision,
@@ -296,7 +297,7 @@ def test_every_plan_ends(planned: t.Any, seed: int) -> None:
 class TestAGuard:
     """What would go round for ever is an error that says where, and what to do."""
 
-    CASES: t.Final = {"g": settling.Case(7, ORDERS, ORDERS)}
+    CASES: t.ClassVar = {"g": settling.Case(7, ORDERS, ORDERS)}
 
     def settled(self, rule: t.Callable[[str, Question], t.Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, t.Any]:
         brokers = Brokers(records(range(9)), records(range(9)))
@@ -306,6 +307,21 @@ class TestAGuard:
         for logs in sides:
             logs.learn([ORDERS])
         return settling.answer_all(self.CASES, *sides, Policy(), rule, settling.internal_error)
+
+    def test_a_fault_of_the_rule_blocks_its_own_partition_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def rule(key: str, question: Question) -> Decision | Need:
+            if key == "faulty":
+                raise KeyError(b"a secret of a record")
+            return decide(question)
+
+        monkeypatch.setattr(self, "CASES", self.CASES | {"faulty": settling.Case(3, ORDERS, ORDERS)})
+        found = self.settled(rule, monkeypatch)
+        assert (found["g"].verdict, found["g"].offset) == (Verdict.EXACT, 7)
+        its = found["faulty"]
+        assert (its.verdict, its.offset, its.reason) == (Verdict.BLOCKED, None, Reason.INTERNAL_ERROR)
+        for part in ("KeyError at", "rule()", "committed offset 3", "source [0, 9, 9], destination [0, 9, 9]"):
+            assert part in its.detail
+        assert "secret" not in its.detail
 
     @pytest.mark.parametrize("need", [Need(), Need(source=((0, 3),)), Need(destination_times=(3,))])
     def test_a_round_that_brings_nothing_new(self, monkeypatch: pytest.MonkeyPatch, need: Need) -> None:
