@@ -234,21 +234,25 @@ class NoProgress(Exception):
 
 
 def internal_error(error: Exception, question: Question) -> Decision:
-    """The answer where this collection itself has failed: with all that a report needs, and without anything of a record.
+    """The answer where this collection itself has failed on a question."""
+    return failed(error, (question.committed,), (question.source.facts,), question.destination.facts)
+
+
+def failed(
+    error: Exception, committed: t.Sequence[int | None], sources: t.Sequence[LogFacts], destination: LogFacts
+) -> Decision:
+    """The same for any number of source partitions: with all that a report needs, and without anything of a record.
 
     An error's own text may hold a part of a record, so its kind and its places have to do.
     """
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     places = ", ".join(f"{pathlib.PurePath(each.filename).name}:{each.lineno} {each.name}()" for each in frames)
-    logs = [
-        f"{name} [{log.facts.log_start}, {log.facts.end}, {log.facts.high_watermark}]"
-        for name, log in (("source", question.source), ("destination", question.destination))
-    ]
+    logs = [f"[{its.log_start}, {its.end}, {its.high_watermark}]" for its in (*sources, destination)]
     return blocked(
         Reason.INTERNAL_ERROR,
-        f"this collection has failed on this partition: {type(error).__name__} at {places}; committed offset "
-        f"{question.committed}, log start, last stable offset and end: {', '.join(logs)}; report this text as a bug, and leave "
-        "the topic out until then",
+        f"this collection has failed on this partition: {type(error).__name__} at {places}; committed "
+        f"{', '.join(map(str, committed))}; [log start, last stable offset, end] of the source {', '.join(logs[:-1])}, of the "
+        f"destination {logs[-1]}; report this text as a bug, and leave the topic out until it is fixed",
     )
 
 

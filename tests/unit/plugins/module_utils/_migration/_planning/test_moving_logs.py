@@ -319,7 +319,7 @@ class TestAGuard:
         assert (found["g"].verdict, found["g"].offset) == (Verdict.EXACT, 7)
         its = found["faulty"]
         assert (its.verdict, its.offset, its.reason) == (Verdict.BLOCKED, None, Reason.INTERNAL_ERROR)
-        for part in ("KeyError at", "rule()", "committed offset 3", "source [0, 9, 9], destination [0, 9, 9]"):
+        for part in ("KeyError at", "rule()", "committed 3;", "source [0, 9, 9], of the destination [0, 9, 9]"):
             assert part in its.detail
         assert "secret" not in its.detail
 
