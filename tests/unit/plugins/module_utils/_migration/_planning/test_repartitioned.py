@@ -307,5 +307,5 @@ def test_a_fault_of_the_rule_blocks_the_group_that_it_concerns(spark, monkeypatc
         (Verdict.BLOCKED, Reason.INTERNAL_ERROR, None)
     }
     assert "IndexError at" in found[0].detail
-    assert "committed 20, 20, None" in found[0].detail
+    assert "committed 20, 20;" in found[0].detail
     assert "7 of a record" not in found[0].detail
