@@ -193,6 +193,7 @@ class Decision:
     lossless: for a blocked entry, the offset that is known to skip nothing, if one is, and how it is known.
     matched_by: the parts of a record that the match compared.
     to_come: where the destination lags, how many consumed offsets follow the last consumed record that has come to it.
+    lost: how many records that the group has not consumed have left both logs; None where that is not known.
     """
 
     verdict: Verdict
@@ -206,6 +207,7 @@ class Decision:
     lossless: Lossless | None = None
     certificate: Certificate | None = None
     to_come: int | None = None
+    lost: int | None = 0
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.EXACT) != (self.certificate is not None):

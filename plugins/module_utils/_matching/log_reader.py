@@ -100,6 +100,11 @@ class LogReader:
         self.missing_uncommitted.extend(unread)
         return not unread
 
+    @property
+    def has_gaps(self) -> bool:
+        """Is an offset of the log known to have no record: a marker, aborted data, or what compaction took?"""
+        return self._gaps or self.facts.compacted
+
     def expect_gaps(self, start: int, end: int) -> bool:
         """As want_uncommitted(), for a span that turned out to have offsets without a visible record."""
         self._gaps = True

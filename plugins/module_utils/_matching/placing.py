@@ -21,6 +21,13 @@ class Place(t.NamedTuple):
     proved: bool
 
 
+class Back(t.NamedTuple):
+    """How far an offset was counted back: to which offset, and how many different records are from there on."""
+
+    offset: int
+    found: int
+
+
 class Located(t.NamedTuple):
     """A destination record, and the source offset of its original.
 
@@ -50,7 +57,7 @@ def place(reader: Reader, matching: Matching, last: Located | None, first: Locat
     if last is None:
         if between.any and _may_have_lost(source, committed, first.source_offset):
             lost = first.source_offset - committed
-            return Place(count_back(destination, matching, first.record.offset, first.record, lost), False)
+            return Place(count_back(destination, matching, first.record.offset, first.record, lost).offset, False)
         return Place(first.record.offset, True)
     if not between.any or not _may_have_lost(source, last.source_offset + 1, committed):
         return Place(last.record.offset + 1, True)
@@ -59,13 +66,13 @@ def place(reader: Reader, matching: Matching, last: Located | None, first: Locat
     return Place(last.record.offset + 1, False)
 
 
-def count_back(destination: LogReader, matching: Matching, begin: int, first: Record | None, lost: int) -> int:
+def count_back(destination: LogReader, matching: Matching, begin: int, first: Record | None, lost: int) -> Back:
     """The offset of the lost-th distinct record before `begin`, of those not younger than `first`; or the log's start.
 
     `begin` itself where none is lost. Raises NotRead, BudgetSpent.
     """
     if lost <= 0:
-        return begin
+        return Back(begin, 0)
     width, measure = lost, Measure()
     while True:
         low = max(destination.start, begin - width)
@@ -76,9 +83,9 @@ def count_back(destination: LogReader, matching: Matching, begin: int, first: Re
                 continue
             distinct.add(matching.key(record))
             if len(distinct) == lost:
-                return record.offset
+                return Back(record.offset, lost)
         if low <= destination.start:
-            return destination.start
+            return Back(destination.start, len(distinct))
         width = begin - low + destination.within_budget(2 * width)
 
 

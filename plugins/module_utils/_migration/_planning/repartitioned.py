@@ -242,6 +242,7 @@ def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[_Key, PlanE
             detail=decision.detail,
             lossless=decision.lossless_offset,
             to_come=decision.to_come,
+            lost=decision.lost,
             evidence=evidence,
         )
         for partition, (decision, evidence) in zip(its.targets, decisions, strict=True)
