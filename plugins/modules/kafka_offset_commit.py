@@ -417,6 +417,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
 
     writer = None if module.check_mode else functools.partial(save, path)
     head: list[str] = []
+    lost = ""
     with files.locked(path):
         if params["state"] == "committed":
             text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
@@ -424,8 +425,9 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 digests.check_digest(text, params["plan_digest"], params["plan"])
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             earlier = files.read(path)
+            planned = plan.from_json(text, params["plan"])
             outcome = use_case.commit(
-                plan.from_json(text, params["plan"]),
+                planned,
                 receipt.from_json(earlier, path) if earlier is not None else None,
                 cluster,
                 policies,
@@ -434,6 +436,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 source,
                 read_objections(params["report"], params["plan"]),
             )
+            lost = summaries.lost_records(planned, outcome.before)
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", None), path)
             outcome = use_case.roll_back(recorded, selection, cluster, policies, writer)
@@ -458,7 +461,8 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         "left_out": outcome.left_out,
         "active_groups": outcome.active_groups,
         **warned(module, outcome.notes),
-        "summary": head + summaries.commit_summary(outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out]),
+        "summary": head
+        + summaries.commit_summary(outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out], lost),
         "diff": results.diff(
             results.commit_lines(outcome.before),
             results.commit_lines(outcome.after),

@@ -456,6 +456,12 @@ entries:
       type: int
       returned: success
       sample: 0
+    lost:
+      description: How many records that the group has not consumed have expired on both clusters; null if that is not
+        known.
+      type: int
+      returned: success
+      sample: 0
     detail:
       description: What the module has found or assumed, and what you can do about it.
       type: str

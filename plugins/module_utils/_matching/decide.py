@@ -30,6 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explai
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import (
     BudgetSpent,
     Doubt,
+    Measure,
     NotRead,
     Reader,
 )
@@ -83,8 +84,9 @@ def _decide(reader: Reader, question: Question) -> Decision:
 def _near(reader: Reader, question: Question) -> Decision | None:
     """What few records prove; TAIL_NOT_COUNTED for an offset without a certificate; None where not even that is known."""
     stamped = question.destination.facts.log_append_time or not question.policy.with_timestamp
-    matching = Matching(timestamp=not stamped, headers=True)
+    matching, measure = Matching(timestamp=not stamped, headers=True), Measure()
     while matching.timestamp:
+        measure.shrink(len(matching.parts))
         try:
             return _by_times(reader, question, matching)
         except OtherMatching as other:

@@ -186,6 +186,7 @@ def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) ->
         detail=decision.detail,
         lossless=decision.lossless_offset,
         to_come=decision.to_come,
+        lost=decision.lost,
         evidence=Evidence(
             _copied(decision.before), _copied(decision.after), match_on.matched_by(decision.matched_by), certificate
         ),

@@ -78,7 +78,8 @@ class PlanEntry:
     lossless is, for a blocked entry, an offset that is known to lose nothing, when one is known. to_come is, where the
     destination lags, how many consumed offsets follow the last consumed record that has come to it. expected is
     what the destination group had committed when the plan was made, None for nothing. verified: how the entry was
-    verified since it was decided, without a problem; None where it was not. predicted: the destination did not have the
+    verified since it was decided, without a problem; None where it was not. lost: how many records that the group has not
+    consumed are on neither cluster any more, None where that is not known. predicted: the destination did not have the
     partition yet, and the entry is what a promotion of its topic leads to.
     """
 
@@ -98,6 +99,7 @@ class PlanEntry:
     verified: Verification | None = None
     to_come: int | None = None
     predicted: bool = False
+    lost: int | None = 0
 
     @property
     def key(self) -> tuple[str, TopicPartition]:
@@ -202,6 +204,7 @@ def _row(entry: PlanEntry) -> documents.Json:
         "expected": documents.committed_row(entry.expected),
         "verified": entry.verified and entry.verified._asdict(),
         **({"predicted": True} if entry.predicted else {}),
+        **({} if entry.lost == 0 else {"lost": entry.lost}),
     }
 
 
@@ -245,6 +248,7 @@ def _entry(row: t.Any) -> PlanEntry:
         expected=documents.committed_from(row["expected"]),
         verified=_verification(row.get("verified")),
         predicted="predicted" in row,
+        lost=_optional(row.get("lost", 0)),
     )
 
 

@@ -53,11 +53,12 @@ def commit_summary(
     before: t.Mapping[tuple[str, t.Any], CommittedOffset | None],
     written: t.Collection[tuple[str, t.Any]],
     left_out: list[str],
+    lost: str = "",
 ) -> list[str]:
     """A table as lines: a line a group, then a line for everything that is left alone on purpose, and the totals.
 
     True of a run and of its prediction in check mode alike, as Ansible's own word "changed". Of more than MOST_LINES groups
-    those that are changed in all of their partitions, or in none, are a line each.
+    those that are changed in all of their partitions, or in none, are a line each. lost: what lost_records() says.
     """
     partitions = collections.Counter(group for group, _partition in before)
     writes = collections.Counter(group for group, _partition in written)
@@ -73,7 +74,7 @@ def commit_summary(
     lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"] if rows or not folded else []
     lines += _first([f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
     lines += [f"{counted(len(names), 'group')}, all {kind}" for kind, names in folded.items() if names]
-    total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed, {len(left_out):,} left out."
+    total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed, {len(left_out):,} left out{lost}."
     return [*lines, *_first([f"  {line}" for line in left_out]), total]
 
 
@@ -118,6 +119,7 @@ def _plan_total(plan: Plan) -> str:
     told = [f"{counts[each.value]:,} {each.value}" for each in Verdict if counts[each.value] or each in _ALWAYS_COUNTED]
     repeats = most_repeats(plan.entries)
     more = "repeats not counted" if repeats is None else f"at most {counted(repeats, 'record')} repeated"
+    more += lost_records(plan, plan.by_key())
     skipped = _skipped(plan)
     if skipped:
         more += f", {counted(skipped, 'offset')} skipped"
@@ -127,6 +129,20 @@ def _plan_total(plan: Plan) -> str:
     return (
         f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}; {more}."
     )
+
+
+def lost_records(plan: Plan, keys: t.Collection[tuple[str, t.Any]]) -> str:
+    """How many records that groups have not consumed no cluster has any more, as the rest of a sentence; empty for none.
+
+    keys: of the entries that count.
+    """
+    lost = [entry.lost for entry in plan.entries if entry.offset is not None and entry.key in keys]
+    known = sum(filter(None, lost))
+    if not known:
+        return ", lost records not counted" if None in lost else ""
+    at_least = "at least " if None in lost else ""
+    where = "" if plan.source_id == plan.destination_id else " on both clusters"
+    return f", {at_least}{counted(known, 'unconsumed record')} lost{where}"
 
 
 def _skipped(plan: Plan) -> int:

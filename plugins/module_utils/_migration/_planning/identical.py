@@ -17,8 +17,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Policy,
     Question,
     blocked,
+    internal_error,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import NoRecordBefore
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost_records import lost_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
@@ -84,7 +86,7 @@ def identical_entries(
     def rule(_key: DraftKey, question: Question) -> Decision | Need:
         return _compared(question, match_on.timestamp and not question.destination.facts.log_append_time)
 
-    decisions = answer_all(cases, source, destination, Policy(on_expired), rule)
+    decisions = answer_all(cases, source, destination, Policy(on_expired), rule, internal_error)
     return result | {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
 
 
@@ -92,7 +94,7 @@ def _in_one_log(draft: Draft, facts: LogFacts, on_expired: OnExpired) -> PlanEnt
     """Inside one log an offset means the same record, whoever has committed it."""
     outside = _outside(draft.offset, facts, on_expired)
     if outside is not None:
-        return decided(draft, outside)
+        return decided(draft, _with_lost(outside, draft.offset, facts.log_start, "lost"))
     epoch = draft.committed.leader_epoch if draft.committed else None
     proof = SameLog(one_cluster=True, source=draft.source_partition, destination=draft.partition)
     return dataclasses.replace(decided(draft, Decision.exact(proof, draft.offset)), leader_epoch=epoch)
@@ -105,6 +107,14 @@ def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | 
     if offset > facts.high_watermark:
         return blocked(Reason.BEYOND_END, f"offset {offset} is after the destination's end {facts.high_watermark}")
     return None
+
+
+def _with_lost(decision: Decision, offset: int, start: int, where: str) -> Decision:
+    """The decision for an offset, with how many records are lost because no log starts before `start`."""
+    lost = max(0, start - offset)
+    if decision.offset is None or not lost:
+        return decision
+    return dataclasses.replace(decision, lost=lost, detail=decision.detail + lost_text(lost, lost, False, where))
 
 
 def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:
@@ -126,8 +136,10 @@ def _compared(question: Question, timestamp: bool) -> Decision | Need:
     outside = _outside(committed, facts, question.policy.on_expired)
     if outside is not None and outside.verdict is Verdict.BLOCKED:
         return outside
+    both_start, where = min(facts.log_start, question.source.facts.log_start), "lost on both clusters"
     if committed == 0:
-        return Decision.exact(NothingConsumed(0), facts.log_start, detail="nothing was ever consumed")
+        found = Decision.exact(NothingConsumed(0), facts.log_start, detail="nothing was ever consumed")
+        return _with_lost(found, committed, both_start, where)
     answer = keeps_offsets(question, timestamp)
     if answer is None:
         detail = (
@@ -136,5 +148,6 @@ def _compared(question: Question, timestamp: bool) -> Decision | Need:
         )
         return blocked(Reason.OFFSETS_DIFFER, detail)
     if outside is not None and isinstance(answer, Decision):
+        outside = _with_lost(outside, committed, both_start, where)
         return dataclasses.replace(outside, matched_by=answer.matched_by)
     return answer

@@ -70,7 +70,10 @@ def kept_entries(
         copied, timestamp = last[pair]
         return goes_on(question, copied, timestamp)
 
-    holds = answer_all({pair: Case(0, *pair) for pair in last}, source, destination, Policy(), rule)
+    def unknown(_error: Exception, _question: Question) -> bool:
+        return False  # they are decided anew
+
+    holds = answer_all({pair: Case(0, *pair) for pair in last}, source, destination, Policy(), rule, unknown)
     return {key: entry for key, entry in same.items() if holds[searched[key].source_partition, entry.partition]}
 
 

@@ -44,12 +44,19 @@ class Stray(t.NamedTuple):
 
 
 class _Topic(t.NamedTuple):
-    """Its name on both sides, how many partitions it has, and whether copies keep the times of their records."""
+    """Its name on both sides, how many partitions it has, and whether copies keep the times of their records.
+
+    No copy keeps a negative time: MirrorMaker 2 and producers write the current one instead, or refuse the record.
+    """
 
     source: str
     destination: str
     partitions: int
     keeps_times: bool
+
+    def time_of(self, record: Record) -> int | None:
+        """By which time a copy of the record is known; None where its content alone tells."""
+        return record.timestamp if self.keeps_times and record.timestamp >= 0 else None
 
     def pairs(self) -> list[tuple[TopicPartition, TopicPartition]]:
         """Each partition on both sides."""
@@ -98,7 +105,7 @@ def find_strays(given: StrategyInput, decided: t.Mapping[DraftKey, Draft]) -> di
     strays: dict[tuple[str, str], Stray] = {}
     for topic, where, record, at, offset in found:
         other = where._replace(partition=at)
-        is_known = topic.keeps_times or _is_read(given.source, other)
+        is_known = topic.time_of(record) is not None or _is_read(given.source, other)
         if is_known and _offset_of(given.source, other, record, topic) is None:
             stray = Stray(where, record.offset, TopicPartition(topic.destination, at), offset)
             strays.setdefault((topic.source, topic.destination), stray)
@@ -157,14 +164,15 @@ def _read_around(logs: ClusterLogs, wanted: t.Sequence[tuple[_Topic, TopicPartit
     """Read where the time of a record leads to in a partition; without times all of the partition, if it is not too long."""
     times = collections.defaultdict(set)
     for topic, where, record in wanted:
-        if topic.keeps_times and record.timestamp not in logs.logs[where].lookups:
-            times[where].add(record.timestamp)
+        if (time := topic.time_of(record)) is not None:
+            times[where].add(time)
     logs.look_up(times)
     spans = []
     for topic, where, record in wanted:
-        log = logs.logs[where]
-        begin = log.lookups[record.timestamp] if topic.keeps_times else log.facts.log_start
-        length = _WINDOW if topic.keeps_times else log.end - log.facts.log_start
+        log, time = logs.logs[where], topic.time_of(record)
+        by_time = time is not None and not log.untimed
+        begin = log.first_at(time) if time is not None else log.facts.log_start
+        length = _WINDOW if by_time else log.end - log.facts.log_start
         if begin is not None and length <= max(_WINDOW, budget):
             spans.append((where, (begin, begin + length)))
     _read(logs, spans)
@@ -186,11 +194,9 @@ def _is_read(logs: ClusterLogs, where: TopicPartition) -> bool:
 
 def _offset_of(logs: ClusterLogs, where: TopicPartition, record: Record, topic: _Topic) -> int | None:
     """Where in this partition a record of this content, and of this time if copies keep it, was read."""
-    log = logs.logs[where]
-    made = _offset_of, topic.keeps_times
+    log, time = logs.logs[where], topic.time_of(record)
+    made = _offset_of, time is not None
     if made not in log.made:
-        log.made[made] = {
-            (each.timestamp if topic.keeps_times else None, each.bare): each.offset for each in log.records
-        }
+        log.made[made] = {(None if time is None else each.timestamp, each.bare): each.offset for each in log.records}
     offsets: dict[tuple[int | None, bytes], int] = log.made[made]
-    return offsets.get((record.timestamp if topic.keeps_times else None, record.bare))
+    return offsets.get((time, record.bare))

@@ -44,10 +44,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.unkno
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, Strategy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
@@ -59,6 +59,7 @@ STRATEGIES: t.Mapping[Strategy, t.Callable[[StrategyInput], StrategyOutput]] = {
     Strategy.IDENTICAL: identical,
     Strategy.MIRROR_MAKER: by_mirror_maker,
 }
+_NAMED = 10  # group-partitions in a note
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ def translate(
     _complete(entries, searched, logs.destination, prediction, options)
     made = Plan(*cluster_ids, snapshot.digest(), tuple(entries.values()), options.match_on.parts)
     plan = with_expected(made, destination, previous, receipt)
+    notes += tuple(_lost(plan))
     records_read = logs.source.records_read + logs.destination.records_read
     ends = logs.destination_ends(searched) if one_cluster else None
     return Translation(plan, found.kept, records_read, found.index, ends, notes)
@@ -204,6 +206,16 @@ def _by_edges(
             why = "no commit at the source"
             entries[draft.key] = draft.uncommitted(on_uncommitted, facts.log_start, facts.end, why)
     return entries
+
+
+def _lost(plan: Plan) -> list[Note]:
+    """What groups have not consumed, and no cluster has any more."""
+    lost = [entry for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.lost]
+    named = [f"{entry.group} {entry.partition} ({entry.lost})" for entry in lost]
+    text = (
+        f"These groups have not consumed records that have expired, and that no cluster has: {first_of(named, _NAMED)}."
+    )
+    return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []
 
 
 def _complete(

@@ -11,7 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 REASONS = {
     Reason.CAUGHT_UP: "Check retention.ms of the source topic, or decide yourself with on_no_anchor.",
-    Reason.EXPIRED: "Accept the repeats, or choose another offset with on_expired.",
+    Reason.EXPIRED: "Tell the group's owner how many records are lost. If repeats matter, set on_expired.",
     Reason.TAIL_NOT_COUNTED: "None is needed if the consumers are idempotent; otherwise do what the detail says.",
     Reason.EQUAL_RECORDS: "Let the replication tool catch up and plan again, or accept the repeats.",
     Reason.RECOPIED: "Let the replication tool finish and plan again, or accept the repeats.",
@@ -30,6 +30,7 @@ REASONS = {
     Reason.POLICY_FAIL: "Set the option that the detail names to another value than fail.",
     Reason.OFFSETS_DIFFER: "Set strategy to records.",
     Reason.OUT_OF_RANGE: "Correct resets, or set on_out_of_range to clamp.",
+    Reason.INTERNAL_ERROR: "Report the detail as a bug, and leave the topic out.",
     Reason.VERIFICATION_FAILED: "Follow the remedy of the verification's problem.",
 }
 

@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
+    LOST,
     GroupPartition,
     offset_text,
 )
@@ -103,6 +104,7 @@ def _totals(total: Totals) -> str:
         *([(f"{total.lag:,}", "lag at the source")] if total.lag is not None else []),
         (f"{total.skipped:,}", "records skipped"),
         *([(f"{total.absent:,}", "records absent at the destination")] if total.absent else []),
+        *([(total.lost_text, LOST)] if total.lost_text else []),
     )
     items = "".join(f"<li><strong>{number}</strong> <span>{name}</span></li>" for number, name in figures)
     counts = [(verdict.value, total.verdicts[verdict]) for verdict in Verdict]

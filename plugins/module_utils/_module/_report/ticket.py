@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
+    LOST,
     NOT_COUNTED,
     GroupPartition,
     offset_text,
@@ -70,6 +71,7 @@ def _totals(story: Story) -> t.Iterator[str]:
             ("records repeated at most", total.repeats_text),
             ("records skipped", f"{total.skipped:,}"),
             *([("records absent at the destination", f"{total.absent:,}")] if total.absent else []),
+            *([(LOST, total.lost_text)] if total.lost_text else []),
             *([("lag at the source", f"{total.lag:,}")] if total.lag is not None else []),
         ],
     )

@@ -76,6 +76,8 @@ def settle(
         answer = decide(question)
         if isinstance(answer, Decision):
             return Settled(answer, rounds, records_read)
+        times = answer.source_times + answer.destination_times
+        assert all(time >= 0 for time in times), "no broker looks up a negative time"
         records_read += serve(answer, question, source, destination)
     raise AssertionError(f"no decision after {MOST_ROUNDS} rounds; the last need was {answer}")
 

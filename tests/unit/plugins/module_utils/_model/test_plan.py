@@ -145,6 +145,14 @@ def test_a_plan_that_does_not_say_what_it_is_for_is_refused(member):
         from_json(json.dumps(document), "plan.json")
 
 
+@pytest.mark.parametrize(("lost", "row"), [(0, {}), (20, {"lost": 20}), (None, {"lost": None})])
+def test_only_entries_of_which_records_are_lost_say_so(lost, row):
+    plan = dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[1], lost=lost),))
+    text = to_json(plan)
+    assert {key: value for key, value in json.loads(text)["entries"][0].items() if key == "lost"} == row
+    assert from_json(text, "plan.json") == plan
+
+
 def test_only_entries_that_are_predicted_say_so():
     rows = json.loads(to_json(PLAN))["entries"]
     assert [row["partition"] for row in rows if "predicted" in row] == [5]

@@ -55,6 +55,33 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
     ]
 
 
+@pytest.mark.parametrize(
+    ("lost", "clusters", "words"),
+    [
+        ((0, 0, 0), 2, ""),
+        ((20, 0, 1), 2, ", 21 unconsumed records lost on both clusters"),
+        ((1, 0, 0), 1, ", 1 unconsumed record lost"),
+        ((20, None, 0), 2, ", at least 20 unconsumed records lost on both clusters"),
+        ((0, None, 0), 2, ", lost records not counted"),
+    ],
+)
+def test_the_totals_say_what_is_lost(lost, clusters, words):
+    entries = [entry("billing", at, Verdict.EXACT, 7, repeats=0, lost=its) for at, its in enumerate(lost)]
+    blocked = entry("billing", 9, Verdict.BLOCKED, None, lost=None, **LAG)
+    plan = Plan("1", str(clusters), "digest", (*entries, blocked))
+    total = "Total: 1 group, 4 group-partitions: 3 exact, 0 safe, 1 blocked; at most 0 records repeated"
+    assert summaries.plan_summary(plan)[-1] == f"{total}{words}."
+    keys = plan.by_key()
+    said = summaries.commit_summary(dict.fromkeys(keys), [], [], summaries.lost_records(plan, keys))
+    assert said[-1] == f"Total: 1 group, 4 group-partitions: 0 changed, 0 left out{words}."
+    assert summaries.lost_records(plan, []) == ""
+
+
+def test_an_exact_entry_says_what_is_lost():
+    given = entry("billing", 0, Verdict.EXACT, 7, repeats=0, detail="15 records are lost", lost=15)
+    assert summaries.entry_line(given) == "billing orders-0: 41 -> 7, exact: 15 records are lost"
+
+
 def test_entries_on_topics_that_do_not_exist_yet_are_named_as_predicted():
     plan = dataclasses.replace(
         PLAN, entries=tuple(dataclasses.replace(each, predicted=True) for each in PLAN.entries[:3])

@@ -63,7 +63,10 @@ class Clusters:
         ends = {where: len(self.logs[connection.name][where.partition]) for where in partitions}
         return {where: Bounds(0, end, end) for where, end in ends.items()}
 
-    def lookup_all_times(self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]) -> t.Any:
+    def lookup_all_times(
+        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], _refused: t.Any = None
+    ) -> t.Any:
+        assert all(time >= 0 for _where, time in wanted), "no broker looks up a negative time"
         if connection.name == DESTINATION.name:
             self.looked_up |= {(where.partition, time) for where, time in wanted}
         return {
@@ -190,3 +193,27 @@ def test_an_equal_record_of_the_other_partition_is_no_stray(clusters):
     destination = [heartbeats[0], log(itertools.chain(times[:3], times[6:]), contents=lambda _time: "heartbeat")]
     reasons = {entry.reason for entry in clusters(heartbeats, destination).planned(3, 3)}
     assert Reason.OTHER_PARTITIONS not in reasons
+
+
+def untimed(partition, time):
+    """Six records of this time, all different."""
+    digests = [f"{partition} {offset}".rjust(16).encode() for offset in range(6)]
+    return [Record(offset, time, digest, digest) for offset, digest in enumerate(digests)]
+
+
+@pytest.mark.parametrize("time", [-1, -62_135_596_800_000])
+class TestTimesThatNoBrokerLooksUp:
+    """Records without times, or with negative ones, are known by their content."""
+
+    def test_the_replication_tool_lags(self, clusters, time):
+        source = [untimed(at, time) for at in range(2)]
+        for entry in clusters(source, [copied[:3] for copied in source]).planned(3, 3):
+            assert (entry.verdict, entry.offset) == (Verdict.EXACT, 3)
+
+    def test_a_copy_in_another_partition_is_found(self, clusters, time):
+        source = [untimed(at, time) for at in range(2)]
+        crossed = source[0][:3] + [
+            each._replace(offset=at, timestamp=5000 + at) for at, each in enumerate(source[1][3:], 3)
+        ]
+        for entry in clusters(source, [crossed, source[1][:3]]).planned(3, 3):
+            assert (entry.verdict, entry.reason) == (Verdict.BLOCKED, Reason.OTHER_PARTITIONS)

@@ -31,6 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, Verification
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnExpired,
@@ -98,7 +99,9 @@ class World:
             for partition, spans in wanted.items()
         }
 
-    def lookup_all_times(self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]) -> t.Any:
+    def lookup_all_times(
+        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], _refused: t.Any = None
+    ) -> t.Any:
         self.check_exists(connection, [partition for partition, _time in wanted])
         records = self.records[connection.name]
         return {
@@ -312,6 +315,23 @@ def test_an_offset_that_has_expired_is_blocked_where_the_user_says_so(world: Wor
         wanted = dataclasses.replace(IDENTICAL, policy=Policy(on_expired))
         (entry,) = translate(snapshot(3), ONPREM, CLOUD, renamed, wanted, None, None).plan.entries
         assert (entry.verdict, entry.reason, entry.offset, entry.lossless) == said
+        assert entry.lost == (2 if entry.offset is not None else 0)
+
+
+@pytest.mark.parametrize("strategy", [Strategy.IDENTICAL, Strategy.RECORDS])
+@pytest.mark.parametrize("committed", [0, 3])
+def test_what_no_cluster_has_any_more_is_in_the_entry_and_in_a_note(
+    world: World, strategy: Strategy, committed: int
+) -> None:
+    world.bounds = Bounds(5, 20, 20)
+    wanted = dataclasses.replace(IDENTICAL, strategy=strategy)
+    made = translate(snapshot(committed), ONPREM, CLOUD, Mapping(), wanted, None, None)
+    (entry,), (note,) = made.plan.entries, made.notes
+    assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.SAFE if committed else Verdict.EXACT, 5, 0)
+    assert entry.lost == 5 - committed
+    assert "lost on both clusters: " in entry.detail
+    assert note.kind is NoteKind.RECORDS_EXPIRED
+    assert f"billing orders-0 ({5 - committed})" in note.text
 
 
 def kept(previous: Plan, offset: int = 7, **options: t.Any) -> int:

@@ -434,6 +434,17 @@ def test_offsets_without_a_record_to_compare_are_verified_only_if_the_logs_were_
     assert (story.totals.verified, story.totals.objected) == (count, 0)
 
 
+@pytest.mark.parametrize(
+    ("lost", "text"), [((1500, 0), "1,500"), ((20, None), "at least 20"), ((0, None), "not counted")]
+)
+def test_records_that_are_lost_are_in_the_totals(lost, text):
+    pairs = zip(ENTRIES[:2], lost, strict=True)
+    story = told(texts_of([dataclasses.replace(entry, lost=its) for entry, its in pairs]))
+    assert f"| unconsumed records lost before this run | {text} |" in markdown(story)
+    assert f"<strong>{text}</strong> <span>unconsumed records lost before this run</span>" in html_page(story)
+    assert "lost before" not in markdown(told(texts_of(ENTRIES[:2])))
+
+
 def test_records_that_may_be_absent_are_in_the_totals():
     note = Note(NoteKind.ABSENT, "1760 unconsumed records are not at the destination")
     story = told(verified(texts_of(ENTRIES[:2]), absent=1760, notes=(note,)))
