@@ -33,6 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_re
     NotRead,
     Reader,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.missing import with_absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import (
     HEAD,
@@ -58,7 +59,8 @@ def decide(question: Question) -> Decision | Need:
     """
     reader = Reader(question)
     try:
-        decision = rows.at_the_edges(reader, question) or _decide(reader, question)
+        edge = rows.at_the_edges(reader, question)
+        decision = with_absent(reader, question, edge) if edge else _decide(reader, question)
     except NotRead:
         return reader.need()
     except BudgetSpent:
@@ -73,9 +75,9 @@ def _decide(reader: Reader, question: Question) -> Decision:
     if near is not None and (
         near.reason is not Reason.TAIL_NOT_COUNTED or question.policy.tail_check != TailCheck.RECORDS
     ):
-        return near
+        return with_absent(reader, question, near)
     if not whole.fits(reader, question):
-        return near or rows.budget_spent(question.policy)
+        return with_absent(reader, question, near) if near else rows.budget_spent(question.policy)
     # What the near way has asked for on its way is not needed for that.
     return whole.from_count(reader, question, whole.count_logs(reader, question))
 

@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import Lossless
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, OnNoAnchor, TailCheck
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 
 Span = tuple[int, int]  # offsets [start, end)
 
@@ -159,6 +159,7 @@ class Decision:
     lossless: for a blocked entry, the offset that is known to skip nothing, if one is, and how it is known.
     matched_by: the parts of a record that the match compared.
     to_come: where the destination lags, how many consumed offsets follow the last consumed record that has come to it.
+    absent: unconsumed records that are known not to be there although later ones are.
     """
 
     verdict: Verdict
@@ -172,6 +173,7 @@ class Decision:
     lossless: Lossless | None = None
     certificate: Certificate | None = None
     to_come: int | None = None
+    absent: Absent | None = None
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.EXACT) != (self.certificate is not None):

@@ -14,7 +14,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import do
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
+    Absent,
+    CertificateName,
+    Reason,
+    Verdict,
+)
 
 KIND = "plan"
 _CERTIFICATES = frozenset(CertificateName)
@@ -78,7 +83,7 @@ class PlanEntry:
     destination lags, how many consumed offsets follow the last consumed record that has come to it. expected is
     what the destination group had committed when the plan was made, None for nothing. verified: how the entry was
     verified since it was decided, without a problem; None where it was not. predicted: the destination did not have the
-    partition yet, and the entry is what a promotion of its topic leads to.
+    partition yet, and the entry is what a promotion of its topic leads to. absent: None where no record is known to be.
     """
 
     group: str
@@ -97,6 +102,7 @@ class PlanEntry:
     verified: Verification | None = None
     to_come: int | None = None
     predicted: bool = False
+    absent: Absent | None = None
 
     @property
     def key(self) -> tuple[str, TopicPartition]:
@@ -198,6 +204,7 @@ def _row(entry: PlanEntry) -> documents.Json:
         "expected": documents.committed_row(entry.expected),
         "verified": entry.verified and entry.verified._asdict(),
         **({"predicted": True} if entry.predicted else {}),
+        **({"absent": entry.absent._asdict()} if entry.absent else {}),
     }
 
 
@@ -241,6 +248,13 @@ def _entry(row: t.Any) -> PlanEntry:
         expected=documents.committed_from(row["expected"]),
         verified=_verification(row.get("verified")),
         predicted="predicted" in row,
+        absent=_absent(row["absent"]) if "absent" in row else None,
+    )
+
+
+def _absent(row: t.Any) -> Absent:
+    return Absent(
+        documents.offset_of(row["records"]), documents.offset_of(row["source"]), documents.flag_of(row["exactly"])
     )
 
 
