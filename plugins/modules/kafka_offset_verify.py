@@ -606,11 +606,12 @@ def _records(
 
 
 def _anchors(
-    _module: Module, planned: list[_Planned], source: Connection, destination: Connection
+    module: Module, planned: list[_Planned], source: Connection, destination: Connection
 ) -> tuple[use_case.Verified, list[report.Report]]:
     found, reports = [], []
+    on_absent = OnAbsent(module.params["on_absent"])
     for each in planned:
-        verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen)
+        verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen, on_absent)
         found.append(verified)
         reports.append(dataclasses.replace(written, plan=each.digest))
     return use_case.together(found), reports

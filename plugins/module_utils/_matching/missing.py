@@ -58,22 +58,10 @@ def _after_the_offset(reader: Reader, offset: int, matching: Matching) -> Absent
     """Of all that is unconsumed, where it was read, and the destination from the offset on."""
     unconsumed = reader.source.records(reader.committed, reader.source.end)
     copies = reader.destination.records(offset, reader.destination.end)
-    missing = _missing(unconsumed, copies, matching.key)
-    lacking = {matching.key(record) for record in missing}
-    arrived = [record.offset for record in unconsumed if matching.key(record) not in lacking]
-    return _absent(missing, arrived[-1] if arrived else -1, exactly=True)
-
-
-def _missing(records: t.Iterable[Record], copies: t.Iterable[Record], key: t.Callable[[Record], Key]) -> list[Record]:
-    """The records without a copy; of equal ones, the last."""
-    left = collections.Counter(map(key, copies))
-    result = []
-    for record in records:
-        if left[key(record)]:
-            left[key(record)] -= 1
-        else:
-            result.append(record)
-    return result
+    lacking = missing(unconsumed, copies, matching.key)
+    keys = {matching.key(record) for record in lacking}
+    arrived = [record.offset for record in unconsumed if matching.key(record) not in keys]
+    return _absent(lacking, arrived[-1] if arrived else -1, exactly=True)
 
 
 def _before(reader: Reader, offset: int, arrived: int, matching: Matching) -> Absent | None:
@@ -88,7 +76,7 @@ def _before(reader: Reader, offset: int, arrived: int, matching: Matching) -> Ab
     source.want(begin, min(begin + near, arrived))
     copies = reader.destination.records(offset, offset + near)
     records = source.records(begin, min(begin + near, arrived))
-    return _absent(_missing(records, copies, matching.key), arrived, exactly=False)
+    return _absent(missing(records, copies, matching.key), arrived, exactly=False)
 
 
 def _at_the_start(reader: Reader, question: Question) -> Absent | None:
@@ -122,7 +110,19 @@ def _by_times(reader: Reader, offset: int) -> Absent | None:
     return _before(reader, offset, originals[0].offset, matching) if originals else None
 
 
-def _absent(missing: t.Sequence[Record], arrived: int, *, exactly: bool) -> Absent | None:
+def _absent(lacking: t.Sequence[Record], arrived: int, *, exactly: bool) -> Absent | None:
     """Those of them that are before the last record that has arrived."""
-    absent = [record.offset for record in missing if record.offset < arrived]
+    absent = [record.offset for record in lacking if record.offset < arrived]
     return Absent(len(absent), absent[0], exactly) if absent else None
+
+
+def missing(records: t.Iterable[Record], copies: t.Iterable[Record], key: t.Callable[[Record], Key]) -> list[Record]:
+    """The records without a copy; of equal ones, the last."""
+    left = collections.Counter(map(key, copies))
+    result = []
+    for record in records:
+        if left[key(record)]:
+            left[key(record)] -= 1
+        else:
+            result.append(record)
+    return result
