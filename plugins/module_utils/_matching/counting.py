@@ -109,7 +109,9 @@ class Logs:
         self._mixed: list[Content] = []
         self._lonely: list[int] = []  # source offsets of records without any copy
         self._last_by_time = -1  # of the pairs whose copies have kept their time, the last source offset
-        self._short: list[tuple[list[int], int]] = []  # source offsets of one content that has fewer copies, and how many
+        self._short: list[
+            tuple[list[int], int]
+        ] = []  # source offsets of one content that has fewer copies, and how many
         for content in contents:
             parts = separable(content)
             if parts is None:

@@ -116,6 +116,7 @@ def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
         "reason": entry.reason and entry.reason.value,
         "repeats": entry.repeats,
         "detail": entry.detail,
+        "absent": entry.absent and entry.absent._asdict(),
         "source": [
             {
                 "group": position.group,
@@ -141,5 +142,6 @@ def _verdict(entry: PlanEntry) -> str:
         words.append(f"({entry.reason.value})")
     if entry.verdict is Verdict.SAFE:
         words.append("repeats not counted" if entry.repeats is None else f"repeats at most {entry.repeats}")
-    line = " ".join(words) + (f": {entry.shown_detail}" if entry.detail and entry.verdict is not Verdict.EXACT else "")
+    is_told = entry.verdict is not Verdict.EXACT or entry.absent
+    line = " ".join(words) + (f": {entry.shown_detail}" if entry.detail and is_told else "")
     return line + (f" (offset {entry.lossless} would lose nothing)" if entry.lossless is not None else "")

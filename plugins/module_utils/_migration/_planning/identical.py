@@ -18,7 +18,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
     blocked,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import NoRecordBefore
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.missing import with_absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
@@ -122,6 +124,17 @@ def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:
 
 
 def _compared(question: Question, timestamp: bool) -> Decision | Need:
+    answer = _by_edges_or_records(question, timestamp)
+    if isinstance(answer, Need):
+        return answer
+    reader = Reader(question)
+    try:
+        return with_absent(reader, question, answer)
+    except NotRead:
+        return reader.need()
+
+
+def _by_edges_or_records(question: Question, timestamp: bool) -> Decision | Need:
     facts, committed = question.destination.facts, question.committed
     outside = _outside(committed, facts, question.policy.on_expired)
     if outside is not None and outside.verdict is Verdict.BLOCKED:

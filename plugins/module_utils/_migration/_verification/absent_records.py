@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.missing import NEAR, missing
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.missing import FIRST, NEAR, missing
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
@@ -22,26 +22,31 @@ def unseen(entry: PlanEntry) -> tuple[Span, Span] | None:
     """What to read at the source and at the destination: from the committed offset to the first record that has a copy.
 
     None where that record is the first one after the committed offset, so that nothing can be absent before it; and for
-    repartitioned topics, whose partitions have no such record. At most NEAR offsets are read.
+    repartitioned topics, whose partitions have no such record. Where the plan knows of no copy, the first records are read.
     """
-    after, committed = entry.evidence.after, entry.source[0].offset
-    if after is None or after.partition is not None or committed is None or entry.offset is None:
+    after, committed, offset = entry.evidence.after, entry.source[0].offset, entry.offset
+    if committed is None or offset is None or len({at.partition for at in entry.source}) > 1:
         return None
+    if after is None:
+        return (committed, committed + FIRST), (offset, offset + FIRST)
     if after.source <= committed:
         return None
-    return (committed, min(after.source, committed + NEAR)), (entry.offset, entry.offset + NEAR)
+    return (committed, min(after.source, committed + NEAR)), (offset, offset + NEAR)
 
 
 def absent_beside(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> Absent | None:
     """What the plan says to be absent, or else what unseen() shows."""
-    spans = unseen(entry)
+    spans, after = unseen(entry), entry.evidence.after
     if entry.absent or spans is None:
         return entry.absent
     parts = entry.evidence.matched_by
     key = Matching("timestamp" in parts, headers=bool(parts)).key
     records = source_logs.logs[entry.source[0].partition].between(*spans[0])
     lacking = missing(records, destination_logs.logs[entry.partition].between(*spans[1]), key)
-    return Absent(len(lacking), lacking[0].offset, exactly=False) if lacking else None
+    there = [record.offset for record in records if record not in lacking]
+    arrived = after.source if after is not None else there[-1] if there else -1
+    absent = [record.offset for record in lacking if record.offset < arrived]
+    return Absent(len(absent), absent[0], exactly=False) if absent else None
 
 
 def with_absent_flaw(found: Finding, absent: Absent | None, is_compacted: bool) -> Finding:
@@ -55,5 +60,7 @@ def with_absent_flaw(found: Finding, absent: Absent | None, is_compacted: bool) 
     if is_compacted:
         text = f"{absent}; it is compacted, so that only each key's newest record counts"
         return dataclasses.replace(found, notes=(Note(NoteKind.ABSENT, text),))
-    flaw = Flaw(ProblemKind.ABSENT, f"{absent}: the replication tool has left them out, or the destination has lost them")
+    flaw = Flaw(
+        ProblemKind.ABSENT, f"{absent}: the replication tool has left them out, or the destination has lost them"
+    )
     return dataclasses.replace(found, problems=(*found.problems, flaw))

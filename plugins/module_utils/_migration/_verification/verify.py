@@ -214,9 +214,9 @@ def _read(side: ClusterLogs, wanted: set[tuple[TopicPartition, Span]]) -> None:
     spans: dict[TopicPartition, set[Span]] = {}
     for partition, (start, end) in wanted:
         facts = side.logs[partition].facts
-        start, end = max(start, facts.log_start), min(end, facts.end)
-        if start < end:
-            spans.setdefault(partition, set()).add((start, end))
+        span = max(start, facts.log_start), min(end, facts.end)
+        if span[0] < span[1]:
+            spans.setdefault(partition, set()).add(span)
     side.read(spans)
 
 

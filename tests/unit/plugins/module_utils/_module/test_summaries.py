@@ -13,7 +13,7 @@ import yaml
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import summaries
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit, kafka_offset_translate
 
@@ -53,6 +53,17 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
         "  shipping orders-0: 41 -> not set, blocked (destination_lags): wait (offset 6 would lose nothing)",
         "Total: 3 groups, 7 group-partitions: 1 exact, 4 safe, 1 blocked, 1 uncommitted; repeats not counted.",
     ]
+
+
+def test_exact_offsets_whose_destination_lacks_records_are_told():
+    lacking = dataclasses.replace(PLAN.entries[2], detail=str(Absent(10, 41)), absent=Absent(10, 41))
+    table, line, total = summaries.plan_summary(dataclasses.replace(PLAN, entries=(lacking,)))[1:]
+    assert table.split() == ["billing", "1", "1", "0"]
+    assert line == (
+        "  billing orders-0: 41 -> 7, exact: 10 unconsumed records, from source offset 41 on, are not at the destination, "
+        "though later ones are"
+    )
+    assert total.endswith("at most 0 records repeated; 10 unconsumed records absent at the destination.")
 
 
 def test_entries_on_topics_that_do_not_exist_yet_are_named_as_predicted():

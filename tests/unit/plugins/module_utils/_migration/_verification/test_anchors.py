@@ -104,18 +104,14 @@ def test_records_that_the_destination_has_lost_are_a_problem(verified):
 
 
 def test_they_are_a_note_where_the_user_says_so(verified):
-    found, _report = verified(
-        log(range(60)), log(range(30, 60), 30), 20, 30, OnAbsent.WARN, evidence=evidence(30, 30)
-    )
+    found, _report = verified(log(range(60)), log(range(30, 60), 30), 20, 30, OnAbsent.WARN, evidence=evidence(30, 30))
     assert (found.problems, found.verified) == ([], 1)
     assert [note.kind for note in found.notes] == [NoteKind.ABSENT]
     assert "on_absent: warn" in found.notes[0].text and found.notes[0].text.startswith("g orders-0")
 
 
 def test_a_compacted_destination_may_lack_them(verified):
-    found, _report = verified(
-        log(range(60)), log(range(30, 60), 30), 20, 30, compacted=True, evidence=evidence(30, 30)
-    )
+    found, _report = verified(log(range(60)), log(range(30, 60), 30), 20, 30, compacted=True, evidence=evidence(30, 30))
     assert (found.problems, [note.kind for note in found.notes]) == ([], [NoteKind.ABSENT])
 
 
@@ -144,3 +140,18 @@ def test_an_entry_that_has_nothing_after_it_is_as_before(verified):
     )
     found, _report = verified(log(range(60)), log(range(60)), 60, 60, evidence=before.evidence)
     assert (found.problems, found.verified, found.compared) == ([], 1, 1)
+
+
+def caught_up(verified, *destination):
+    evidence = Evidence(Copied(59, 59, fingerprint(59).hex()), None, PARTS, CertificateName.WHOLE_LOGS)
+    return verified(log(range(70)), log([*range(60), *destination]), 60, 60, evidence=evidence)[0]
+
+
+def test_what_was_left_out_since_the_plan_was_made_is_a_problem(verified):
+    (problem,) = caught_up(verified, 62, 63, 64).problems
+    assert (problem.kind, problem.records) == (ProblemKind.ABSENT, 2)
+
+
+@pytest.mark.parametrize("copied", [(), (60,), (60, 61, 62), (1000, 1001, 60)])
+def test_what_is_still_to_come_is_no_problem(verified, copied):
+    assert caught_up(verified, *copied).problems == []
