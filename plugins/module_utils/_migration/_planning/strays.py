@@ -1,0 +1,162 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Where in a topic's partitions records are, by their times and contents, or by contents alone where times tell nothing."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+
+Pair = tuple[TopicPartition, TopicPartition]  # a partition on both sides
+
+WINDOW = 100  # records after the place that a time leads to: where source partitions mix, times run back and forth
+_FIRST = 5  # records at the start of a log
+_PLACES = 4  # so many of the offsets of a partition are looked at
+_OWN = 0.75  # of the records around the offsets of a long log, so many have to be in the same partition at the source
+
+
+class Topic(t.NamedTuple):
+    """Its name on both sides, how many partitions it has, and whether copies keep the times of their records."""
+
+    source: str
+    destination: str
+    partitions: int
+    keeps_times: bool
+
+    def pairs(self) -> list[Pair]:
+        """Each partition on both sides."""
+        return [
+            (TopicPartition(self.source, at), TopicPartition(self.destination, at)) for at in range(self.partitions)
+        ]
+
+
+class Sought(t.NamedTuple):
+    """A record and the partition in which it is looked for."""
+
+    topic: Topic
+    where: TopicPartition
+    record: Record
+
+
+def read_around(logs: ClusterLogs, wanted: t.Sequence[Sought], budget: int) -> None:
+    """Read where the time of a record leads to in a partition; without times all of the partition, if it is not too long."""
+    wanted = [each for each in wanted if not is_read(logs, each.where)]
+    times = collections.defaultdict(set)
+    for topic, where, record in wanted:
+        if topic.keeps_times and record.timestamp >= 0 and record.timestamp not in logs.logs[where].lookups:
+            times[where].add(record.timestamp)
+    logs.look_up(times)
+    spans = []
+    for topic, where, record in wanted:
+        log = logs.logs[where]
+        begin = log.lookups.get(record.timestamp) if topic.keeps_times else log.facts.log_start
+        length = WINDOW if topic.keeps_times else log.end - log.facts.log_start
+        if begin is not None and length <= max(WINDOW, budget):
+            spans.append((where, (begin, begin + length)))
+    read(logs, spans)
+
+
+def read(logs: ClusterLogs, wanted: t.Iterable[tuple[TopicPartition, Span]], committed: bool = True) -> None:
+    """Read what is missing of these spans; with committed=False also what only a read_uncommitted consumer sees of them."""
+    spans: dict[TopicPartition, list[Span]] = {}
+    for where, span in wanted:
+        spans[where] = united(spans.get(where, []), span)
+    unread = {
+        where: {part for each in its for part in logs.logs[where].unread(*each, uncommitted=not committed)}
+        for where, its in spans.items()
+    }
+    logs.read({where: each for where, each in unread.items() if each}, committed)
+
+
+def is_read(logs: ClusterLogs, where: TopicPartition) -> bool:
+    """Was the whole log read?"""
+    log = logs.logs[where]
+    return not log.unread(log.facts.log_start, log.end)
+
+
+def offset_of(logs: ClusterLogs, sought: Sought) -> int | None:
+    """Where in this partition a record of this content, and of this time if copies keep it, was read."""
+    topic, where, record = sought
+    log = logs.logs[where]
+    made = offset_of, topic.keeps_times
+    if made not in log.made:
+        log.made[made] = {
+            (each.timestamp if topic.keeps_times else None, each.bare): each.offset for each in reversed(log.records)
+        }
+    offsets: dict[tuple[int | None, bytes], int] = log.made[made]
+    return offsets.get((record.timestamp if topic.keeps_times else None, record.bare))
+
+
+def was_aborted(logs: ClusterLogs, sought: Sought) -> bool:
+    """Has this source partition an equal record that was aborted, as far as its log was read whole, or times lead to it?
+
+    Some replication tools copy aborted records.
+    """
+    topic, where, record = sought
+    log = logs.logs[where]
+    begin, end = log.facts.log_start, log.facts.end
+    if not is_read(logs, where):
+        found = log.lookups.get(record.timestamp)
+        begin, end = (begin, begin) if found is None else (found, min(found + WINDOW, end))
+    if len(log.between(begin, end)) == end - begin:
+        return False
+    read(logs, [(where, (begin, end))], committed=False)
+    return any(
+        each.bare == record.bare and (each.timestamp == record.timestamp or not topic.keeps_times)
+        for each in log.aborted
+    )
+
+
+def precedes_all_copies(source: ClusterLogs, destination: ClusterLogs, topic: Topic, at: int, offset: int) -> bool:
+    """Is this offset before the copy of every record that the source partition still has, if it has lost some?
+
+    Then what stands there may be the copy of a record that it has lost. Reads the start of the source's log.
+    """
+    (source_partition, partition) = topic.pairs()[at]
+    log = source.logs[source_partition]
+    if not log.facts.log_start:
+        return False
+    begin = log.facts.log_start
+    read(source, [(source_partition, (begin, begin + _FIRST))])
+    alive = itertools.islice(log.between(begin, log.end), _FIRST)
+    copies = [offset_of(destination, Sought(topic, partition, record)) for record in alive]
+    return all(copy is None or offset < copy for copy in copies)
+
+
+def read_places(
+    source: ClusterLogs, destination: ClusterLogs, pairs: t.Iterable[Pair], entries: t.Collection[PlanEntry]
+) -> None:
+    """Read what is around the offsets of entries on these partitions."""
+    spans = [(pair, place) for pair in pairs for place in _places(pair, entries)]
+    for logs, side in ((source, 0), (destination, 1)):
+        read(logs, ((pair[side], (place[side] - WINDOW, place[side] + WINDOW)) for pair, place in spans))
+
+
+def holds_its_own(source: ClusterLogs, destination: ClusterLogs, pair: Pair, entries: t.Collection[PlanEntry]) -> bool:
+    """Are nearly all records around the offsets in the same partition at the source? read_places() has read them."""
+    for committed, offset in _places(pair, entries):
+        originals = {record.bare for record in source.logs[pair[0]].between(committed - WINDOW, committed + WINDOW)}
+        copies = destination.logs[pair[1]].between(offset - WINDOW // 2, offset + WINDOW // 2)
+        if sum(record.bare in originals for record in copies) < _OWN * len(copies):
+            return False
+    return True
+
+
+def _places(pair: Pair, entries: t.Iterable[PlanEntry]) -> list[tuple[int, int]]:
+    """Committed offsets on a partition and what they have become: a few of them."""
+    places = sorted(
+        {
+            (entry.source[0].offset, entry.offset)
+            for entry in entries
+            if entry.partition == pair[1] and entry.offset is not None and entry.source[0].offset is not None
+        }
+    )
+    return places[:: max(1, -(-len(places) // _PLACES))]
