@@ -14,6 +14,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import itertools
+import operator
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
@@ -40,9 +41,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 _FIRST = 5  # of the records of a partition that a group has not consumed, so many should have a copy in it
 _SAMPLE = 8  # so many of a topic that have none are looked for in its other partitions
-_MANY = 1000  # so many where times do not lead to them, and so whole logs are read
+_MANY = 1000  # so many of a partition where times do not lead to them, and so whole logs are read
 
-_Entries = t.Mapping[DraftKey, PlanEntry]
+_Entries = t.Mapping[TopicPartition, t.Sequence[PlanEntry]]  # by their partition
 
 
 class Stray(t.NamedTuple):
@@ -76,13 +77,18 @@ class _Without(t.NamedTuple):
     record: Record
 
 
-def corrected_entries(given: StrategyInput, decided: t.Mapping[DraftKey, Draft], entries: _Entries) -> _Entries:
+def corrected_entries(
+    given: StrategyInput, decided: t.Mapping[DraftKey, Draft], entries: t.Mapping[DraftKey, PlanEntry]
+) -> dict[DraftKey, PlanEntry]:
     """A blocked entry for every draft of a topic of which such a copy is found, also for those that are exact by themselves.
 
     Where a partition is too long to be searched, its entries are not exact. decided: the drafts that are not kept from the
     previous plan. Only their records are looked for. entries: of all drafts.
     """
-    found = find_strays(given, decided, entries)
+    by_partition: dict[TopicPartition, list[PlanEntry]] = collections.defaultdict(list)
+    for entry in entries.values():
+        by_partition[entry.partition].append(entry)
+    found = find_strays(given, decided, by_partition)
     corrected = {}
     for key, draft in given.searched.items():
         topics = draft.source_partition.topic, draft.partition.topic
@@ -125,33 +131,39 @@ def find_strays(given: StrategyInput, decided: t.Mapping[DraftKey, Draft], entri
     Where copies do not keep their records' times, whole logs are compared, if they are no longer than search_limit. Of longer
     ones, what stands around the entries' offsets says whether the tool keeps partitions.
     """
-    budget, source, destination = given.options.policy.budget, given.source, given.destination
     without = _without_copy(given, decided, entries)
-    sought = [each for its in without.values() for each in _sample(its)]
-    copies = [Sought(topic, where, record) for topic, _pair, record in sought for _source, where in topic.pairs()]
-    read_around(destination, copies, budget)
+    found = _in_other_partitions(given, [each for its in without.values() for each in _sample(its)])
     # The other partition may have an equal record of its own, whose copy this is.
-    found = [
-        (each, at, offset)
-        for each in sought
-        for at, (_source, where) in enumerate(each.topic.pairs())
-        if where != each.pair[1]
-        and (offset := offset_of(destination, Sought(each.topic, where, each.record))) is not None
-    ]
     origins = [Sought(each.topic, each.topic.pairs()[at][0], each.record) for each, at, _offset in found]
-    read_around(source, origins, budget)
+    read_around(given.source, origins, given.options.policy.budget)
     strays: dict[tuple[str, str], Stray] = {}
     for (each, at, offset), origin in zip(found, origins, strict=True):
         if not _has_origin(given, each, origin, offset, entries):
-            copy_partition = TopicPartition(each.topic.destination, at)
-            stray = Stray(each.pair[0], each.record.offset, copy_partition, offset)
+            stray = Stray(each.pair[0], each.record.offset, TopicPartition(each.topic.destination, at), offset)
             strays.setdefault((each.topic.source, each.topic.destination), stray)
+    return Found(strays, _unseen(given, without, entries))
+
+
+def _in_other_partitions(given: StrategyInput, sought: t.Sequence[_Without]) -> list[tuple[_Without, int, int]]:
+    """The records of which a copy is there, with its partition and offset."""
+    copies = [
+        (each, at, Sought(each.topic, pair[1], each.record))
+        for each in sought
+        for at, pair in enumerate(each.topic.pairs())
+        if pair != each.pair
+    ]
+    read_around(given.destination, [its for _each, _at, its in copies], given.options.policy.budget)
+    offsets = [(each, at, offset_of(given.destination, its)) for each, at, its in copies]
+    return [(each, at, offset) for each, at, offset in offsets if offset is not None]
+
+
+def _unseen(given: StrategyInput, topics: t.Iterable[Topic], entries: _Entries) -> set[TopicPartition]:
+    """The partitions of these topics that were not read whole, and do not seem to hold what their source partitions hold."""
     long = sorted(
-        pair for topic in without if not topic.keeps_times for pair in topic.pairs() if not _are_read(given, pair)
+        pair for topic in topics if not topic.keeps_times for pair in topic.pairs() if not _are_read(given, pair)
     )
-    read_places(source, destination, long, entries.values())
-    unseen = {pair[1] for pair in long if not holds_its_own(source, destination, pair, entries.values())}
-    return Found(strays, unseen)
+    read_places(given.source, given.destination, long, entries)
+    return {pair[1] for pair in long if not holds_its_own(given.source, given.destination, pair, entries)}
 
 
 def _has_origin(given: StrategyInput, each: _Without, origin: Sought, offset: int, entries: _Entries) -> bool:
@@ -164,7 +176,7 @@ def _has_origin(given: StrategyInput, each: _Without, origin: Sought, offset: in
         return True
     if offset_of(given.source, origin) is not None or was_aborted(given.source, origin):
         return True
-    its = [entry.evidence for entry in entries.values() if entry.partition == each.pair[1] and entry.offset is not None]
+    its = [entry.evidence for entry in entries.get(each.pair[1], ()) if entry.offset is not None]
     is_to_come = bool(its) and all(evidence.before and not evidence.after for evidence in its)
     return is_to_come and precedes_all_copies(given.source, given.destination, topic, where.partition, offset)
 
@@ -181,21 +193,18 @@ def _without_copy(
         pair = draft.source_partition, draft.partition
         lowest[pair] = min(draft.offset, lowest.get(pair, draft.offset))
     kept = {(draft.source_partition, draft.partition) for draft in given.searched.values()} - lowest.keys()
-    by_times, by_contents, unknown = [], [], set()
-    for source, destination in sorted({(pair[0].topic, pair[1].topic) for pair in lowest}):
-        topic = Topic(source, destination, given.source_counts[source], keeps_times=True)
-        if topic.partitions < 2:
-            continue
-        keeps_times = _keeps_times(given, topic, entries)
-        (by_contents if keeps_times is False else by_times).append(topic)
-        if keeps_times is None:
-            unknown.add(topic)
-    its = entries.values()
-    found, result = _looked_up(given, by_times, lowest, kept, its)
-    without_times = [*by_contents, *sorted(unknown - found)]  # of these, no time has led to a copy
-    without_times = [topic._replace(keeps_times=False) for topic in without_times]
-    _found, more = _looked_up(given, without_times, lowest, kept, its)
-    return {topic: records for topic, records in result.items() if topic not in unknown - found} | more
+    names = sorted({(pair[0].topic, pair[1].topic) for pair in lowest})
+    topics = [
+        Topic(*its, given.source_counts[its[0]], keeps_times=True) for its in names if given.source_counts[its[0]] > 1
+    ]
+    keep_times = {topic: _keeps_times(given, topic, entries) for topic in topics}
+    by_times = [topic for topic in topics if keep_times[topic] is not False]
+    found, result = _looked_up(given, by_times, lowest, kept, entries)
+    # Where no record tells, but some time has led to a copy, times are kept.
+    changing = [topic for topic in topics if not keep_times[topic] and topic not in found]
+    by_contents = [topic._replace(keeps_times=False) for topic in changing]
+    _found, more = _looked_up(given, by_contents, lowest, kept, entries)
+    return {topic: its for topic, its in result.items() if topic not in changing} | more
 
 
 def _keeps_times(given: StrategyInput, topic: Topic, entries: _Entries) -> bool | None:
@@ -203,7 +212,7 @@ def _keeps_times(given: StrategyInput, topic: Topic, entries: _Entries) -> bool 
     pairs = topic.pairs()
     if not given.options.policy.with_timestamp or given.destination.logs[pairs[0][1]].facts.log_append_time:
         return False
-    its = [entry for entry in entries.values() if entry.partition.topic == topic.destination]
+    its = [entry for _source, where in pairs for entry in entries.get(where, ())]
     matched = [entry.evidence.matched_by for entry in its if entry.evidence.before or entry.evidence.after]
     if matched:
         return all("timestamp" in parts for parts in matched)
@@ -216,7 +225,7 @@ def _looked_up(
     topics: t.Sequence[Topic],
     lowest: t.Mapping[Pair, int],
     kept: t.Collection[Pair],
-    entries: t.Collection[PlanEntry],
+    entries: _Entries,
 ) -> tuple[set[Topic], dict[Topic, list[_Without]]]:
     """The topics of which a copy was found where it should be, and of each topic the records that have none there."""
     begins = [
@@ -260,7 +269,8 @@ def _own_copy(given: StrategyInput, each: _Without) -> int | None:
 
 
 def _sample(records: list[_Without]) -> list[_Without]:
-    """A few of them, from all of their time; where contents alone tell, many."""
+    """A few of them, from all of their time; where contents alone tell, many of each partition."""
     if not records[0].topic.keeps_times:
-        return records[:_MANY]
+        each_pair = [list(its) for _pair, its in itertools.groupby(records, operator.attrgetter("pair"))]
+        return [each for its in each_pair for each in its[:: -(-len(its) // _MANY)]]
     return sorted(records, key=lambda each: each.record.timestamp)[:: -(-len(records) // _SAMPLE)]

@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 
 Pair = tuple[TopicPartition, TopicPartition]  # a partition on both sides
+_Entries = t.Mapping[TopicPartition, t.Sequence[PlanEntry]]  # by their partition
 
 WINDOW = 100  # records after the place that a time leads to: where source partitions mix, times run back and forth
 _FIRST = 5  # records at the start of a log
@@ -131,16 +132,14 @@ def precedes_all_copies(source: ClusterLogs, destination: ClusterLogs, topic: To
     return all(copy is None or offset < copy for copy in copies)
 
 
-def read_places(
-    source: ClusterLogs, destination: ClusterLogs, pairs: t.Iterable[Pair], entries: t.Collection[PlanEntry]
-) -> None:
+def read_places(source: ClusterLogs, destination: ClusterLogs, pairs: t.Iterable[Pair], entries: _Entries) -> None:
     """Read what is around the offsets of entries on these partitions."""
     spans = [(pair, place) for pair in pairs for place in _places(pair, entries)]
     for logs, side in ((source, 0), (destination, 1)):
         read(logs, ((pair[side], (place[side] - WINDOW, place[side] + WINDOW)) for pair, place in spans))
 
 
-def holds_its_own(source: ClusterLogs, destination: ClusterLogs, pair: Pair, entries: t.Collection[PlanEntry]) -> bool:
+def holds_its_own(source: ClusterLogs, destination: ClusterLogs, pair: Pair, entries: _Entries) -> bool:
     """Are nearly all records around the offsets in the same partition at the source? read_places() has read them."""
     for committed, offset in _places(pair, entries):
         originals = {record.bare for record in source.logs[pair[0]].between(committed - WINDOW, committed + WINDOW)}
@@ -150,13 +149,13 @@ def holds_its_own(source: ClusterLogs, destination: ClusterLogs, pair: Pair, ent
     return True
 
 
-def _places(pair: Pair, entries: t.Iterable[PlanEntry]) -> list[tuple[int, int]]:
+def _places(pair: Pair, entries: _Entries) -> list[tuple[int, int]]:
     """Committed offsets on a partition and what they have become: a few of them."""
     places = sorted(
         {
             (entry.source[0].offset, entry.offset)
-            for entry in entries
-            if entry.partition == pair[1] and entry.offset is not None and entry.source[0].offset is not None
+            for entry in entries.get(pair[1], ())
+            if entry.offset is not None and entry.source[0].offset is not None
         }
     )
     return places[:: max(1, -(-len(places) // _PLACES))]
