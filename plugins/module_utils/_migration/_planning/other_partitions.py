@@ -17,14 +17,17 @@ import itertools
 import operator
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strangers import strangers
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     DraftKey,
     StrategyInput,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strays import (
+    Entries,
     Pair,
     Sought,
     Topic,
+    by_partition,
     holds_its_own,
     is_read,
     offset_of,
@@ -42,8 +45,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 _FIRST = 5  # of the records of a partition that a group has not consumed, so many should have a copy in it
 _SAMPLE = 8  # so many of a topic that have none are looked for in its other partitions
 _MANY = 1000  # so many of a partition where times do not lead to them, and so whole logs are read
-
-_Entries = t.Mapping[TopicPartition, t.Sequence[PlanEntry]]  # by their partition
 
 
 class Stray(t.NamedTuple):
@@ -85,10 +86,7 @@ def corrected_entries(
     Where a partition is too long to be searched, its entries are not exact. decided: the drafts that are not kept from the
     previous plan. Only their records are looked for. entries: of all drafts.
     """
-    by_partition: dict[TopicPartition, list[PlanEntry]] = collections.defaultdict(list)
-    for entry in entries.values():
-        by_partition[entry.partition].append(entry)
-    found = find_strays(given, decided, by_partition)
+    found = find_strays(given, decided, entries)
     corrected = {}
     for key, draft in given.searched.items():
         topics = draft.source_partition.topic, draft.partition.topic
@@ -125,14 +123,19 @@ def _unsure(entry: PlanEntry) -> PlanEntry:
     )
 
 
-def find_strays(given: StrategyInput, decided: t.Mapping[DraftKey, Draft], entries: _Entries) -> Found:
-    """What is found of the first unconsumed records of each partition that have no copy in it.
+def find_strays(
+    given: StrategyInput, decided: t.Mapping[DraftKey, Draft], all_entries: t.Mapping[DraftKey, PlanEntry]
+) -> Found:
+    """What is found of the first unconsumed records of each partition that have no copy in it, and next to the offsets.
 
     Where copies do not keep their records' times, whole logs are compared, if they are no longer than search_limit. Of longer
     ones, what stands around the entries' offsets says whether the tool keeps partitions.
     """
+    entries = by_partition(all_entries.values())
     without = _without_copy(given, decided, entries)
-    found = _in_other_partitions(given, [each for its in without.values() for each in _sample(its)])
+    sought = [each for its in without.items() for each in _sample(given, *its)]
+    sought += _strangers(given, without, entries, by_partition(all_entries[key] for key in decided))
+    found = _in_other_partitions(given, sought)
     # The other partition may have an equal record of its own, whose copy this is.
     origins = [Sought(each.topic, each.topic.pairs()[at][0], each.record) for each, at, _offset in found]
     read_around(given.source, origins, given.options.policy.budget)
@@ -142,6 +145,19 @@ def find_strays(given: StrategyInput, decided: t.Mapping[DraftKey, Draft], entri
             stray = Stray(each.pair[0], each.record.offset, TopicPartition(each.topic.destination, at), offset)
             strays.setdefault((each.topic.source, each.topic.destination), stray)
     return Found(strays, _unseen(given, without, entries))
+
+
+def _strangers(given: StrategyInput, topics: t.Iterable[Topic], entries: Entries, decided: Entries) -> list[_Without]:
+    """The unconsumed records whose copies are next to the offsets of other partitions, and not where they should be."""
+    budget = given.options.policy.budget
+    found = [
+        _Without(topic, pair, record)
+        for topic, at, record in strangers(given.source, given.destination, topics, decided, budget)
+        for pair in topic.pairs()[at : at + 1]
+        if record.offset >= min((entry.source[0].offset or 0 for entry in entries.get(pair[1], ())), default=0)
+    ]
+    read_around(given.destination, [Sought(each.topic, each.pair[1], each.record) for each in found], budget)
+    return [each for each in found if _own_copy(given, each) is None]
 
 
 def _in_other_partitions(given: StrategyInput, sought: t.Sequence[_Without]) -> list[tuple[_Without, int, int]]:
@@ -157,16 +173,22 @@ def _in_other_partitions(given: StrategyInput, sought: t.Sequence[_Without]) -> 
     return [(each, at, offset) for each, at, offset in offsets if offset is not None]
 
 
-def _unseen(given: StrategyInput, topics: t.Iterable[Topic], entries: _Entries) -> set[TopicPartition]:
+def _unseen(
+    given: StrategyInput, without: t.Mapping[Topic, t.Sequence[_Without]], entries: Entries
+) -> set[TopicPartition]:
     """The partitions of these topics that were not read whole, and do not seem to hold what their source partitions hold."""
     long = sorted(
-        pair for topic in topics if not topic.keeps_times for pair in topic.pairs() if not _are_read(given, pair)
+        pair
+        for topic, its in without.items()
+        if its and not topic.keeps_times
+        for pair in topic.pairs()
+        if not _are_read(given, pair)
     )
     read_places(given.source, given.destination, long, entries)
     return {pair[1] for pair in long if not holds_its_own(given.source, given.destination, pair, entries)}
 
 
-def _has_origin(given: StrategyInput, each: _Without, origin: Sought, offset: int, entries: _Entries) -> bool:
+def _has_origin(given: StrategyInput, each: _Without, origin: Sought, offset: int, entries: Entries) -> bool:
     """May what stands at this offset be the copy of a record of its own partition, which is, was aborted, or has expired?
 
     Of an expired one only if the record that is looked for is still to come to its own partition, as far as that shows.
@@ -178,11 +200,12 @@ def _has_origin(given: StrategyInput, each: _Without, origin: Sought, offset: in
         return True
     its = [entry.evidence for entry in entries.get(each.pair[1], ()) if entry.offset is not None]
     is_to_come = bool(its) and all(evidence.before and not evidence.after for evidence in its)
-    return is_to_come and precedes_all_copies(given.source, given.destination, topic, where.partition, offset)
+    budget = given.options.policy.budget
+    return is_to_come and precedes_all_copies(given.source, given.destination, topic, where.partition, offset, budget)
 
 
 def _without_copy(
-    given: StrategyInput, decided: t.Mapping[DraftKey, Draft], entries: _Entries
+    given: StrategyInput, decided: t.Mapping[DraftKey, Draft], entries: Entries
 ) -> dict[Topic, list[_Without]]:
     """The first unconsumed records of each partition of these drafts' topics that have no copy where it should be.
 
@@ -207,7 +230,7 @@ def _without_copy(
     return {topic: its for topic, its in result.items() if topic not in changing} | more
 
 
-def _keeps_times(given: StrategyInput, topic: Topic, entries: _Entries) -> bool | None:
+def _keeps_times(given: StrategyInput, topic: Topic, entries: Entries) -> bool | None:
     """Do copies have the times of their records? As the records say that were compared; None where none tell."""
     pairs = topic.pairs()
     if not given.options.policy.with_timestamp or given.destination.logs[pairs[0][1]].facts.log_append_time:
@@ -225,7 +248,7 @@ def _looked_up(
     topics: t.Sequence[Topic],
     lowest: t.Mapping[Pair, int],
     kept: t.Collection[Pair],
-    entries: _Entries,
+    entries: Entries,
 ) -> tuple[set[Topic], dict[Topic, list[_Without]]]:
     """The topics of which a copy was found where it should be, and of each topic the records that have none there."""
     begins = [
@@ -235,9 +258,7 @@ def _looked_up(
         if pair not in kept
     ]
     read(given.source, ((pair[0], (begin, begin + _FIRST)) for _topic, pair, begin in begins))
-    firsts = [
-        _Without(topic, pair, record) for topic, pair, begin in begins for record in _firsts(given, topic, pair, begin)
-    ]
+    firsts = [_Without(topic, pair, record) for topic, pair, begin in begins for record in _firsts(given, pair, begin)]
     # Most copies have been read already, or are where they should be: the other partitions are not asked about those.
     unread = [each for each in firsts if _own_copy(given, each) is None]
     long = {each.pair for each in unread if not each.topic.keeps_times and not _are_read(given, each.pair)}
@@ -245,32 +266,32 @@ def _looked_up(
     unread = [each for each in unread if _own_copy(given, each) is None]
     sought = [Sought(topic, pair[1], record) for topic, pair, record in unread]
     read_around(given.destination, sought, given.options.policy.budget)
-    without: dict[Topic, list[_Without]] = collections.defaultdict(list)
+    without: dict[Topic, list[_Without]] = {topic: [] for topic in topics}
     for each in unread:
         if _own_copy(given, each) is None:
             without[each.topic].append(each)
     numbers = collections.Counter(each.topic for each in firsts)
-    return {topic for topic, number in numbers.items() if number > len(without.get(topic, ()))}, dict(without)
+    return {topic for topic, number in numbers.items() if number > len(without[topic])}, without
 
 
 def _are_read(given: StrategyInput, pair: Pair) -> bool:
     return is_read(given.source, pair[0]) and is_read(given.destination, pair[1])
 
 
-def _firsts(given: StrategyInput, topic: Topic, pair: Pair, begin: int) -> t.Iterable[Record]:
-    """The first unconsumed records of a partition; all of them where contents alone tell, and both logs were read whole."""
+def _firsts(given: StrategyInput, pair: Pair, begin: int) -> t.Iterable[Record]:
+    """The first unconsumed records of a partition; all of them where both logs were read whole."""
     log = given.source.logs[pair[0]]
     records = log.between(begin, log.end)
-    return itertools.islice(records, _FIRST) if topic.keeps_times or not _are_read(given, pair) else records
+    return records if _are_read(given, pair) else itertools.islice(records, _FIRST)
 
 
 def _own_copy(given: StrategyInput, each: _Without) -> int | None:
     return offset_of(given.destination, Sought(each.topic, each.pair[1], each.record))
 
 
-def _sample(records: list[_Without]) -> list[_Without]:
-    """A few of them, from all of their time; where contents alone tell, many of each partition."""
-    if not records[0].topic.keeps_times:
-        each_pair = [list(its) for _pair, its in itertools.groupby(records, operator.attrgetter("pair"))]
-        return [each for its in each_pair for each in its[:: -(-len(its) // _MANY)]]
-    return sorted(records, key=lambda each: each.record.timestamp)[:: -(-len(records) // _SAMPLE)]
+def _sample(given: StrategyInput, topic: Topic, records: list[_Without]) -> list[_Without]:
+    """A few of them, from all of their time; many of each partition where no look-up is needed for them."""
+    if topic.keeps_times and not all(_are_read(given, pair) for pair in topic.pairs()):
+        return sorted(records, key=lambda each: each.record.timestamp)[:: -(-len(records) // _SAMPLE) or 1]
+    each_pair = [list(its) for _pair, its in itertools.groupby(records, operator.attrgetter("pair"))]
+    return [each for its in each_pair for each in its[:: -(-len(its) // _MANY)]]

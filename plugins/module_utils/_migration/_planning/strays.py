@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import collections
-import itertools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
@@ -16,12 +15,20 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 
 Pair = tuple[TopicPartition, TopicPartition]  # a partition on both sides
-_Entries = t.Mapping[TopicPartition, t.Sequence[PlanEntry]]  # by their partition
+Entries = t.Mapping[TopicPartition, t.Sequence[PlanEntry]]  # by their partition
 
 WINDOW = 100  # records after the place that a time leads to: where source partitions mix, times run back and forth
 _FIRST = 5  # records at the start of a log
 _PLACES = 4  # so many of the offsets of a partition are looked at
 _OWN = 0.75  # of the records around the offsets of a long log, so many have to be in the same partition at the source
+
+
+def by_partition(entries: t.Iterable[PlanEntry]) -> Entries:
+    """The entries by their partition at the destination."""
+    result: dict[TopicPartition, list[PlanEntry]] = collections.defaultdict(list)
+    for entry in entries:
+        result[entry.partition].append(entry)
+    return result
 
 
 class Topic(t.NamedTuple):
@@ -116,30 +123,33 @@ def was_aborted(logs: ClusterLogs, sought: Sought) -> bool:
     )
 
 
-def precedes_all_copies(source: ClusterLogs, destination: ClusterLogs, topic: Topic, at: int, offset: int) -> bool:
-    """Is this offset before the copy of every record that the source partition still has, if it has lost some?
+def precedes_all_copies(
+    source: ClusterLogs, destination: ClusterLogs, topic: Topic, at: int, offset: int, budget: int
+) -> bool:
+    """Is this offset before the copies of all records that the source partition still has, if it has lost some?
 
-    Then what stands there may be the copy of a record that it has lost. Reads the start of the source's log.
+    Then what stands there may be the copy of a record that it has lost. Reads the start of the source's log, and its copies.
     """
     (source_partition, partition) = topic.pairs()[at]
     log = source.logs[source_partition]
-    if not log.facts.log_start:
-        return False
     begin = log.facts.log_start
+    if not begin:
+        return False
     read(source, [(source_partition, (begin, begin + _FIRST))])
-    alive = itertools.islice(log.between(begin, log.end), _FIRST)
-    copies = [offset_of(destination, Sought(topic, partition, record)) for record in alive]
-    return all(copy is None or offset < copy for copy in copies)
+    alive = [Sought(topic, partition, record) for record in log.between(begin, begin + _FIRST)]
+    read_around(destination, alive, budget)
+    copies = [copy for each in alive if (copy := offset_of(destination, each)) is not None]
+    return bool(copies) and offset < min(copies)
 
 
-def read_places(source: ClusterLogs, destination: ClusterLogs, pairs: t.Iterable[Pair], entries: _Entries) -> None:
+def read_places(source: ClusterLogs, destination: ClusterLogs, pairs: t.Iterable[Pair], entries: Entries) -> None:
     """Read what is around the offsets of entries on these partitions."""
     spans = [(pair, place) for pair in pairs for place in _places(pair, entries)]
     for logs, side in ((source, 0), (destination, 1)):
         read(logs, ((pair[side], (place[side] - WINDOW, place[side] + WINDOW)) for pair, place in spans))
 
 
-def holds_its_own(source: ClusterLogs, destination: ClusterLogs, pair: Pair, entries: _Entries) -> bool:
+def holds_its_own(source: ClusterLogs, destination: ClusterLogs, pair: Pair, entries: Entries) -> bool:
     """Are nearly all records around the offsets in the same partition at the source? read_places() has read them."""
     for committed, offset in _places(pair, entries):
         originals = {record.bare for record in source.logs[pair[0]].between(committed - WINDOW, committed + WINDOW)}
@@ -149,7 +159,7 @@ def holds_its_own(source: ClusterLogs, destination: ClusterLogs, pair: Pair, ent
     return True
 
 
-def _places(pair: Pair, entries: _Entries) -> list[tuple[int, int]]:
+def _places(pair: Pair, entries: Entries) -> list[tuple[int, int]]:
     """Committed offsets on a partition and what they have become: a few of them."""
     places = sorted(
         {

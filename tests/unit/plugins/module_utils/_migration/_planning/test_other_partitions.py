@@ -300,3 +300,18 @@ def test_what_stands_where_expired_records_stood_is_a_stray_if_later_ones_are_in
     destination = [log([0, 10, 20, 30, 50]), second]
     its = clusters([first, second[3:]], destination)
     assert {entry.reason for entry in its.planned(4, 4)} == {Reason.OTHER_PARTITIONS}
+
+
+@pytest.mark.parametrize("keeps_times", [True, False])
+def test_strays_that_begin_after_the_first_unconsumed_records_are_found_next_to_the_offsets(clusters, keeps_times):
+    """Logs of which little is read: since lately, all records go to the first partition."""
+    source = [log(10 * number + partition for number in range(600)) for partition in range(2)]
+    destination: list[list[Record]] = [[], []]
+    for number in range(1200):
+        record = source[number % 2][number // 2]
+        copies = destination[number % 2 if number < 800 else 0]
+        copies.append(
+            record._replace(offset=len(copies), timestamp=record.timestamp if keeps_times else 10_000 + number)
+        )
+    entries = clusters(source, destination).planned(450, 300)
+    assert {(entry.verdict, entry.reason) for entry in entries} == {(Verdict.BLOCKED, Reason.OTHER_PARTITIONS)}
