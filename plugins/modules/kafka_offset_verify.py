@@ -70,7 +70,8 @@ options:
       - How to verify the offsets.
       - V(records) counts the records around every offset.
       - V(anchors) compares only the two records next to every offset with those in O(plan). It needs neither Spark nor
-        Java. It detects neither skipped nor repeated records farther away from the offset.
+        Java. It detects neither skipped nor repeated records farther away from the offset. It also looks for the first
+        unconsumed records of the source, and for those that O(plan) says to be absent; see O(on_absent).
     type: str
     choices: [records, anchors]
     default: records

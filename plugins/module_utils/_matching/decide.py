@@ -15,6 +15,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows, whole
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import with_absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import (
     certificate,
     doubt_copies_of_later_ones,
@@ -33,7 +34,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_re
     NotRead,
     Reader,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.missing import with_absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import (
     HEAD,

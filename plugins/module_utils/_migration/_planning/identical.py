@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import with_absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed, SameLog
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
@@ -20,7 +21,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import NoRecordBefore
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.missing import with_absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all

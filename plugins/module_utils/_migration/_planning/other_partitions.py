@@ -17,7 +17,7 @@ import itertools
 import operator
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strangers import strangers
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.neighbours import neighbours
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     DraftKey,
     StrategyInput,
@@ -28,13 +28,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
     Sought,
     Topic,
     by_partition,
+    equal_at,
     holds_its_own,
     is_read,
-    offset_of,
     precedes_all_copies,
-    read,
-    read_around,
+    read_missing,
     read_places,
+    read_where_times_lead,
     was_aborted,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
@@ -134,11 +134,11 @@ def find_strays(
     entries = by_partition(all_entries.values())
     without = _without_copy(given, decided, entries)
     sought = [each for its in without.items() for each in _sample(given, *its)]
-    sought += _strangers(given, without, entries, by_partition(all_entries[key] for key in decided))
+    sought += _neighbours(given, without, entries, by_partition(all_entries[key] for key in decided))
     found = _in_other_partitions(given, sought)
     # The other partition may have an equal record of its own, whose copy this is.
     origins = [Sought(each.topic, each.topic.pairs()[at][0], each.record) for each, at, _offset in found]
-    read_around(given.source, origins, given.options.policy.budget)
+    read_where_times_lead(given.source, origins, given.options.policy.budget)
     strays: dict[tuple[str, str], Stray] = {}
     for (each, at, offset), origin in zip(found, origins, strict=True):
         if not _has_origin(given, each, origin, offset, entries):
@@ -147,16 +147,16 @@ def find_strays(
     return Found(strays, _unseen(given, without, entries))
 
 
-def _strangers(given: StrategyInput, topics: t.Iterable[Topic], entries: Entries, decided: Entries) -> list[_Without]:
+def _neighbours(given: StrategyInput, topics: t.Iterable[Topic], entries: Entries, decided: Entries) -> list[_Without]:
     """The unconsumed records whose copies are next to the offsets of other partitions, and not where they should be."""
     budget = given.options.policy.budget
     found = [
         _Without(topic, pair, record)
-        for topic, at, record in strangers(given.source, given.destination, topics, decided, budget)
+        for topic, at, record in neighbours(given.source, given.destination, topics, decided, budget)
         for pair in topic.pairs()[at : at + 1]
         if record.offset >= min((entry.source[0].offset or 0 for entry in entries.get(pair[1], ())), default=0)
     ]
-    read_around(given.destination, [Sought(each.topic, each.pair[1], each.record) for each in found], budget)
+    read_where_times_lead(given.destination, [Sought(each.topic, each.pair[1], each.record) for each in found], budget)
     return [each for each in found if _own_copy(given, each) is None]
 
 
@@ -168,8 +168,8 @@ def _in_other_partitions(given: StrategyInput, sought: t.Sequence[_Without]) -> 
         for at, pair in enumerate(each.topic.pairs())
         if pair != each.pair
     ]
-    read_around(given.destination, [its for _each, _at, its in copies], given.options.policy.budget)
-    offsets = [(each, at, offset_of(given.destination, its)) for each, at, its in copies]
+    read_where_times_lead(given.destination, [its for _each, _at, its in copies], given.options.policy.budget)
+    offsets = [(each, at, equal_at(given.destination, its)) for each, at, its in copies]
     return [(each, at, offset) for each, at, offset in offsets if offset is not None]
 
 
@@ -196,7 +196,7 @@ def _has_origin(given: StrategyInput, each: _Without, origin: Sought, offset: in
     topic, where, _record = origin
     if not topic.keeps_times and not is_read(given.source, where):
         return True
-    if offset_of(given.source, origin) is not None or was_aborted(given.source, origin):
+    if equal_at(given.source, origin) is not None or was_aborted(given.source, origin):
         return True
     its = [entry.evidence for entry in entries.get(each.pair[1], ()) if entry.offset is not None]
     is_to_come = bool(its) and all(evidence.before and not evidence.after for evidence in its)
@@ -257,7 +257,7 @@ def _looked_up(
         for pair in topic.pairs()
         if pair not in kept
     ]
-    read(given.source, ((pair[0], (begin, begin + _FIRST)) for _topic, pair, begin in begins))
+    read_missing(given.source, ((pair[0], (begin, begin + _FIRST)) for _topic, pair, begin in begins))
     firsts = [_Without(topic, pair, record) for topic, pair, begin in begins for record in _firsts(given, pair, begin)]
     # Most copies have been read already, or are where they should be: the other partitions are not asked about those.
     unread = [each for each in firsts if _own_copy(given, each) is None]
@@ -265,7 +265,7 @@ def _looked_up(
     read_places(given.source, given.destination, sorted(long), entries)
     unread = [each for each in unread if _own_copy(given, each) is None]
     sought = [Sought(topic, pair[1], record) for topic, pair, record in unread]
-    read_around(given.destination, sought, given.options.policy.budget)
+    read_where_times_lead(given.destination, sought, given.options.policy.budget)
     without: dict[Topic, list[_Without]] = {topic: [] for topic in topics}
     for each in unread:
         if _own_copy(given, each) is None:
@@ -286,7 +286,7 @@ def _firsts(given: StrategyInput, pair: Pair, begin: int) -> t.Iterable[Record]:
 
 
 def _own_copy(given: StrategyInput, each: _Without) -> int | None:
-    return offset_of(given.destination, Sought(each.topic, each.pair[1], each.record))
+    return equal_at(given.destination, Sought(each.topic, each.pair[1], each.record))
 
 
 def _sample(given: StrategyInput, topic: Topic, records: list[_Without]) -> list[_Without]:

@@ -54,7 +54,7 @@ class Sought(t.NamedTuple):
     record: Record
 
 
-def read_around(logs: ClusterLogs, wanted: t.Sequence[Sought], budget: int) -> None:
+def read_where_times_lead(logs: ClusterLogs, wanted: t.Sequence[Sought], budget: int) -> None:
     """Read where the time of a record leads to in a partition; without times all of the partition, if it is not too long."""
     wanted = [each for each in wanted if not is_read(logs, each.where)]
     times = collections.defaultdict(set)
@@ -69,10 +69,10 @@ def read_around(logs: ClusterLogs, wanted: t.Sequence[Sought], budget: int) -> N
         length = WINDOW if topic.keeps_times else log.end - log.facts.log_start
         if begin is not None and length <= max(WINDOW, budget):
             spans.append((where, (begin, begin + length)))
-    read(logs, spans)
+    read_missing(logs, spans)
 
 
-def read(logs: ClusterLogs, wanted: t.Iterable[tuple[TopicPartition, Span]], committed: bool = True) -> None:
+def read_missing(logs: ClusterLogs, wanted: t.Iterable[tuple[TopicPartition, Span]], committed: bool = True) -> None:
     """Read what is missing of these spans; with committed=False also what only a read_uncommitted consumer sees of them."""
     spans: dict[TopicPartition, list[Span]] = {}
     for where, span in wanted:
@@ -90,11 +90,11 @@ def is_read(logs: ClusterLogs, where: TopicPartition) -> bool:
     return not log.unread(log.facts.log_start, log.end)
 
 
-def offset_of(logs: ClusterLogs, sought: Sought) -> int | None:
+def equal_at(logs: ClusterLogs, sought: Sought) -> int | None:
     """Where in this partition a record of this content, and of this time if copies keep it, was read."""
     topic, where, record = sought
     log = logs.logs[where]
-    made = offset_of, topic.keeps_times
+    made = equal_at, topic.keeps_times
     if made not in log.made:
         log.made[made] = {
             (each.timestamp if topic.keeps_times else None, each.bare): each.offset for each in reversed(log.records)
@@ -116,7 +116,7 @@ def was_aborted(logs: ClusterLogs, sought: Sought) -> bool:
         begin, end = (begin, begin) if found is None else (found, min(found + WINDOW, end))
     if len(log.between(begin, end)) == end - begin:
         return False
-    read(logs, [(where, (begin, end))], committed=False)
+    read_missing(logs, [(where, (begin, end))], committed=False)
     return any(
         each.bare == record.bare and (each.timestamp == record.timestamp or not topic.keeps_times)
         for each in log.aborted
@@ -135,10 +135,10 @@ def precedes_all_copies(
     begin = log.facts.log_start
     if not begin:
         return False
-    read(source, [(source_partition, (begin, begin + _FIRST))])
+    read_missing(source, [(source_partition, (begin, begin + _FIRST))])
     alive = [Sought(topic, partition, record) for record in log.between(begin, begin + _FIRST)]
-    read_around(destination, alive, budget)
-    copies = [copy for each in alive if (copy := offset_of(destination, each)) is not None]
+    read_where_times_lead(destination, alive, budget)
+    copies = [copy for each in alive if (copy := equal_at(destination, each)) is not None]
     return bool(copies) and offset < min(copies)
 
 
@@ -146,7 +146,7 @@ def read_places(source: ClusterLogs, destination: ClusterLogs, pairs: t.Iterable
     """Read what is around the offsets of entries on these partitions."""
     spans = [(pair, place) for pair in pairs for place in _places(pair, entries)]
     for logs, side in ((source, 0), (destination, 1)):
-        read(logs, ((pair[side], (place[side] - WINDOW, place[side] + WINDOW)) for pair, place in spans))
+        read_missing(logs, ((pair[side], (place[side] - WINDOW, place[side] + WINDOW)) for pair, place in spans))
 
 
 def holds_its_own(source: ClusterLogs, destination: ClusterLogs, pair: Pair, entries: Entries) -> bool:

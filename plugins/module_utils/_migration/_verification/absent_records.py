@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import FIRST, NEAR, missing
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.missing import FIRST, NEAR, missing
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
