@@ -144,6 +144,11 @@ readiness:
       type: int
       returned: success
       sample: 0
+    absent:
+      description: Number of unconsumed records that are known to be absent at the destination although later ones are there.
+      type: int
+      returned: success
+      sample: 0
     verdicts:
       description: Number of partitions with each verdict that occurs.
       type: dict

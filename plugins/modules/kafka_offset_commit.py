@@ -104,6 +104,16 @@ options:
         failed verification count as blocked, with the reason C(verification_failed); see O(on_blocked).
       - The module refuses a report about another plan, or about an earlier state of the plan file.
     type: path
+  on_absent:
+    description:
+      - Without O(report), what to do if O(plan) says that unconsumed records are absent at the destination although later
+        records are there (C(absent)). With O(report), the O(streamshift.kafka.kafka_offset_verify#module:on_absent) of the
+        verification decides.
+      - V(fail) counts these offsets as blocked, with the reason C(verification_failed); see O(on_blocked).
+      - V(warn) commits them. The group never gets these records.
+    type: str
+    choices: [fail, warn]
+    default: fail
   on_blocked:
     description:
       - What to do if the plan contains blocked group-partitions, or if O(report) contains offsets that failed
@@ -355,9 +365,13 @@ import functools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import (
+    absent_objections,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnAbsent,
     OnActiveGroup,
     OnAdvance,
     OnBlocked,
@@ -394,6 +408,13 @@ def commit(module: Module) -> dict[str, t.Any]:
         raise
 
 
+def _objections(params: dict[str, t.Any], made: plan.Plan) -> t.Mapping[receipt.Key, str]:
+    """Why offsets must not be written: what the verification says, or without one what the plan itself says."""
+    if params["report"] or params["on_absent"] == OnAbsent.WARN:
+        return read_objections(params["report"], params["plan"])
+    return absent_objections(made.entries)
+
+
 def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
@@ -425,18 +446,18 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 digests.check_digest(text, params["plan_digest"], params["plan"])
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             earlier = files.read(path)
-            planned = plan.from_json(text, params["plan"])
+            made = plan.from_json(text, params["plan"])
             outcome = use_case.commit(
-                planned,
+                made,
                 receipt.from_json(earlier, path) if earlier is not None else None,
                 cluster,
                 policies,
                 writer,
                 offset_formats.read_snapshot(taken, params["snapshot"]) if taken else None,
                 source,
-                read_objections(params["report"], params["plan"]),
+                _objections(params, made),
             )
-            lost = summaries.lost_records(planned, outcome.before)
+            lost = summaries.lost_records(made, outcome.before)
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", None), path)
             outcome = use_case.roll_back(recorded, selection, cluster, policies, writer)
@@ -487,6 +508,7 @@ def main() -> None:
             "receipt": {"type": "path", "required": True},
             "everything": {"type": "bool", "default": False},
             "report": {"type": "path"},
+            "on_absent": {**options.choices(OnAbsent), "default": "fail"},
             "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
             "on_rewind": {**options.choices(OnRewind), "default": "fail"},
             "on_advance": {**options.choices(OnAdvance), "default": "advance"},

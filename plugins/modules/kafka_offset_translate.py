@@ -467,6 +467,13 @@ entries:
       type: str
       returned: success
       sample: ""
+    absent:
+      description:
+        - Unconsumed records that are known to be absent at the destination although later ones are there; null if none is.
+        - C(records) says how many, C(source) from which source offset on, and C(exactly) whether there are no more.
+      type: dict
+      returned: success
+      sample: null
     predicted:
       description: Whether the partition did not exist at the destination, and O(promotion) says that it will.
       type: bool
@@ -520,7 +527,8 @@ counts:
     safe: 0
     uncommitted: 0
 not_exact:
-  description: One line for each entry with the verdict V(safe) or V(blocked), with the reason.
+  description: One line for each entry with the verdict V(safe) or V(blocked), with the reason, and for each entry whose
+    destination lacks unconsumed records.
   returned: success
   type: list
   elements: str

@@ -70,7 +70,8 @@ options:
       - How to verify the offsets.
       - V(records) counts the records around every offset.
       - V(anchors) compares only the two records next to every offset with those in O(plan). It needs neither Spark nor
-        Java. It detects neither skipped nor repeated records farther away from the offset.
+        Java. It detects neither skipped nor repeated records farther away from the offset. It also looks for the first
+        unconsumed records of the source, and for those that O(plan) says to be absent; see O(on_absent).
     type: str
     choices: [records, anchors]
     default: records
@@ -606,11 +607,12 @@ def _records(
 
 
 def _anchors(
-    _module: Module, planned: list[_Planned], source: Connection, destination: Connection
+    module: Module, planned: list[_Planned], source: Connection, destination: Connection
 ) -> tuple[use_case.Verified, list[report.Report]]:
     found, reports = [], []
+    on_absent = OnAbsent(module.params["on_absent"])
     for each in planned:
-        verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen)
+        verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen, on_absent)
         found.append(verified)
         reports.append(dataclasses.replace(written, plan=each.digest))
     return use_case.together(found), reports

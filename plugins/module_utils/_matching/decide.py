@@ -15,6 +15,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows, whole
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import with_absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import (
     certificate,
     doubt_copies_of_later_ones,
@@ -59,7 +60,8 @@ def decide(question: Question) -> Decision | Need:
     """
     reader = Reader(question)
     try:
-        decision = rows.at_the_edges(reader, question) or _decide(reader, question)
+        edge = rows.at_the_edges(reader, question)
+        decision = with_absent(reader, question, edge) if edge else _decide(reader, question)
     except NotRead:
         return reader.need()
     except BudgetSpent:
@@ -74,9 +76,9 @@ def _decide(reader: Reader, question: Question) -> Decision:
     if near is not None and (
         near.reason is not Reason.TAIL_NOT_COUNTED or question.policy.tail_check != TailCheck.RECORDS
     ):
-        return near
+        return with_absent(reader, question, near)
     if not whole.fits(reader, question):
-        return near or rows.budget_spent(question.policy)
+        return with_absent(reader, question, near) if near else rows.budget_spent(question.policy)
     # What the near way has asked for on its way is not needed for that.
     return whole.from_count(reader, question, whole.count_logs(reader, question))
 

@@ -18,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import Lossless
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, OnNoAnchor, TailCheck
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 
 Span = tuple[int, int]  # offsets [start, end)
 
@@ -194,6 +194,7 @@ class Decision:
     matched_by: the parts of a record that the match compared.
     to_come: where the destination lags, how many consumed offsets follow the last consumed record that has come to it.
     lost: how many records that the group has not consumed have left both logs; None where that is not known.
+    absent: unconsumed records that are known not to be there although later ones are.
     """
 
     verdict: Verdict
@@ -208,6 +209,7 @@ class Decision:
     certificate: Certificate | None = None
     to_come: int | None = None
     lost: int | None = 0
+    absent: Absent | None = None
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.EXACT) != (self.certificate is not None):

@@ -183,10 +183,11 @@ def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) ->
         decision.offset,
         reason=decision.reason,
         repeats=decision.repeats,
-        detail=decision.detail,
+        detail="; ".join(str(each) for each in (decision.detail, decision.absent) if each),
         lossless=decision.lossless_offset,
         to_come=decision.to_come,
         lost=decision.lost,
+        absent=decision.absent,
         evidence=Evidence(
             _copied(decision.before), _copied(decision.after), match_on.matched_by(decision.matched_by), certificate
         ),

@@ -15,7 +15,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
+    Absent,
+    CertificateName,
+    Reason,
+    Verdict,
+)
 
 KIND = "plan"
 _CERTIFICATES = frozenset(CertificateName)
@@ -80,7 +85,7 @@ class PlanEntry:
     what the destination group had committed when the plan was made, None for nothing. verified: how the entry was
     verified since it was decided, without a problem; None where it was not. lost: how many records that the group has not
     consumed are on neither cluster any more, None where that is not known. predicted: the destination did not have the
-    partition yet, and the entry is what a promotion of its topic leads to.
+    partition yet, and the entry is what a promotion of its topic leads to. absent: None where no record is known to be.
     """
 
     group: str
@@ -100,6 +105,7 @@ class PlanEntry:
     to_come: int | None = None
     predicted: bool = False
     lost: int | None = 0
+    absent: Absent | None = None
 
     @property
     def key(self) -> tuple[str, TopicPartition]:
@@ -205,6 +211,7 @@ def _row(entry: PlanEntry) -> documents.Json:
         "verified": entry.verified and entry.verified._asdict(),
         **({"predicted": True} if entry.predicted else {}),
         **({} if entry.lost == 0 else {"lost": entry.lost}),
+        **({"absent": entry.absent._asdict()} if entry.absent else {}),
     }
 
 
@@ -249,6 +256,13 @@ def _entry(row: t.Any) -> PlanEntry:
         verified=_verification(row.get("verified")),
         predicted="predicted" in row,
         lost=_optional(row.get("lost", 0)),
+        absent=_absent(row["absent"]) if "absent" in row else None,
+    )
+
+
+def _absent(row: t.Any) -> Absent:
+    return Absent(
+        documents.offset_of(row["records"]), documents.offset_of(row["source"]), documents.flag_of(row["exactly"])
     )
 
 

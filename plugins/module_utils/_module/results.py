@@ -117,6 +117,7 @@ def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
         "repeats": entry.repeats,
         "lost": entry.lost,
         "detail": entry.detail,
+        "absent": entry.absent and entry.absent._asdict(),
         "source": [
             {
                 "group": position.group,
@@ -142,6 +143,6 @@ def _verdict(entry: PlanEntry) -> str:
         words.append(f"({entry.reason.value})")
     if entry.verdict is Verdict.SAFE:
         words.append("repeats not counted" if entry.repeats is None else f"repeats at most {entry.repeats}")
-    is_told = entry.detail and (entry.verdict is not Verdict.EXACT or entry.lost != 0)
-    line = " ".join(words) + (f": {entry.shown_detail}" if is_told else "")
+    is_told = entry.verdict is not Verdict.EXACT or entry.absent or entry.lost != 0
+    line = " ".join(words) + (f": {entry.shown_detail}" if entry.detail and is_told else "")
     return line + (f" (offset {entry.lossless} would lose nothing)" if entry.lossless is not None else "")

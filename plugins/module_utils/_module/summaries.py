@@ -12,6 +12,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import absent_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.results import entry_line, plan_counts
@@ -42,11 +43,12 @@ def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None)
 
 
 def not_exact(plan: Plan) -> list[str]:
-    """What may repeat, what is blocked, and inside one cluster what was requested, entry by entry."""
+    """What may repeat, lacks records or is blocked, and inside one cluster what was requested, entry by entry."""
     shown = [Verdict.SAFE, Verdict.BLOCKED]
     if plan.source_id == plan.destination_id:  # what a reset skips and repeats
         shown.append(Verdict.REQUESTED)
-    return [entry_line(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.verdict in shown]
+    entries = sorted(plan.entries, key=lambda entry: entry.key)
+    return [entry_line(entry) for entry in entries if entry.verdict in shown or entry.absent]
 
 
 def commit_summary(
@@ -123,6 +125,9 @@ def _plan_total(plan: Plan) -> str:
     skipped = _skipped(plan)
     if skipped:
         more += f", {counted(skipped, 'offset')} skipped"
+    absent = absent_records(plan.entries)
+    if absent:
+        more += f"; {counted(absent, 'unconsumed record')} absent at the destination"
     predicted = sum(entry.predicted for entry in plan.entries)
     if predicted:
         more += f"; {predicted:,} predicted, on partitions that do not exist yet"
@@ -167,7 +172,7 @@ def _first(lines: t.Sequence[str]) -> list[str]:
 
 
 def _is_fine(entries: t.Iterable[PlanEntry]) -> bool:
-    return all(entry.verdict is Verdict.EXACT for entry in entries)
+    return all(entry.verdict is Verdict.EXACT and not entry.absent for entry in entries)
 
 
 def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], ends: t.Mapping[TopicPartition, int]) -> int:

@@ -51,6 +51,14 @@ def objected(entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str]) ->
     ]
 
 
+def absent_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
+    """Why the offsets must not be written whose destination lacks unconsumed records, by key."""
+    remedy = (
+        "let the replication tool copy them and plan again, or set on_absent to warn if it leaves them out on purpose"
+    )
+    return {entry.key: f"{entry.absent}; {remedy}" for entry in entries if entry.absent}
+
+
 def _blocked(entries: t.Sized, first: PlanEntry, count: int, cluster: str) -> Refused:
     return Refused(
         f"{count} of {len(entries)} entries of the plan are blocked, first {_name(first)} "

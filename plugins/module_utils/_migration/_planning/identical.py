@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import with_absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed, SameLog
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
@@ -19,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     blocked,
     internal_error,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import NoRecordBefore
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost_records import lost_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
@@ -132,6 +134,17 @@ def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:
 
 
 def _compared(question: Question, timestamp: bool) -> Decision | Need:
+    answer = _by_edges_or_records(question, timestamp)
+    if isinstance(answer, Need):
+        return answer
+    reader = Reader(question)
+    try:
+        return with_absent(reader, question, answer)
+    except NotRead:
+        return reader.need()
+
+
+def _by_edges_or_records(question: Question, timestamp: bool) -> Decision | Need:
     facts, committed = question.destination.facts, question.committed
     outside = _outside(committed, facts, question.policy.on_expired)
     if outside is not None and outside.verdict is Verdict.BLOCKED:

@@ -78,8 +78,10 @@ def kept_entries(
 
 
 def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Anchor | None:
-    """A record and its copy of an exact entry about this very commit; None for any other entry."""
+    """A record and its copy of an exact entry about this very commit, which lacked nothing; None for any other entry."""
     if entry.verdict is not Verdict.EXACT or entry.lacks_certificate or entry.source != (draft.position,):
+        return None
+    if entry.absent:
         return None
     if entry.metadata != (draft.committed.metadata if draft.committed else ""):
         return None

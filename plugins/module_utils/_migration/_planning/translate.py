@@ -47,7 +47,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, Strategy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, first_of, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
@@ -122,7 +122,16 @@ def translate(
     notes += tuple(_lost(plan))
     records_read = logs.source.records_read + logs.destination.records_read
     ends = logs.destination_ends(searched) if one_cluster else None
-    return Translation(plan, found.kept, records_read, found.index, ends, notes)
+    return Translation(plan, found.kept, records_read, found.index, ends, (*notes, *_absent_notes(plan)))
+
+
+def _absent_notes(plan: Plan) -> list[Note]:
+    """What the destination lacks, in a line: the plan has each of these entries."""
+    lacking = sorted((entry for entry in plan.entries if entry.absent), key=lambda entry: entry.key)
+    if not lacking:
+        return []
+    more = f" (and {counted(len(lacking) - 1, 'more group-partition')})" if lacking[1:] else ""
+    return [Note(NoteKind.ABSENT, f"{lacking[0].group} {lacking[0].partition}: {lacking[0].absent}{more}")]
 
 
 class _Logs(t.NamedTuple):

@@ -243,6 +243,7 @@ def _certified(decision: Decision, certificate: FromTheEnd) -> Decision:
         before=decision.before,
         after=decision.after,
         matched_by=decision.matched_by,
+        absent=decision.absent,
     )
 
 

@@ -203,7 +203,7 @@ def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> 
         )
     if occasion.left_out:
         return "Of the other groups, nothing is blocked, and no consumed record comes again."
-    return "None: nothing is blocked, and no consumed record comes again."
+    return f"None: nothing is blocked, and no consumed record comes again.{_absent(total)}"
 
 
 def _no_problems(occasion: Occasion, total: Totals) -> str:
@@ -223,7 +223,7 @@ def _absent(total: Totals) -> str:
     if not total.absent:
         return ""
     verb = "is" if total.absent == 1 else "are"
-    return f" {counted(total.absent, 'unconsumed record')} {verb} not at the destination: see the notes."
+    return f" {counted(total.absent, 'unconsumed record')} {verb} not at the destination: see the notes and details."
 
 
 def _problems(files: MigrationFiles) -> t.Iterator[Problems]:

@@ -10,6 +10,7 @@ import collections
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import absent_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
@@ -108,7 +109,10 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: S
         within_limit=sum(row.verified is True and not row.all for row in rows),
         objected=sum(row.verified is False for row in rows),
         skipped=sum(finding.skipped for finding in findings),
-        absent=sum(finding.absent for finding in findings),
+        absent=max(
+            sum(finding.absent for finding in findings),
+            absent_records(files.plan.entries) if files.plan is not None else 0,
+        ),
         earlier=sum(
             entry.written is not None and own.get(entry.key) not in WRITTEN for entry in kept if entry.key in taken
         ),

@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     to_json,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 
 
 def entry(verdict: Verdict = Verdict.EXACT, offset: int | None = 7, partition: int = 0, **more: object) -> PlanEntry:
@@ -50,7 +50,7 @@ PLAN = Plan(
             entry(Verdict.UNCOMMITTED, None, 4),
             source=(SourcePosition("billing", TopicPartition("orders", 4), None),),
         ),
-        entry(Verdict.REQUESTED, 0, 5, leader_epoch=4, predicted=True),
+        entry(Verdict.REQUESTED, 0, 5, leader_epoch=4, predicted=True, absent=Absent(3, 7, exactly=False)),
         dataclasses.replace(
             entry(Verdict.SAFE, 7, 6, reason=Reason.REPARTITIONED, repeats=1),
             source=(

@@ -13,7 +13,7 @@ import yaml
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import summaries
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit, kafka_offset_translate
 
@@ -80,6 +80,17 @@ def test_the_totals_say_what_is_lost(lost, clusters, words):
 def test_an_exact_entry_says_what_is_lost():
     given = entry("billing", 0, Verdict.EXACT, 7, repeats=0, detail="15 records are lost", lost=15)
     assert summaries.entry_line(given) == "billing orders-0: 41 -> 7, exact: 15 records are lost"
+
+
+def test_exact_offsets_whose_destination_lacks_records_are_told():
+    lacking = dataclasses.replace(PLAN.entries[2], detail=str(Absent(10, 41)), absent=Absent(10, 41))
+    table, line, total = summaries.plan_summary(dataclasses.replace(PLAN, entries=(lacking,)))[1:]
+    assert table.split() == ["billing", "1", "1", "0"]
+    assert line == (
+        "  billing orders-0: 41 -> 7, exact: 10 unconsumed records, from source offset 41 on, are not at the destination, "
+        "though later ones are"
+    )
+    assert total.endswith("at most 0 records repeated; 10 unconsumed records absent at the destination.")
 
 
 def test_entries_on_topics_that_do_not_exist_yet_are_named_as_predicted():

@@ -449,7 +449,8 @@ def test_records_that_may_be_absent_are_in_the_totals():
     note = Note(NoteKind.ABSENT, "1760 unconsumed records are not at the destination")
     story = told(verified(texts_of(ENTRIES[:2]), absent=1760, notes=(note,)))
     assert story.no_problems == (
-        "No problem: 2 group-partitions verified. 1,760 unconsumed records are not at the destination: see the notes."
+        "No problem: 2 group-partitions verified. 1,760 unconsumed records are not at the destination: "
+        "see the notes and details."
     )
     assert "| records absent at the destination | 1,760 |" in markdown(story)
     assert "<strong>1,760</strong> <span>records absent at the destination</span>" in html_page(story)
