@@ -316,7 +316,10 @@ def look(module: Module) -> dict[str, t.Any]:
         gone,
         params["creates_topics"],
     )
-    another = use_case.receipt_of_another(written, params["receipt"], found.cluster_ids) if written is not None else []
+    destination = options.connection(params, "destination")
+    another = []
+    if written is not None:
+        another = use_case.receipt_of_another(written, params["receipt"], destination, found.cluster_ids)
     every = [*damaged, *damaged_too, *damaged_as_well, *damaged_at_last, *another, *lacking, *found.problems]
     problems = list({str(problem): problem for problem in every}.values())
     result = {

@@ -400,6 +400,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
     incremental,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import verify as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
@@ -512,7 +513,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
         written = _receipt(made, receipt_path)
         chosen = None
         if scope == "to_commit":
-            claimed_offsets.check_clusters(made, source, destination)
+            check_plan(made, source, destination)
             chosen = pending.entries_to_commit(made, written, destination, policies)
         planned.append(_Planned(made, files.file_digest(path), written if scope == "committed" else None, chosen))
     return planned

@@ -10,7 +10,12 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import cluster_identity, documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
+    NO_TRAITS,
+    ClusterIdentity,
+    Traits,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -104,6 +109,11 @@ class PlanEntry:
         return self.group, self.partition
 
     @property
+    def source_topics(self) -> set[str]:
+        """The topics at the source that the entry rests on."""
+        return {at.partition.topic for at in self.source}
+
+    @property
     def lacks_certificate(self) -> bool:
         """Is the offset called exact without saying how that is known? Such an entry has to be decided anew."""
         return self.verdict is Verdict.EXACT and self.evidence.certificate is None
@@ -125,12 +135,34 @@ class PlanEntry:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
-    """snapshot is the digest of the snapshot that the plan was made from."""
+    """snapshot is the digest of the snapshot that the plan was made from. The traits are those that the plan rests on."""
 
     source_id: str
     destination_id: str
     snapshot: str
     entries: tuple[PlanEntry, ...]
+    source_traits: Traits = NO_TRAITS
+    destination_traits: Traits = NO_TRAITS
+
+    @property
+    def source_identity(self) -> ClusterIdentity:
+        """The source cluster that the plan was made for."""
+        return ClusterIdentity(self.source_id, self.source_traits)
+
+    @property
+    def destination_identity(self) -> ClusterIdentity:
+        """The destination cluster that the plan was made for."""
+        return ClusterIdentity(self.destination_id, self.destination_traits)
+
+    @property
+    def same_topics(self) -> dict[str, tuple[str, str]]:
+        """The topics that have the same id at source and destination, and their ids there."""
+        found, others = self.source_traits.topic_ids, self.destination_traits.topic_ids
+        return {
+            name: (its, other)
+            for name, its in found.items()
+            if its is not None and (other := others.get(name)) is not None and its == other
+        }
 
     def by_key(self) -> dict[tuple[str, TopicPartition], PlanEntry]:
         """The entries by destination group and partition."""
@@ -142,8 +174,8 @@ def to_json(plan: Plan) -> str:
     return documents.dumps(
         KIND,
         {
-            "source": {"cluster_id": plan.source_id},
-            "destination": {"cluster_id": plan.destination_id},
+            "source": cluster_identity.to_row(plan.source_identity),
+            "destination": cluster_identity.to_row(plan.destination_identity),
             "snapshot": plan.snapshot,
         },
         (_row(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key)),
@@ -158,8 +190,8 @@ def from_json(text: str, path: str) -> Plan:
         path,
         {key: head.get(key) for key in ("source", "destination", "snapshot")},
         lambda it: (
-            documents.text_of(it["source"]["cluster_id"]),
-            documents.text_of(it["destination"]["cluster_id"]),
+            cluster_identity.from_row(it["source"]),
+            cluster_identity.from_row(it["destination"]),
             documents.text_of(it["snapshot"]),
         ),
     )
@@ -168,7 +200,7 @@ def from_json(text: str, path: str) -> Plan:
     if twice:
         group, partition = twice[0]
         raise documents.damaged(KIND, path, f"group {group} has two entries for {partition}")
-    return Plan(source, destination, snapshot, entries)
+    return Plan(source.cluster_id, destination.cluster_id, snapshot, entries, source.traits, destination.traits)
 
 
 def _row(entry: PlanEntry) -> documents.Json:

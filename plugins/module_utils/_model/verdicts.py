@@ -47,6 +47,7 @@ class Reason(enum.StrEnum):
     OUT_OF_RANGE = "out_of_range"
     # blocked by a commit alone: a plan keeps what the rule decided
     VERIFICATION_FAILED = "verification_failed"
+    CHANGED_SINCE_PLAN = "changed_since_plan"
 
 
 class CertificateName(enum.StrEnum):

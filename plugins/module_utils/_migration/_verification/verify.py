@@ -12,8 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import (
     Claims,
-    check_clusters,
-    entries_to_prove,
+    entries_to_compare,
     entry_problem,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import findings
@@ -112,8 +111,7 @@ def anchors(
     originals. What a policy has left alone is not looked at. Without a receipt, for each entry that has an offset,
     wherever the group stands. chosen: for these entries instead.
     """
-    check_clusters(plan, source, destination)
-    entries, problems = (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination)
+    entries, problems = entries_to_compare(plan, receipt, source, destination, chosen)
     looked_at = [entry for entry in entries if _anchors(entry)]
     wrong: list[Problem] = []
     found = []
