@@ -18,7 +18,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
@@ -199,7 +200,17 @@ def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupRea
 def check_snapshot_cluster(snapshot: Snapshot, source: Connection) -> ClusterIdentity:
     """The source, with the topics of the snapshot. Raises Refused for a snapshot of another cluster; CSV does not tell."""
     remedy = "take the snapshot again, or connect to the cluster that it was taken of"
-    return check_cluster("snapshot", snapshot.identity, source, remedy)
+    found = check_cluster("snapshot", snapshot.identity, source, remedy)
+    for topic, how in sorted(snapshot.traits.recreated(found.traits).items()):
+        raise Refused(
+            f"the topic is not the one that the snapshot is about: {how}",
+            cluster=str(source),
+            topic=topic,
+            why="it was deleted and created again, or this is another cluster with the same id",
+            remedy=remedy,
+            kind=FailureKind.TOPIC_RECREATED,
+        )
+    return found
 
 
 def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> GroupBusy:

@@ -155,6 +155,11 @@ class Plan:
         return ClusterIdentity(self.destination_id, self.destination_traits)
 
     @property
+    def is_within_one_cluster(self) -> bool:
+        """Are source and destination one cluster, as far as the plan has noted?"""
+        return self.source_identity.difference(self.destination_identity) is None
+
+    @property
     def same_topics(self) -> dict[str, tuple[str, str]]:
         """The topics that have the same id at source and destination, and their ids there."""
         found, others = self.source_traits.topic_ids, self.destination_traits.topic_ids

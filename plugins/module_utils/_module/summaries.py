@@ -44,7 +44,7 @@ def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None)
 def not_exact(plan: Plan) -> list[str]:
     """What may repeat, what is blocked, and inside one cluster what was requested, entry by entry."""
     shown = [Verdict.SAFE, Verdict.BLOCKED]
-    if plan.source_id == plan.destination_id:  # what a reset skips and repeats
+    if plan.is_within_one_cluster:  # what a reset skips and repeats
         shown.append(Verdict.REQUESTED)
     return [entry_line(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.verdict in shown]
 
@@ -131,7 +131,7 @@ def _plan_total(plan: Plan) -> str:
 
 def _skipped(plan: Plan) -> int:
     """How many offsets groups skip because an option asks for it, inside one cluster, where offsets can be compared."""
-    if plan.source_id != plan.destination_id:
+    if not plan.is_within_one_cluster:
         return 0
     return sum(
         max([0, *(entry.offset - at.offset for at in entry.source if at.offset is not None)])

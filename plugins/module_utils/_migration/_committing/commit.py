@@ -277,9 +277,10 @@ def roll_back(
     lacking = renewal.missing_commits(receipt, found)
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
+    recreated = receipt.traits.recreated(now.traits)
+    rollback.check_topics({**lacking, **rollback.targets(chosen.entries, readings)}, recreated, cluster)
     entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
     wanted = {**lacking, **rollback.targets(entries, readings)}
-    rollback.check_topics(wanted, receipt.traits.recreated(now.traits), cluster)
     put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, put_back) if put_back else {}
     notes = [*chosen.notes, *rollback.check_bounds(wanted, bounds, cluster)]

@@ -180,7 +180,7 @@ def change(cluster: Cluster, **groups: Commits) -> None:
             dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[0], offset=None), *PLAN.entries[1:])),
             "partition 0: .* offset 5, and no new group gets it",
         ),
-        (lambda it: None, dataclasses.replace(PLAN, source_id="other"), "the plan is from cluster other to cluster id"),
+        (lambda it: None, dataclasses.replace(PLAN, source_id="other"), "from one cluster to another: .* the id id, not other"),
         (lambda it: None, dataclasses.replace(PLAN, source_id="x", destination_id="x"), "another cluster: .* the id id, not x"),
         (lambda it: it.groups.pop("new-billing"), PLAN, "group new-billing, .* has the committed offset none, and not 5"),
     ],
