@@ -11,7 +11,7 @@ short_description: Run pre-migration checks of connectivity, ACLs, topics and fi
 version_added: 0.1.0
 description:
   - Connects to both clusters and checks that the user has every ACL that a migration of the selected groups needs.
-  - Reports a problem if source and destination have the same cluster ID, unless every group gets another name or
+  - Reports a problem if source and destination are the same cluster, unless every group gets another name or
     another topic.
   - Reads no records and writes nothing.
 author:

@@ -72,7 +72,7 @@ class TestTwoClustersWithOneId:
             migration.verify(via=refuses, **swapped),
         ):
             assert "was made for another cluster: this one" in message
-            assert f"topic {topic} is another one (its id is " in message or "has the brokers" in message
+            assert f"topic {topic} is another one (its id is " in message or "has brokers at other addresses" in message
 
     def test_a_topic_is_promoted_under_its_name(self, source, twin, topic, tmp_path):
         create_topic(source, topic, partitions=2)

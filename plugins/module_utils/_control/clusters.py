@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_i
     ClusterIdentity,
     LogRange,
     Traits,
+    address_mark,
     seem_one,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -77,7 +78,7 @@ def _everything(connection: Connection) -> Traits:
 
 
 def _identity(answer: t.Any) -> ClusterIdentity:
-    brokers = sorted(f"{broker.host}:{broker.port}" for broker in answer.brokers)
+    brokers = sorted(address_mark(broker.host, broker.port) for broker in answer.brokers)
     ids = {topic.name: known_id(topic) for topic in answer.topics if topic.partitions}
     return ClusterIdentity(id_of(answer), Traits(tuple(brokers), ids))
 

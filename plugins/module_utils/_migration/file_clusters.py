@@ -56,7 +56,7 @@ def check_same(
     return found
 
 
-def check_plan(plan: Plan, source: Connection, destination: Connection) -> None:
+def check_plan_clusters(plan: Plan, source: Connection, destination: Connection) -> None:
     """Raise Refused for a plan of other clusters."""
     check_cluster("plan", plan.source_identity, source, _PLAN_AGAIN)
     check_cluster("plan", plan.destination_identity, destination, _PLAN_AGAIN)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_plan_clusters
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import readiness
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -21,7 +21,7 @@ def look_at_readiness(
     plan: Plan, source: Connection, destination: Connection, since: t.Mapping[str, str], now: str
 ) -> list[Readiness]:
     """Read groups and log ends, no records. since, now: see readiness.assess_readiness(). Raises Refused for other clusters."""
-    check_plan(plan, source, destination)
+    check_plan_clusters(plan, source, destination)
     names = sorted({at.group for entry in plan.entries for at in entry.source})
     at_source, at_destination = at_once(
         lambda: groups.read_groups(source, names),

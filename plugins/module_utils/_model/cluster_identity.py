@@ -10,17 +10,22 @@ topic (KIP-516), and two clusters cannot answer at one address.
 
 from __future__ import annotations
 
+import hashlib
 import types
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 UNKNOWN_ID = "unknown"  # stands for the id of a cluster that gives none
 _NO_IDS = frozenset({UNKNOWN_ID, "None"})  # the second one in files of earlier releases
-_NAMED = 3  # brokers that a message names
 _NOTHING: t.Mapping[str, t.Any] = types.MappingProxyType({})
+
+
+def address_mark(host: str, port: int) -> str:
+    """What files note of a broker's address: the same for the same one, and no address."""
+    return hashlib.sha256(f"{host}:{port}".encode()).hexdigest()[:16]
 
 
 class LogRange(t.NamedTuple):
@@ -33,9 +38,9 @@ class LogRange(t.NamedTuple):
 class Traits(t.NamedTuple):
     """What a cluster is besides its id, as far as a file notes it. Files of earlier releases note nothing.
 
-    brokers: host:port of each, as they call themselves. topic_ids: of the existing topics that the file is about; None where
-    brokers give none (before 2.8). logs: of these topics, by partition number; None where it was not known. Only plans have
-    them.
+    brokers: of address_mark(), because no file holds an address. topic_ids: of the existing topics that the file is about; None
+    where brokers give none (before 2.8). logs: of these topics, by partition number; None where it was not known. Only plans
+    have them.
     """
 
     brokers: tuple[str, ...] = ()
@@ -88,8 +93,7 @@ class ClusterIdentity(t.NamedTuple):
         if not was.topic_ids and not _NO_IDS & set(ids):
             return None  # nothing is noted but addresses, which may all have changed
         topics = [f"its topic {name} is another one ({how})" for name, how in sorted(was.recreated(now).items())]
-        brokers = f"has the brokers {first_of(now.brokers, _NAMED)}, not {first_of(was.brokers, _NAMED)}"
-        return " and ".join([brokers, *topics[:1]])
+        return " and ".join(["has brokers at other addresses", *topics[:1]])
 
 
 def change_of(partition: TopicPartition, noted: Traits, found: Traits, side: str) -> str | None:

@@ -278,7 +278,7 @@ def roll_back(
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     recreated = receipt.traits.recreated(now.traits)
-    rollback.check_topics({**lacking, **rollback.targets(chosen.entries, readings)}, recreated, cluster)
+    rollback.check_recreated({**lacking, **rollback.targets(chosen.entries, readings)}, recreated, cluster)
     entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
     wanted = {**lacking, **rollback.targets(entries, readings)}
     put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})

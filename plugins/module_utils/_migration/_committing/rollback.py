@@ -101,7 +101,7 @@ def targets(entries: t.Iterable[ReceiptEntry], readings: t.Mapping[str, GroupRea
     return {entry.key: entry.before for entry in entries if _moves(entry, current) or _is_left_out(entry, readings)}
 
 
-def check_topics(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], cluster: str) -> None:
+def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], cluster: str) -> None:
     """Raise Refused where an offset would go into another log than the one that the group stood in.
 
     recreated: topics that were deleted and created again since the commit, and how that shows.
