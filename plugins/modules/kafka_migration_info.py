@@ -11,7 +11,7 @@ short_description: Run pre-migration checks of connectivity, ACLs, topics and fi
 version_added: 0.1.0
 description:
   - Connects to both clusters and checks that the user has every ACL that a migration of the selected groups needs.
-  - Reports a problem if source and destination have the same cluster ID, unless every group gets another name or
+  - Reports a problem if source and destination are the same cluster, unless every group gets another name or
     another topic.
   - Reads no records and writes nothing.
 author:
@@ -316,7 +316,10 @@ def look(module: Module) -> dict[str, t.Any]:
         gone,
         params["creates_topics"],
     )
-    another = use_case.receipt_of_another(written, params["receipt"], found.cluster_ids) if written is not None else []
+    destination = options.connection(params, "destination")
+    another = []
+    if written is not None:
+        another = use_case.receipt_of_another(written, params["receipt"], destination, found.cluster_ids)
     every = [*damaged, *damaged_too, *damaged_as_well, *damaged_at_last, *another, *lacking, *found.problems]
     problems = list({str(problem): problem for problem in every}.values())
     result = {

@@ -277,6 +277,7 @@ findings:
         - V(moved) - the committed offset is no longer the one that was committed.
         - V(record_differs) - a record next to the offset is not the one that was matched.
         - V(not_committed) and V(not_comparable) - a group, or a topic, has nothing to compare with.
+        - V(changed_since_plan) - partitions were added to the topic, it was created again, or its log has gone back.
         - V(not_examined) - too many records differ.
       type: str
       returned: always
@@ -401,6 +402,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
     incremental,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import verify as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_plan_clusters
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
@@ -513,7 +515,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
         written = _receipt(made, receipt_path)
         chosen = None
         if scope == "to_commit":
-            claimed_offsets.check_clusters(made, source, destination)
+            check_plan_clusters(made, source, destination)
             chosen = pending.entries_to_commit(made, written, destination, policies)
         planned.append(_Planned(made, files.file_digest(path), written if scope == "committed" else None, chosen))
     return planned

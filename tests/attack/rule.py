@@ -387,7 +387,7 @@ def identical(case: Case) -> Answer:
         t.cast(t.Any, _Side({partition: log}, broker))
         for log, broker in ((logs.question().source, logs.source), (logs.question().destination, logs.destination))
     )
-    [entry] = identical_entries({draft.key: draft}, source, destination, is_one_cluster=False).values()
+    [entry] = identical_entries({draft.key: draft}, source, destination, same_topics={}).values()
     reason = None if entry.reason is None else entry.reason.value
     return Answer(entry.verdict.value, entry.offset, entry.repeats, reason)
 

@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     MetadataRequest,
     errors,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import UNKNOWN_ID
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, NotFound
 
@@ -46,8 +47,8 @@ class TopicSettings:
 
 
 def cluster_id(connection: Connection) -> str:
-    """The id that a cluster keeps for life."""
-    return str(attempt(connection, lambda client: request_metadata(client, []).cluster_id))
+    """The id that a cluster keeps for life, UNKNOWN_ID where it gives none. Other clusters may have the same."""
+    return attempt(connection, lambda client: id_of(request_metadata(client, [])))
 
 
 def list_topics(connection: Connection) -> list[str]:
@@ -198,6 +199,11 @@ def raise_for_topics(connection: Connection, codes: t.Mapping[str, int], operati
         raise NotFound(
             f"no such topic: {', '.join(sorted(missing))}", cluster=str(connection), remedy="create it, or leave it out"
         )
+
+
+def id_of(answer: t.Any) -> str:
+    """The cluster's id in an answer to a metadata request, UNKNOWN_ID where it gives none."""
+    return answer.cluster_id or UNKNOWN_ID
 
 
 def known_id(row: t.Any) -> str | None:

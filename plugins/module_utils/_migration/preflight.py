@@ -9,10 +9,15 @@ from __future__ import annotations
 import concurrent.futures
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, permissions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, groups, permissions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
+    KEEPS_ROLLBACK,
+    check_cluster,
+    equal_ids,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import (
     check_nothing_stays,
     check_rules_fit,
@@ -93,24 +98,25 @@ def look(
     ids, unreachable = _cluster_ids({"source": source, "destination": destination})
     if unreachable:
         return Preflight(ids, unreachable, [])
+    one_cluster = clusters.are_one(source, destination)
     wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked, on_conflict, removed)
     try:
         if wanted:  # otherwise it is not known what the rules fit, and the problems say why
-            check_rules_fit(wanted, mapping, ids["source"], ids["destination"], destination)
-        check_nothing_stays(wanted, ids["source"], ids["destination"], source, destination)
+            check_rules_fit(wanted, mapping, one_cluster, destination)
+        check_nothing_stays(wanted, one_cluster, source, destination)
     except Refused as exc:
         problems.append(exc)
     problems += _missing_at_source(source, selection, wanted)
     problems += _missing_at_destination(destination, wanted, commits, copies)
-    notes: list[Note] = []
+    notes = equal_ids(ids["source"], ids["destination"], one_cluster)
     differing: list[SettingDifference] = []
     if not problems and not copies:
         counts = (
             partition_counts(source, {draft.source_partition.topic for draft in wanted}),
             partition_counts(destination, {draft.partition.topic for draft in wanted}),
         )
-        notes = _topics_that_block(wanted, mapping, *counts, creates_topics)
-        if ids["source"] != ids["destination"]:
+        notes += _topics_that_block(wanted, mapping, *counts, creates_topics)
+        if not one_cluster:
             differing = setting_differences(source, destination, wanted, *counts)
     notes += [Note(NoteKind.SETTING_DIFFERS, each.message) for each in differing]
     if commits:
@@ -176,19 +182,17 @@ def _lacking(options: SparkOptions, otherwise: str | None) -> list[MigrationErro
     return [] if why is None else [InvalidInput(why.removesuffix("."), remedy=otherwise, kind=kind)]
 
 
-def receipt_of_another(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str]) -> list[MigrationError]:
+def receipt_of_another(
+    receipt: Receipt, path: str, destination: Connection, cluster_ids: t.Mapping[str, str]
+) -> list[MigrationError]:
     """Why a receipt that is there cannot be added to; cluster_ids are those of look()."""
-    destination_id = cluster_ids.get("destination")
-    if destination_id in (None, receipt.cluster_id):
+    if "destination" not in cluster_ids:
         return []
-    return [
-        Refused(
-            f"the receipt {path} is of cluster {receipt.cluster_id}, and the destination is cluster {destination_id}",
-            remedy="correct the addresses if they are wrong, or use another directory, "
-            "because the rollback of the earlier run needs this receipt",
-            kind=FailureKind.OTHER_CLUSTER,
-        )
-    ]
+    try:
+        check_cluster(f"receipt {path}", receipt.identity, destination, KEEPS_ROLLBACK)
+    except Refused as exc:
+        return [exc]
+    return []
 
 
 def _wanted(

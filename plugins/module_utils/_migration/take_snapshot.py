@@ -9,8 +9,14 @@ from __future__ import annotations
 import types
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, selected_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
+    KEEPS_ROLLBACK,
+    check_cluster,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -129,7 +135,7 @@ def take(
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
     topics = selected_groups.select_topics_of(selection, readings, connection)
     return TakenSnapshot(
-        _snapshot(cluster_id(connection), readings, topics.names),
+        _snapshot(connection, readings, topics.names),
         selected.left_out,
         topics.left_out,
         without_offsets,
@@ -166,10 +172,12 @@ def _skipped(
     return ()
 
 
-def _snapshot(cluster: str, readings: t.Mapping[str, GroupReading], topics: t.Collection[str]) -> Snapshot:
-    """What these groups have committed for these topics. cluster: its id."""
+def _snapshot(connection: Connection, readings: t.Mapping[str, GroupReading], topics: t.Collection[str]) -> Snapshot:
+    """What these groups have committed for these topics. Addresses are noted only where topics have no ids to tell."""
+    found = clusters.identify(connection, topics)
+    ids = found.traits.topic_ids
     return Snapshot(
-        cluster,
+        found.cluster_id,
         tuple(SnapshotGroup(name, reading.type) for name, reading in sorted(readings.items())),
         tuple(
             SnapshotEntry(name, partition, committed)
@@ -177,6 +185,7 @@ def _snapshot(cluster: str, readings: t.Mapping[str, GroupReading], topics: t.Co
             for partition, committed in sorted(reading.offsets.items())
             if partition.topic in topics
         ),
+        Traits(found.traits.brokers if None in ids.values() else (), ids),
     )
 
 
@@ -184,27 +193,24 @@ def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupRea
     """The groups that an earlier run has removed, as they were. Raises Refused for a file of another cluster."""
     if removed is None:
         return {}
-    source_id = cluster_id(connection)
-    if removed.cluster_id != source_id:
-        raise Refused(
-            f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {source_id}",
-            cluster=str(connection),
-            remedy="correct the addresses if they are wrong, or use another directory for another cluster, "
-            "because the rollback of the earlier run needs this file",
-            kind=FailureKind.OTHER_CLUSTER,
-        )
+    check_cluster("file of removed groups", removed.identity, connection, KEEPS_ROLLBACK)
     return removed.readings()
 
 
-def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
-    """Raise Refused for a snapshot of another cluster; one in CSV does not tell."""
-    if snapshot.cluster_id not in (None, source_id):
+def check_snapshot_cluster(snapshot: Snapshot, source: Connection) -> ClusterIdentity:
+    """The source, with the topics of the snapshot. Raises Refused for a snapshot of another cluster; CSV does not tell."""
+    remedy = "take the snapshot again, or connect to the cluster that it was taken of"
+    found = check_cluster("snapshot", snapshot.identity, source, remedy)
+    for topic, how in sorted(snapshot.traits.recreated(found.traits).items()):
         raise Refused(
-            f"the snapshot was taken of cluster {snapshot.cluster_id}, and this is cluster {source_id}",
+            f"the topic is not the one that the snapshot is about: {how}",
             cluster=str(source),
-            remedy="take the snapshot again, or connect to the cluster that it was taken of",
-            kind=FailureKind.OTHER_CLUSTER,
+            topic=topic,
+            why="it was deleted and created again, or this is another cluster with the same id",
+            remedy=remedy,
+            kind=FailureKind.TOPIC_RECREATED,
         )
+    return found
 
 
 def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> GroupBusy:

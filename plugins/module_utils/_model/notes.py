@@ -20,6 +20,7 @@ class NoteKind(enum.StrEnum):
     # before a migration
     TOPIC_BLOCKS = "topic_blocks"
     SETTING_DIFFERS = "setting_differs"
+    EQUAL_CLUSTER_IDS = "equal_cluster_ids"
     ROLLBACK_ACL_MISSING = "rollback_acl_missing"
     # groups
     GROUP_IN_USE = "group_in_use"

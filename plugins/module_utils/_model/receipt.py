@@ -10,7 +10,12 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import cluster_identity, documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
+    NO_TRAITS,
+    ClusterIdentity,
+    Traits,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
@@ -74,7 +79,7 @@ class ReceiptEntry(t.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Receipt:
-    """cluster_id is the destination's.
+    """cluster_id and traits are the destination's.
 
     renewing: all that groups had committed that are removed and made again, from before that until it is done.
     """
@@ -82,6 +87,36 @@ class Receipt:
     cluster_id: str
     entries: tuple[ReceiptEntry, ...] = ()
     renewing: tuple[SnapshotEntry, ...] = ()
+    traits: Traits = NO_TRAITS
+
+    @property
+    def identity(self) -> ClusterIdentity:
+        """The destination cluster that the receipt is about."""
+        return ClusterIdentity(self.cluster_id, self.traits)
+
+    def as_far_as_of(self, found: ClusterIdentity) -> Receipt:
+        """What of this receipt is true of a cluster as it is now: nothing where it is another one.
+
+        The offsets of a topic that was deleted and created again mean nothing in its new log, and brokers have removed them.
+        """
+        if self.identity.difference(found) is not None:
+            return Receipt(found.cluster_id)
+        gone = self.traits.recreated(found.traits)
+        if not gone:
+            return self
+        return dataclasses.replace(
+            self,
+            entries=tuple(entry for entry in self.entries if entry.partition.topic not in gone),
+            renewing=tuple(entry for entry in self.renewing if entry.partition.topic not in gone),
+        )
+
+    def noting(self, found: Traits) -> Receipt:
+        """The same receipt with the topics that it is about as they are now, as far as that is known."""
+        topics = {entry.partition.topic for entry in self.entries} | {entry.partition.topic for entry in self.renewing}
+        known = {**self.traits.topic_ids, **found.topic_ids}
+        return dataclasses.replace(
+            self, traits=Traits(found.brokers, {name: its for name, its in known.items() if name in topics})
+        )
 
     def by_key(self) -> dict[Key, ReceiptEntry]:
         """The entries by group and partition."""
@@ -97,7 +132,7 @@ def to_json(receipt: Receipt) -> str:
     return documents.dumps(
         KIND,
         {
-            "destination": {"cluster_id": receipt.cluster_id},
+            "destination": cluster_identity.to_row(receipt.identity),
             **({"renewing": [entry_row(each) for each in sorted(receipt.renewing)]} if receipt.renewing else {}),
         },
         (_row(entry) for entry in sorted(receipt.entries, key=lambda entry: entry.key)),
@@ -107,7 +142,7 @@ def to_json(receipt: Receipt) -> str:
 def from_json(text: str, path: str) -> Receipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    cluster_id = documents.parse(KIND, path, head.get("destination"), lambda row: documents.text_of(row["cluster_id"]))
+    cluster = documents.parse(KIND, path, head.get("destination"), cluster_identity.from_row)
     entries = documents.parse_entries(KIND, path, rows, _entry)
     twice = [key for key, count in collections.Counter(entry.key for entry in entries).items() if count > 1]
     if twice:
@@ -116,7 +151,7 @@ def from_json(text: str, path: str) -> Receipt:
     renewing = documents.parse(KIND, path, head.get("renewing", []), lambda rows: tuple(map(entry_from, rows)))
     if (again := first_twice(renewing)) is not None:
         raise documents.damaged(KIND, path, f"renewing has two entries for group {again.group} and {again.partition}")
-    return Receipt(cluster_id, entries, renewing)
+    return Receipt(cluster.cluster_id, entries, renewing, cluster.traits)
 
 
 def _row(entry: ReceiptEntry) -> documents.Json:

@@ -11,7 +11,13 @@ import hashlib
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import cluster_identity, documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
+    NO_TRAITS,
+    UNKNOWN_ID,
+    ClusterIdentity,
+    Traits,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -42,10 +48,16 @@ class Snapshot:
     cluster_id: str | None
     groups: tuple[SnapshotGroup, ...]
     entries: tuple[SnapshotEntry, ...]
+    traits: Traits = NO_TRAITS
+
+    @property
+    def identity(self) -> ClusterIdentity:
+        """The cluster that the snapshot was taken of, as far as the file tells."""
+        return ClusterIdentity(UNKNOWN_ID if self.cluster_id is None else self.cluster_id, self.traits)
 
     def digest(self) -> str:
-        """A name for exactly this content, the same for the same content."""
-        return hashlib.sha256(to_json(self).encode()).hexdigest()[:32]
+        """A name for what groups have committed and where, the same for the same content."""
+        return hashlib.sha256(to_json(dataclasses.replace(self, traits=NO_TRAITS)).encode()).hexdigest()[:32]
 
 
 def to_json(snapshot: Snapshot) -> str:
@@ -53,7 +65,7 @@ def to_json(snapshot: Snapshot) -> str:
     groups = [{"name": group.name, "type": group.type} for group in sorted(snapshot.groups)]
     return documents.dumps(
         KIND,
-        {"cluster_id": snapshot.cluster_id, "groups": groups},
+        {**cluster_identity.to_row(snapshot.identity), "cluster_id": snapshot.cluster_id, "groups": groups},
         (entry_row(entry) for entry in sorted(snapshot.entries, key=lambda entry: entry[:2])),
     )
 
@@ -66,10 +78,11 @@ def from_json(text: str, path: str) -> Snapshot:
     cluster_id = head.get("cluster_id")
     if cluster_id is not None:
         cluster_id = documents.parse(KIND, path, cluster_id, documents.text_of)
+    traits = documents.parse(KIND, path, head, cluster_identity.traits_from)
     twice = first_twice(entries)
     if twice:
         raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
-    return Snapshot(cluster_id, groups, entries)
+    return Snapshot(cluster_id, groups, entries, traits)
 
 
 def is_json(text: str) -> bool:

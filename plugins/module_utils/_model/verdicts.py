@@ -49,6 +49,7 @@ class Reason(enum.StrEnum):
     INTERNAL_ERROR = "internal_error"
     # blocked by a commit alone: a plan keeps what the rule decided
     VERIFICATION_FAILED = "verification_failed"
+    CHANGED_SINCE_PLAN = "changed_since_plan"
 
 
 class Absent(t.NamedTuple):

@@ -45,7 +45,7 @@ def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None)
 def not_exact(plan: Plan) -> list[str]:
     """What may repeat, lacks records or is blocked, and inside one cluster what was requested, entry by entry."""
     shown = [Verdict.SAFE, Verdict.BLOCKED]
-    if plan.source_id == plan.destination_id:  # what a reset skips and repeats
+    if plan.is_within_one_cluster:  # what a reset skips and repeats
         shown.append(Verdict.REQUESTED)
     entries = sorted(plan.entries, key=lambda entry: entry.key)
     return [entry_line(entry) for entry in entries if entry.verdict in shown or entry.absent]
@@ -152,7 +152,7 @@ def lost_records(plan: Plan, keys: t.Collection[tuple[str, t.Any]]) -> str:
 
 def _skipped(plan: Plan) -> int:
     """How many offsets groups skip because an option asks for it, inside one cluster, where offsets can be compared."""
-    if plan.source_id != plan.destination_id:
+    if not plan.is_within_one_cluster:
         return 0
     return sum(
         max([0, *(entry.offset - at.offset for at in entry.source if at.offset is not None)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
     copy_steps,
     entries,
@@ -21,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
@@ -101,7 +103,7 @@ def copy_backlog(
     planned = entries.copy_entries(backlog, wanted, options.on_uncommitted)
     plan = None
     if backlog.is_done:
-        made = Plan(backlog.source_id, backlog.destination_id, backlog.snapshot, tuple(planned))
+        made = _plan(backlog, planned, source, destination)
         plan = with_expected(made, destination, earlier.plan, earlier.receipt)
         backlog, kept = _settle_topics(backlog, planned, destination, options, save)
         notes += kept
@@ -115,6 +117,22 @@ def copy_backlog(
         plan,
         backlog != before or will_copy,
         notes + _lost(ranges) + _uncommitted(ranges, planned) + _notes(backlog),
+    )
+
+
+def _plan(backlog: Backlog, planned: list[PlanEntry], source: Connection, destination: Connection) -> Plan:
+    """The plan of a finished copy, with the topics that it rests on as they are now."""
+    at_source, at_destination = at_once(
+        lambda: clusters.look_at(source, {topic.source for topic in backlog.topics}),
+        lambda: clusters.look_at(destination, {topic.name for topic in backlog.topics}),
+    )
+    return Plan(
+        backlog.source_id,
+        backlog.destination_id,
+        backlog.snapshot,
+        tuple(planned),
+        at_source.traits,
+        at_destination.traits,
     )
 
 

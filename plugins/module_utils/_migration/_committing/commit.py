@@ -11,7 +11,6 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
     conflicts,
@@ -22,6 +21,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target, Writes
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
+    KEEPS_ROLLBACK,
+    changed_entries,
+    check_cluster,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -44,6 +49,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 
 Save = t.Callable[[Receipt], None]
 
@@ -107,10 +113,13 @@ def commit(
     missing = [] if snapshot is None else coverage.check_covers(plan, snapshot, options.on_missing_entry)
     _check_certificates(plan, cluster)
     watch = SourceWatch(source, plan, options.on_active_source)
-    watch.check_cluster()
-    known = _receipt_of(receipt, _same_cluster(plan.destination_id, "plan", destination))
+    changed = changed_entries(plan, source, destination)
+    topics = _topics_now(receipt, plan, destination)
+    known = Receipt(topics.cluster_id) if receipt is None else receipt.as_far_as_of(topics)
     entries, blocked, left_out = conflicts.without_blocked(
-        conflicts.objected(plan.entries, objections or {}), options.on_blocked, cluster
+        conflicts.objected(conflicts.objected(plan.entries, changed, Reason.CHANGED_SINCE_PLAN), objections or {}),
+        options.on_blocked,
+        cluster,
     )
     entries = [entry for entry in entries if entry.target is not None]
     decided = _decide(entries, known, destination, options, watch, predicts=save is None)
@@ -126,7 +135,7 @@ def commit(
             save(finished)
             return dataclasses.replace(outcome, receipt=finished)
         return outcome
-    finished = _carry_out(destination, decided, save)
+    finished = _carry_out(destination, decided, topics.traits, save)
     notes = watch.after(decided.planned.set) or decided.source_notes
     return dataclasses.replace(outcome, receipt=finished, notes=notes + decided.expiry_notes)
 
@@ -213,11 +222,15 @@ def _decide(
     )
 
 
-def _carry_out(destination: Connection, decided: _Decision, save: Save) -> Receipt:
-    """Write what is decided and read it back, between two savings of the receipt, which is the result."""
+def _carry_out(destination: Connection, decided: _Decision, topics: Traits, save: Save) -> Receipt:
+    """Write what is decided and read it back, between two savings of the receipt, which is the result.
+
+    topics: those that are written and those of the receipt so far, as they are now.
+    """
     remedy = "run the same again: what is right is left alone, the rest is written"
     writes = decided.writes.set
     prepared = renewal.begun(decided.known.merged(decided.receipt_entries), decided.found, decided.renewed)
+    prepared = prepared.noting(topics)
     save(prepared)
     writing.remove_groups(destination, decided.renewed, remedy)
     writing.write_commits(destination, writes)
@@ -258,12 +271,14 @@ def roll_back(
     Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.
     """
     cluster = str(destination)
-    _same_cluster(receipt.cluster_id, "receipt", destination)
+    now = check_cluster("receipt", receipt.identity, destination, "connect to the cluster of the receipt")
     chosen = rollback.choose(receipt, selection, cluster)
     found = writing.read_named_groups(destination, {entry.group for entry in chosen.entries})
     lacking = renewal.missing_commits(receipt, found)
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
+    recreated = receipt.traits.recreated(now.traits)
+    rollback.check_recreated({**lacking, **rollback.targets(chosen.entries, readings)}, recreated, cluster)
     entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
     wanted = {**lacking, **rollback.targets(entries, readings)}
     put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
@@ -297,29 +312,12 @@ def roll_back(
     return dataclasses.replace(outcome, receipt=finished)
 
 
-def _same_cluster(expected: str, file: str, destination: Connection) -> str:
-    found = cluster_id(destination)
-    if found != expected:
-        raise Refused(
-            f"the {file} was made for cluster {expected}, and this is cluster {found}",
-            cluster=str(destination),
-            remedy=f"connect to the cluster of the {file}" + (", or plan again for this one" if file == "plan" else ""),
-            kind=FailureKind.OTHER_CLUSTER,
-        )
-    return found
-
-
-def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
-    if receipt is None:
-        return Receipt(cluster_id)
-    if receipt.cluster_id != cluster_id:
-        raise Refused(
-            f"the receipt is of cluster {receipt.cluster_id}, and this is cluster {cluster_id}",
-            remedy="correct the addresses if they are wrong, or use another receipt file for another cluster, "
-            "because the rollback of the earlier run needs this one",
-            kind=FailureKind.OTHER_CLUSTER,
-        )
-    return receipt
+def _topics_now(receipt: Receipt | None, plan: Plan, destination: Connection) -> ClusterIdentity:
+    """The destination with the topics of the plan and of the receipt. Raises Refused for the receipt of another cluster."""
+    noted = receipt.identity if receipt is not None else plan.destination_identity
+    return check_cluster(
+        "receipt", noted, destination, KEEPS_ROLLBACK, {entry.partition.topic for entry in plan.entries}
+    )
 
 
 def groups_with_members(

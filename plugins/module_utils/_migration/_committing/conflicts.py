@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 Target: t.TypeAlias = "CommittedOffset | None"
 Commits = t.Mapping[Key, CommittedOffset]
+_FOUND_LATER = (Reason.VERIFICATION_FAILED, Reason.CHANGED_SINCE_PLAN)  # what no plan says of its entries
 
 
 @dataclasses.dataclass(slots=True)
@@ -34,14 +35,16 @@ class Writes:
     kept: list[str]
 
 
-def objected(entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str]) -> list[PlanEntry]:
-    """The entries, blocked where a verification of the plan objects to the offset; objections: why, by key."""
+def objected(
+    entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str], reason: Reason = Reason.VERIFICATION_FAILED
+) -> list[PlanEntry]:
+    """The entries, blocked for this reason where something objects to the offset; objections: what it is, by key."""
     return [
         dataclasses.replace(
             entry,
             offset=None,
             verdict=Verdict.BLOCKED,
-            reason=Reason.VERIFICATION_FAILED,
+            reason=reason,
             repeats=None,
             detail=objections[entry.key],
         )
@@ -92,7 +95,7 @@ def without_blocked(
             t.assert_never(on_blocked)
     lines: dict[bool, list[str]] = {True: [], False: []}
     for entry in blocked:
-        by_plan = entry.reason is not Reason.VERIFICATION_FAILED
+        by_plan = entry.reason not in _FOUND_LATER
         lines[by_plan].append(f"{_name(entry)}: blocked, {_reason(entry)}: left out")
     whole = [f"{group}: left out as a whole ({option_name('on_blocked')}: skip_group)" for group in sorted(groups)]
     remaining = [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED]
@@ -279,7 +282,7 @@ def _moved_back(earlier: ReceiptEntry, found: Target, target: CommittedOffset) -
 
 def _reason(entry: PlanEntry) -> str:
     """Why an entry is blocked; in words, too, where the plan, which is shown before, does not say it."""
-    if entry.reason is Reason.VERIFICATION_FAILED:
+    if entry.reason in _FOUND_LATER:
         return f"{entry.reason.value} ({entry.shown_detail})"
     return str(entry.reason and entry.reason.value)
 

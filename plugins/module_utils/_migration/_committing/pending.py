@@ -37,7 +37,7 @@ def entries_to_commit(
     busy = groups_with_members(entries, readings, options)
     entries = [entry for entry in entries if entry.group not in busy]
     current = commits_of(readings)
-    known = receipt if receipt and receipt.cluster_id == plan.destination_id else Receipt(plan.destination_id)
+    known = receipt.as_far_as_of(plan.destination_identity) if receipt else Receipt(plan.destination_id)
     known = conflicts.confirmed(known, current)
     to_write = conflicts.entries_to_write(entries, current, known, options.on_rewind, options.on_advance)
     written = {(entry.group, entry.source) for entry in to_write}

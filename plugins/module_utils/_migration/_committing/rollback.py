@@ -101,6 +101,25 @@ def targets(entries: t.Iterable[ReceiptEntry], readings: t.Mapping[str, GroupRea
     return {entry.key: entry.before for entry in entries if _moves(entry, current) or _is_left_out(entry, readings)}
 
 
+def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], cluster: str) -> None:
+    """Raise Refused where an offset would go into another log than the one that the group stood in.
+
+    recreated: topics that were deleted and created again since the commit, and how that shows.
+    """
+    for group, partition in sorted(wanted):
+        if partition.topic in recreated:
+            raise Refused(
+                f"the topic was deleted and created again since the commit: {recreated[partition.topic]}",
+                cluster=cluster,
+                group=group,
+                topic=partition.topic,
+                partition=partition.partition,
+                why="what was committed before is an offset of the old topic",
+                remedy=f"leave the topic out by {option_name('exclude_topic_patterns')}",
+                kind=FailureKind.TOPIC_RECREATED,
+            )
+
+
 def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str) -> list[Note]:
     """A note for each offset that is before the start of its log by now: the group stood there, so it is restored.
 

@@ -14,14 +14,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Writes
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     GroupBusy,
     MigrationError,
-    Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
@@ -82,19 +80,6 @@ class SourceWatch:
         self._source = source
         self._plan = plan
         self._policy = on_active_source
-
-    def check_cluster(self) -> None:
-        """Raise Refused when the source is another cluster than the plan's."""
-        if self._source is None:
-            return
-        found = cluster_id(self._source)
-        if found != self._plan.source_id:
-            raise Refused(
-                f"the plan was made for source cluster {self._plan.source_id}, and this is cluster {found}",
-                cluster=str(self._source),
-                remedy="set source to the cluster that the plan was made for, or plan again",
-                kind=FailureKind.OTHER_CLUSTER,
-            )
 
     def before(self, writes: Writes) -> tuple[Writes, list[str], list[Note]]:
         """The writes that remain, a line for each destination group that is left out, and a note for each use."""

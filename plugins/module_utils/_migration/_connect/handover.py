@@ -23,6 +23,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.topic import TopicStore
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.worker import RestStore
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
+    KEEPS_ROLLBACK,
+    check_cluster,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import (
     ConnectEntry,
     ConnectReceipt,
@@ -92,10 +97,10 @@ def receipt_of(store: Store, destination: Connection, known: ConnectReceipt | No
     blank = ConnectReceipt(topics.cluster_id(destination), str(store), store.connector, store.source_alias)
     if known is None:
         return blank
-    if dataclasses.replace(known, entries=()) != blank:
+    check_cluster("receipt", ClusterIdentity(known.cluster_id), destination, KEEPS_ROLLBACK)
+    if dataclasses.replace(known, cluster_id=blank.cluster_id, entries=()) != blank:
         raise Refused(
-            f"the receipt is of {known.connector} in {known.store} of cluster {known.cluster_id}, and this is "
-            f"{blank.connector} in {blank.store} of cluster {blank.cluster_id}",
+            f"the receipt is of {known.connector} in {known.store}, and this is {blank.connector} in {blank.store}",
             remedy="correct the addresses if they are wrong, or use another receipt file, "
             "because the rollback of the earlier run needs this one",
             kind=FailureKind.OTHER_CLUSTER,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import (
@@ -63,7 +63,8 @@ def plan_from_checkpoints(
     )
     wanted = drafts.from_snapshot(snapshot, mapping)
     targets = {(key.group, where): checkpoint.target for key, (where, checkpoint) in chosen.items()}
-    counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
+    at_destination = clusters.look_at(destination, {draft.partition.topic for draft in wanted})
+    counts = {topic: len(logs) for topic, logs in at_destination.traits.logs.items()}
     of_source = {draft.source_partition.topic: counts.get(draft.partition.topic, 0) for draft in wanted}
     wanted = drafts.with_uncommitted(wanted, of_source)
     existing = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
@@ -76,7 +77,9 @@ def plan_from_checkpoints(
         )
         for draft in wanted
     )
-    plan = Plan(_UNKNOWN, topics.cluster_id(destination), snapshot.digest(), entries)
+    plan = Plan(
+        _UNKNOWN, at_destination.cluster_id, snapshot.digest(), entries, destination_traits=at_destination.traits
+    )
     return with_expected(plan, destination, previous, receipt), len(found), _notes(entries, left_out, previous)
 
 

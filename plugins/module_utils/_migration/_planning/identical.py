@@ -55,7 +55,7 @@ def identical(given: StrategyInput) -> StrategyOutput:
         moved,
         given.source,
         given.destination,
-        given.is_one_cluster,
+        given.same_topics,
         options.match_on,
         options.policy.on_expired,
     )
@@ -66,21 +66,22 @@ def identical_entries(
     searched: t.Mapping[DraftKey, Draft],
     source: ClusterLogs,
     destination: ClusterLogs,
-    is_one_cluster: bool,
+    same_topics: t.Mapping[str, tuple[str, str]],
     match_on: MatchOn = EVERYTHING,
     on_expired: OnExpired = OnExpired.COUNT_BACK,
 ) -> dict[DraftKey, PlanEntry]:
     """Every draft's own offset, leader epoch included inside one log, or blocked with the reason.
 
     In another log the records around every commit and at both ends of the destination are compared first: the offsets are
-    the same only where a replication tool has kept them. The edges of both logs must be known. on_expired: fail blocks
-    offsets that have expired; no other value can find an earlier record.
+    the same only where a replication tool has kept them. The edges of both logs must be known. same_topics: of
+    StrategyInput. on_expired: fail blocks offsets that have expired; no other value can find an earlier record.
     """
     result: dict[DraftKey, PlanEntry] = {}
     compared: dict[DraftKey, Draft] = {}
     for key, draft in searched.items():
-        if is_one_cluster and draft.source_partition == draft.partition:
-            result[key] = _in_one_log(draft, destination.logs[draft.partition].facts, on_expired)
+        ids = same_topics.get(draft.partition.topic)
+        if ids is not None and draft.source_partition == draft.partition:
+            result[key] = _in_one_log(draft, ids, destination.logs[draft.partition].facts, on_expired)
         else:
             compared[key] = draft
     cases = {key: Case(draft.offset, draft.source_partition, draft.partition) for key, draft in compared.items()}
@@ -92,13 +93,13 @@ def identical_entries(
     return result | {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
 
 
-def _in_one_log(draft: Draft, facts: LogFacts, on_expired: OnExpired) -> PlanEntry:
+def _in_one_log(draft: Draft, ids: tuple[str, str], facts: LogFacts, on_expired: OnExpired) -> PlanEntry:
     """Inside one log an offset means the same record, whoever has committed it."""
     outside = _outside(draft.offset, facts, on_expired)
     if outside is not None:
         return decided(draft, _with_lost(outside, draft.offset, facts.log_start, "lost"))
     epoch = draft.committed.leader_epoch if draft.committed else None
-    proof = SameLog(one_cluster=True, source=draft.source_partition, destination=draft.partition)
+    proof = SameLog(one_cluster=True, topic_ids=ids, source=draft.source_partition, destination=draft.partition)
     return dataclasses.replace(decided(draft, Decision.exact(proof, draft.offset)), leader_epoch=epoch)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, groups, positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reset_offsets import ResetLog, reset_decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
@@ -62,12 +62,13 @@ def plan_resets(
     Raises NotFound and InvalidInput for names, patterns and rules that are about nothing.
     """
     selection.check()
-    cluster_id = topics.cluster_id(cluster)
-    written = receipt if receipt and receipt.cluster_id == cluster_id else Receipt(cluster_id)
+    found = clusters.identify(cluster, receipt.traits.topic_ids if receipt else ())
+    written = receipt.as_far_as_of(found) if receipt else Receipt(found.cluster_id)
     selected, readings = _read_groups(cluster, selection, written)
     topic_names = selection.select_topics({where.topic for each in readings.values() for where in each.offsets})
     counts = topics.partition_counts(cluster, set(topic_names.names))
     _check_topics(cluster, selection, counts)
+    rests_on = clusters.look_at(cluster, counts).traits
     wanted = _wanted(selection, readings, set(topic_names.names), counts)
     ruled = {key: rule for key in wanted if (rule := first_fit(rules, key[1])) is not None}
     _check_rules(rules, ruled)
@@ -88,7 +89,8 @@ def plan_resets(
     snapshot = Snapshot(
         None, (), tuple(sorted(_base(entry) for entry in entries if entry.source[0].offset is not None))
     )
-    plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries))
+    cluster_id = found.cluster_id
+    plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
     return PlannedResets(
         with_expected(plan, cluster, previous, receipt),
         _notes(readings, selected.left_out + topic_names.left_out),

@@ -57,7 +57,8 @@ class StrategyInput:
 
     searched: committed offsets on partitions that both clusters have, with the edges of both logs known. merged: those on
     topics that are repartitioned or merged, of which nothing is known yet. The counts are partitions by topic; a missing
-    topic is not in them. previous: the last plan, if it is about the same two clusters. spark opens a session, once.
+    topic is not in them. same_topics: those that are the same at both, in one cluster, and their ids as either connection
+    tells them. previous: what still holds of the last plan, if it is about the same two clusters. spark opens a session, once.
     """
 
     searched: t.Mapping[DraftKey, Draft]
@@ -66,7 +67,7 @@ class StrategyInput:
     destination: ClusterLogs
     source_counts: t.Mapping[str, int]
     destination_counts: t.Mapping[str, int]
-    is_one_cluster: bool
+    same_topics: t.Mapping[str, tuple[str, str]]
     previous: Plan | None
     options: TranslateOptions
     spark: t.Callable[[], SparkSession]

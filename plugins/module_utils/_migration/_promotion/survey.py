@@ -10,10 +10,11 @@ import dataclasses
 import functools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import acl_requests, storage, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import acl_requests, clusters, storage, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs, topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import try_creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import naming
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import equal_ids
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -70,7 +71,8 @@ def take_survey(
     source_id, destination_id = both(source, destination, topics.cluster_id)
     source_topics, destination_topics = both(source, destination, topics.list_topics)
     found = naming.pairs(selection, mapping, source_topics, str(source))
-    naming.check_topic_names(found.names, destination_topics, source_id == destination_id, str(destination))
+    one_cluster = clusters.are_one(source, destination)
+    naming.check_topic_names(found.names, destination_topics, one_cluster, str(destination))
     source_states, destination_states = at_once(
         functools.partial(topic_states, source, list(found.names)),
         functools.partial(topic_states, destination, list(found.names.values())),
@@ -90,7 +92,7 @@ def take_survey(
         _known(destination, destination_states),
         storage.broker_count(destination),
         *(both(source, destination, _acls) if which is not Acls.NONE else (frozenset(), frozenset())),
-        found.notes,
+        (*equal_ids(source_id, destination_id, one_cluster), *found.notes),
     )
 
 

@@ -18,8 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import (
     Claims,
-    check_clusters,
-    entries_to_prove,
+    entries_to_compare,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import findings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
@@ -121,8 +120,7 @@ def anchors(
     Unconsumed records that the plan says to be absent, or that are missing before the first one that has a copy, are a
     problem.
     """
-    check_clusters(plan, source, destination)
-    entries, problems = (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination)
+    entries, problems = entries_to_compare(plan, receipt, source, destination, chosen)
     looked_at = [entry for entry in entries if _anchors(entry) or entry.absent]
     found = []
     for parts in sorted({entry.evidence.matched_by for entry in looked_at}):

@@ -32,6 +32,7 @@ REASONS = {
     Reason.OUT_OF_RANGE: "Correct resets, or set on_out_of_range to clamp.",
     Reason.INTERNAL_ERROR: "Report the detail as a bug, and leave the topic out.",
     Reason.VERIFICATION_FAILED: "Follow the remedy of the verification's problem.",
+    Reason.CHANGED_SINCE_PLAN: "Plan again; roll back first what was committed already.",
 }
 
 PROBLEMS = {
@@ -44,5 +45,6 @@ PROBLEMS = {
     ProblemKind.RECORD_DIFFERS: "Roll back if the offset is committed, and plan again.",
     ProblemKind.NOT_COMMITTED: "Migrate the group, or leave it out of the selection.",
     ProblemKind.NOT_COMPARABLE: "Create the topic with the number of partitions of the source, or name it in repartitioned.",
+    ProblemKind.CHANGED_SINCE_PLAN: "Plan again; roll back first what was committed already.",
     ProblemKind.NOT_EXAMINED: "Raise the limit of the verification, or set it to 0 to read the whole logs.",
 }

@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from tests.support.identities import known_by_id
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -34,7 +35,7 @@ class Cluster:
         for module in (groups, quiet, selected_groups):
             monkeypatch.setattr(module.time, "sleep", self.sleep)
             monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(take_snapshot, "cluster_id", lambda _connection: "id")
+        known_by_id(monkeypatch, lambda _connection: "id")
 
     def listed(self, names):
         return {name: GroupListing(name, "Empty", "classic", "consumer") for name in names}

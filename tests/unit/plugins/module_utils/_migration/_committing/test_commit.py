@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
     commit,
     roll_back,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
@@ -47,6 +48,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from tests.support.identities import Identities, known_by_id
 
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:9092"]}, "destination cluster")
 NOW = CommitOptions(idle_wait=0)
@@ -74,6 +76,7 @@ class Cluster:
         self.protocols: dict[str, str] = {}
         self.after_reading: t.Callable[[], None] = lambda: None
         self.after_commit: t.Callable[[], None] = lambda: None
+        self.identities: Identities
 
     def step(self, name: str) -> None:
         if self.steps_to_live is not None:
@@ -145,7 +148,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """Billing has committed before, shipping never."""
     its = Cluster(billing={P0: CommittedOffset(90), P1: CommittedOffset(10, "old")})
     monkeypatch.setattr(use_case.limits, "metadata_limit", lambda _connection: 4096)
-    monkeypatch.setattr(use_case, "cluster_id", lambda _connection: "cloud-id")
+    its.identities = known_by_id(monkeypatch, lambda _connection: "cloud-id")
     for room in ("groups", "commits", "permissions"):
         monkeypatch.setattr(use_case.writing, room, its)
     monkeypatch.setattr(use_case, "broker_number", lambda _connection, _name: its.retention)
@@ -468,7 +471,11 @@ def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(cluster):
 @pytest.mark.parametrize(
     ("plan", "options", "told"),
     [
-        (dataclasses.replace(PLAN, destination_id="other-id"), REWIND, "was made for cluster other-id, and this is"),
+        (
+            dataclasses.replace(PLAN, destination_id="other-id"),
+            REWIND,
+            "was made for another cluster: this one has the id cloud-id, not other-id",
+        ),
         (PLAN, NOW, "on_rewind"),
         (
             dataclasses.replace(PLAN, entries=(entry("shipping", P0, 100, None),)),
@@ -495,9 +502,11 @@ def test_everything_is_checked_before_anything_is_written(cluster, plan, options
 
 
 def test_a_receipt_of_another_cluster_is_refused(cluster):
-    with pytest.raises(Refused, match=r"the receipt is of cluster other-id.* Correct the addresses if they are wrong"):
+    with pytest.raises(
+        Refused, match=r"the receipt was made for another cluster.* Correct the addresses if they are wrong"
+    ):
         commit(PLAN, Receipt("other-id"), CLOUD, REWIND, cluster.save)
-    with pytest.raises(Refused, match="the receipt was made for cluster other-id"):
+    with pytest.raises(Refused, match="the receipt was made for another cluster"):
         roll_back(Receipt("other-id"), None, CLOUD, REWIND, cluster.save)
     assert cluster.done == []
 
@@ -618,3 +627,71 @@ def test_a_group_that_is_joined_before_it_is_removed_keeps_what_it_has(old_group
     with pytest.raises(GroupBusy, match="cannot be removed"):
         commit(PLAN, None, CLOUD, RENEW, lambda receipt: (original(receipt), join()))
     assert old_group.groups["billing"][OTHER] == CommittedOffset(7, "other", 3)
+
+
+NOTED = Traits(("a:1",), {"orders": "first"}, {"orders": (LogRange(0, 60), LogRange(0, 60))})
+GROWN = {"orders": (LogRange(3, 70), LogRange(0, 60))}
+CHANGED = [
+    (NOTED._replace(topic_ids={"orders": "second"}), "was deleted and created again.* its id is second, and was first"),
+    (NOTED._replace(logs={"orders": (LogRange(0, 60),) * 3}), "has 3 partitions, and had 2 when the plan was made"),
+    (NOTED._replace(logs={"orders": (LogRange(0, 60),)}), "has 1 partition, and had 2 when the plan was made"),
+    (NOTED._replace(logs={"orders": (LogRange(0, 55), LogRange(0, 60))}), "ends at 55, and ended at 60"),
+    (NOTED._replace(topic_ids={}, logs={}), "topic orders of the destination does not exist any more"),
+]
+
+
+@pytest.mark.parametrize(("found", "told"), CHANGED)
+def test_a_topic_that_is_not_what_it_was_when_the_plan_was_made_blocks_its_entries(cluster, found, told):
+    cluster.identities.traits["cloud-id"] = found
+    plan = dataclasses.replace(PLAN, destination_traits=NOTED)
+    for save in (None, cluster.save):
+        with pytest.raises(Refused, match=f"changed_since_plan: .*{told}"):
+            commit(plan, None, CLOUD, REWIND, save)
+    assert cluster.done == []
+    skipping = dataclasses.replace(REWIND, on_blocked="skip_partition")
+    assert P0 not in {partition for _group, partition in commit(plan, None, CLOUD, skipping, cluster.save).set}
+
+
+def test_a_log_that_has_only_gone_on_blocks_nothing(cluster):
+    cluster.identities.traits["cloud-id"] = NOTED._replace(logs=GROWN)
+    assert commit(dataclasses.replace(PLAN, destination_traits=NOTED), None, CLOUD, REWIND, cluster.save).set
+    assert cluster.receipt.traits == Traits(("a:1",), {"orders": "first"})
+
+
+def test_the_source_is_looked_at_as_well(cluster):
+    onprem = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "source cluster")
+    cluster.identities.id_of = lambda connection: "onprem-id" if connection is onprem else "cloud-id"
+    cluster.identities.traits["onprem-id"] = NOTED._replace(logs={"orders": (LogRange(0, 60),) * 3})
+    plan = dataclasses.replace(PLAN, source_traits=NOTED)
+    with pytest.raises(Refused, match="topic orders of the source has 3 partitions, and had 2 when the plan was made"):
+        commit(plan, None, CLOUD, REWIND, cluster.save, source=onprem)
+
+
+def test_a_receipt_knows_nothing_of_a_topic_that_was_created_again(cluster):
+    cluster.identities.traits["cloud-id"] = NOTED
+    plan = dataclasses.replace(PLAN, destination_traits=NOTED)
+    commit(plan, None, CLOUD, REWIND, cluster.save)
+    again = NOTED._replace(topic_ids={"orders": "second"})
+    cluster.identities.traits["cloud-id"] = again
+    with pytest.raises(
+        Refused, match=r"created again since the commit: its id is second, and was first.*exclude_topic"
+    ):
+        roll_back(cluster.receipt, None, CLOUD, REWIND, cluster.save)
+    cluster.groups = {"billing": {P0: CommittedOffset(70)}}
+    entries = tuple(dataclasses.replace(each, expected=None) for each in PLAN.entries if each.key != ("billing", P0))
+    entries += (dataclasses.replace(PLAN.by_key()["billing", P0], expected=CommittedOffset(70)),)
+    anew = dataclasses.replace(PLAN, entries=entries, destination_traits=again)
+    commit(anew, cluster.receipt, CLOUD, REWIND, cluster.save)
+    assert cluster.receipt.by_key()["billing", P0].before == CommittedOffset(70)  # 90 was in the old topic
+    assert cluster.receipt.traits.topic_ids == {"orders": "second"}
+
+
+def test_a_receipt_of_another_cluster_with_the_same_id_is_refused(cluster):
+    cluster.identities.traits["cloud-id"] = NOTED
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.identities.traits["cloud-id"] = Traits(("b:1",), {"orders": "another"})
+    told = r"has brokers at other addresses and its topic orders is another one \(its id is another, and was first\)"
+    with pytest.raises(Refused, match=told):
+        commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
+    with pytest.raises(Refused, match=told):
+        roll_back(cluster.receipt, None, CLOUD, REWIND, cluster.save)

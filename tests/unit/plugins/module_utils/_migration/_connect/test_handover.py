@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from tests.support.identities import known_by_id
 
 SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
 FIRST, SECOND, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("parcels", 0)
@@ -214,6 +215,7 @@ def test_only_selected_topics_are_handed_over(run):
 
 def test_a_receipt_of_another_store_is_refused(run, monkeypatch):
     monkeypatch.setattr(handover.topics, "cluster_id", lambda _cluster: "D")
+    known_by_id(monkeypatch, lambda _cluster: "D")
     store = Stored({})
     blank = handover.receipt_of(store, DESTINATION, None)
     assert handover.receipt_of(store, DESTINATION, blank) == blank

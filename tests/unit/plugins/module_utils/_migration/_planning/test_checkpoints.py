@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_re
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from tests.support.identities import known_by_id
 
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destination cluster")
 POLICY = ReplicationPolicy("onprem", "cloud", "identity")
@@ -29,8 +30,7 @@ def plan(monkeypatch):
     copied_topics = ["sales", "clicks", "onprem.orders"]
     found = {CheckpointKey("billing", TopicPartition(topic, 0)): Checkpoint(41, 47, "m") for topic in copied_topics}
     monkeypatch.setattr(checkpoints, "read_checkpoints", lambda _cluster, topic: plan.read.append(topic) or found)
-    monkeypatch.setattr(checkpoints.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 1))
-    monkeypatch.setattr(checkpoints.topics, "cluster_id", lambda _cluster: "C")
+    known_by_id(monkeypatch, lambda _cluster: "C", lambda _cluster, names: dict.fromkeys(names, 1))
     monkeypatch.setattr(
         checkpoints.positions, "partition_bounds", lambda _cluster, where: {each: Bounds(0, 50, 50) for each in where}
     )

@@ -238,6 +238,8 @@ class TestTimesThatNoBrokerLooksUp:
         ]
         for entry in clusters(source, [crossed, source[1][:3]]).planned(3, 3):
             assert (entry.verdict, entry.reason) == (Verdict.BLOCKED, Reason.OTHER_PARTITIONS)
+
+
 class TestTimesOfItsOwn:
     """A replication tool that is any producer: with a partitioner, and with the current time as timestamp."""
 

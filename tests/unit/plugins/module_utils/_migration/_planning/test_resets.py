@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import reset_rules_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from tests.support.identities import known_by_id
 
 CLUSTER = Connection("destination cluster", ("broker:9092",))
 NOW = 1_795_370_400_000
@@ -59,7 +60,7 @@ def state(monkeypatch):
     monkeypatch.setattr(
         resets.groups, "list_groups", lambda _cluster, **_options: [GroupListing(name, "", "", "") for name in commits]
     )
-    monkeypatch.setattr(resets.topics, "cluster_id", lambda _cluster: "id")
+    known_by_id(monkeypatch, lambda _cluster: "id")
     monkeypatch.setattr(
         resets.topics,
         "partition_counts",
