@@ -240,7 +240,7 @@ class TestFiles:
 
     def test_copy_file_of_other_clusters(self, refused, known, kafka39):
         message = refused(destination=kafka39.connection)
-        assert "the copy was planned for destination cluster" in message and kafka39.cluster_id in message
+        assert "the copy file was made for another cluster" in message and kafka39.cluster_id in message
 
     def test_another_snapshot(self, refused, known, source, orders):
         commit(source, orders, {(orders, 0): 6})

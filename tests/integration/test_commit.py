@@ -54,7 +54,8 @@ def test_the_receipt_says_what_was_and_what_is(destination, orders, migration):
     first, second = rows[orders, 0], rows[orders, 1]
     assert (first["before"], first["written"]["offset"], first["after"]["metadata"]) == (None, 7, "five")
     assert (second["before"]["metadata"], second["written"]["offset"], second["after"]["offset"]) == ("before", 22, 22)
-    assert json.loads(migration.receipt_file.read_text())["destination"] == {"cluster_id": destination.cluster_id}
+    cluster = json.loads(migration.receipt_file.read_text())["destination"]
+    assert (cluster["cluster_id"], list(cluster["topic_ids"])) == (destination.cluster_id, [orders])
 
 
 def test_a_group_that_has_consumed_since_is_left_where_it_is(destination, orders, migration):

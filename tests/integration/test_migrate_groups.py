@@ -399,7 +399,7 @@ def test_a_receipt_of_another_cluster_ends_the_run_before_anything_is_written(or
     file.write_text(json.dumps(receipt))
     before = controller.files()
     output = failed(controller.migrate_groups(groups=[orders]))
-    assert "receipt.json is of cluster elsewhere, and the destination is cluster " in output
+    assert "receipt.json was made for another cluster: this one has the id " in output
     assert controller.files() == before
 
 
