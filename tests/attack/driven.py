@@ -351,7 +351,7 @@ def plan(
             destination,
             counts,
             {"orders": len(world.copies)},
-            False,
+            {},
             previous,
             TranslateOptions(wait_for_replication=wait, policy=policy(world.options())),
             lambda: t.cast("t.Any", None),

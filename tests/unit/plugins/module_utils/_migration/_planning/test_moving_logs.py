@@ -127,7 +127,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., PlanEntry]:
         earlier = Plan("a", "b", "digest", (previous,)) if previous else None
         counts = {"orders": 1}
         given = StrategyInput(
-            {draft.key: draft}, [], source, destination, counts, counts, False, earlier, options, pytest.fail, silent
+            {draft.key: draft}, [], source, destination, counts, counts, {}, earlier, options, pytest.fail, silent
         )
         (entry,) = strategy(given).entries.values()
         return entry

@@ -122,7 +122,7 @@ class Clusters:
             destination,
             counts,
             counts,
-            False,
+            {},
             previous,
             TranslateOptions(policy=Policy(**policy)),
             lambda: pytest.fail("Spark is not needed"),

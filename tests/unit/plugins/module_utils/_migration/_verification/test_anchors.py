@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import claimed_offsets, verify
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import verify
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
@@ -37,6 +37,7 @@ SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster
 DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
 ORDERS = TopicPartition("orders", 0)
 PARTS = "key", "value", "headers", "timestamp"
+from tests.support.identities import known_by_id
 
 
 def fingerprint(number: int) -> bytes:
@@ -54,9 +55,6 @@ class Clusters:
     def __init__(self, source: list[Record], destination: list[Record], compacted: bool) -> None:
         self.logs = {SOURCE.name: source, DESTINATION.name: destination}
         self.settings = types.SimpleNamespace(log_append_time=False, compacted=compacted, retention_ms=None)
-
-    def cluster_id(self, connection: t.Any) -> str:
-        return str(connection.name)
 
     def topic_settings(self, _connection: t.Any, names: t.Iterable[str]) -> t.Any:
         return dict.fromkeys(names, self.settings)
@@ -79,7 +77,7 @@ def verified(monkeypatch):
 
     def run(source, destination, committed, offset, on_absent=OnAbsent.FAIL, compacted=False, **more):
         its = Clusters(source, destination, compacted)
-        monkeypatch.setattr(claimed_offsets, "topics", its)
+        known_by_id(monkeypatch, lambda connection: connection.name)
         for name in ("topics", "positions", "range_reader"):
             monkeypatch.setattr(cluster_logs, name, its)
         position = SourcePosition("g", ORDERS, committed)
