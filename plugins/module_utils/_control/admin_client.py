@@ -48,7 +48,8 @@ T = t.TypeVar("T")
 class HeldBack(Exception):
     """A quota on changes of topics (KIP-599) has held back a part of what was asked; everything else has been answered.
 
-    first: a topic that was held back. seconds: how long the broker wants to be left alone. progress: whether it has taken anything.
+    first: a topic that was held back. seconds: how long the broker wants to be left alone. progress: whether it has
+    taken anything.
     """
 
     def __init__(self, first: str, seconds: float, progress: bool) -> None:
@@ -184,8 +185,8 @@ def attempt(
 ) -> T:
     """Run an operation that may be repeated, with a new client each time, until no retriable error is left.
 
-    deadline: seconds after which no further try begins. An operation that raises HeldBack is repeated when the broker wants to be
-    asked again, and has all of them anew whenever a part was taken. Raises ConnectionFailed, NotAuthorized or BrokerError;
+    deadline: seconds after which no further try begins. After HeldBack, the next try begins when the broker wants to be asked
+    again, and the deadline begins anew whenever a part was taken. Raises ConnectionFailed, NotAuthorized or BrokerError;
     what the operation itself raises of MigrationError passes through.
     """
     end, pause, reached = time.monotonic() + deadline, 0.1, False

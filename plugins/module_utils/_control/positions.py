@@ -96,19 +96,27 @@ def lookup_times(connection: Connection, times: t.Mapping[TopicPartition, int]) 
 
 
 def lookup_all_times(
-    connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]
+    connection: Connection,
+    wanted: t.Iterable[tuple[TopicPartition, int]],
+    refused: set[TopicPartition] | None = None,
 ) -> dict[tuple[TopicPartition, int], int | None]:
-    """As lookup_times(), for any number of times in the same partition."""
+    """As lookup_times(), for any number of times in the same partition.
+
+    refused: gets the partitions that are in a message format without timestamps, in which no broker looks up a time. They are
+    left out of the answer; without such a set, they are an error.
+    """
     asked = sorted(set(wanted))
     for where, time in asked:
         if time < 0:
             raise ValueError(f"{where}: {time} is no time")
-    found = _look_up(connection, [(each, time, UNCOMMITTED) for each, time in asked])
-    answers = {(each, time): found[(each, time, UNCOMMITTED)] for each, time in asked}
+    found = _look_up(connection, [(each, time, UNCOMMITTED) for each, time in asked], refused)
+    answers = {(each, time): found[(each, time, UNCOMMITTED)] for each, time in asked if each not in (refused or ())}
     return {question: offset if offset >= 0 else None for question, offset in answers.items()}
 
 
-def _look_up(connection: Connection, queries: t.Sequence[Query]) -> dict[Query, int]:
+def _look_up(
+    connection: Connection, queries: t.Sequence[Query], refused: set[TopicPartition] | None = None
+) -> dict[Query, int]:
     topics = sorted({where.topic for where, _time, _level in queries})
 
     def read(client: KafkaAdminClient) -> dict[Query, int]:
@@ -121,7 +129,9 @@ def _look_up(connection: Connection, queries: t.Sequence[Query]) -> dict[Query, 
             for topic in answer.topics:
                 for each in topic.partitions:
                     where = TopicPartition(topic.name, each.partition_index)
-                    if each.error_code:
+                    if refused is not None and each.error_code == errors.UnsupportedForMessageFormatError.errno:
+                        refused.add(where)
+                    elif each.error_code:
                         codes[topic.name] = each.error_code
                     found[(where, batch[where], level)] = each.offset
         raise_for_topics(connection, codes, "DESCRIBE")

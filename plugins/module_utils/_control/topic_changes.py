@@ -121,7 +121,8 @@ def _answered(
         passing = None
         for row in ask(client, [name for name in names if name not in rows]):
             error = errors.for_code(row.error_code)
-            if is_retriable(error) and error is not errors.UnknownTopicOrPartitionError:  # a missing topic is none of these
+            # A topic that is missing stays missing.
+            if is_retriable(error) and error is not errors.UnknownTopicOrPartitionError:
                 passing = passing or error(name_of(row))
             else:
                 rows[name_of(row)] = row

@@ -45,6 +45,7 @@ class Reason(enum.StrEnum):
     POLICY_FAIL = "policy_fail"
     OFFSETS_DIFFER = "offsets_differ"
     OUT_OF_RANGE = "out_of_range"
+    NO_TIMESTAMPS = "no_timestamps"
     # blocked by a commit alone: a plan keeps what the rule decided
     VERIFICATION_FAILED = "verification_failed"
 

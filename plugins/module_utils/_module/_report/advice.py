@@ -30,6 +30,7 @@ REASONS = {
     Reason.POLICY_FAIL: "Set the option that the detail names to another value than fail.",
     Reason.OFFSETS_DIFFER: "Set strategy to records.",
     Reason.OUT_OF_RANGE: "Correct resets, or set on_out_of_range to clamp.",
+    Reason.NO_TIMESTAMPS: "Reset to earliest, latest, an offset, or by shift instead of a time.",
     Reason.VERIFICATION_FAILED: "Follow the remedy of the verification's problem.",
 }
 

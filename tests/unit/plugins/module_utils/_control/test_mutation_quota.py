@@ -81,9 +81,7 @@ def controller(monkeypatch):
                 for each in rows:
                     if each.name not in NAMES:  # a deletion is by id
                         each.topic_id = uuid.UUID(each.name)
-                answers.append(
-                    types.SimpleNamespace(topics=rows, results=rows, responses=rows, throttle_time_ms=wait)
-                )
+                answers.append(types.SimpleNamespace(topics=rows, results=rows, responses=rows, throttle_time_ms=wait))
             return answers
 
         def metadata(_client, names, node=None):
