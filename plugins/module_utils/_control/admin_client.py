@@ -239,12 +239,6 @@ def error_name(error: type[errors.KafkaError]) -> str:
 def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | NotAuthorized | ConnectionFailed:
     """What a user is told about an error that nobody nearer to it has explained."""
     cluster = str(connection)
-    if isinstance(exc, errors.UnstableOffsetCommitError):
-        return BrokerError(
-            "a transaction that commits offsets does not end",
-            cluster=cluster,
-            remedy="wait for the application that writes it, or for its transaction.timeout.ms",
-        )
     if isinstance(exc, errors.UnsupportedVersionError):
         return BrokerError("the broker is too old for this", cluster=cluster, why=_text(exc), remedy="use 2.8 or newer")
     if isinstance(exc, errors.AuthorizationError):

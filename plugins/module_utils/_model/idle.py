@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    GroupReading,
+    open_text,
+)
 
 _WITHOUT_POSITIONS = {
     "share": "is a share group, which has no single position in a partition",
@@ -53,10 +56,12 @@ def _of_kind(reading: GroupReading) -> str | None:
 
 
 def members_problem(reading: GroupReading) -> str | None:
-    """Why a group that exists cannot be taken for one without members, as a clause about it, or None.
+    """Why a group that exists cannot be taken for one that nobody uses, as a clause about it, or None.
 
     What is not surely without members counts as busy, states of later brokers included.
     """
+    if reading.open:
+        return f"is in use: {open_text(reading.open)}"
     if reading.state in ("Empty", "Dead"):
         return None
     return f"has members (its state is {reading.state or 'not told'})"

@@ -163,9 +163,9 @@ def _read_around(logs: ClusterLogs, wanted: t.Sequence[tuple[_Topic, TopicPartit
     spans = []
     for topic, where, record in wanted:
         log = logs.logs[where]
-        begin, length = log.facts.log_start, log.end - log.facts.log_start
-        if _is_by_time(log, record, topic):
-            begin, length = log.lookups[record.timestamp], _WINDOW
+        is_by_time = _is_by_time(log, record, topic)
+        begin = log.lookups[record.timestamp] if is_by_time else log.facts.log_start
+        length = _WINDOW if is_by_time else log.end - log.facts.log_start
         if begin is not None and length <= max(_WINDOW, budget):
             spans.append((where, (begin, begin + length)))
     _read(logs, spans)
