@@ -74,8 +74,7 @@ def read_groups(
     """State, type and committed offsets of these groups, hundreds in one go.
 
     stable: while a transaction that commits offsets is open, read its group again, instead of taking the value before it. After
-    patience, in seconds (None: STABLE_SECONDS), GroupReading.open tells of it, and nothing is raised, because it is no matter of
-    the other groups.
+    patience, in seconds (None: STABLE_SECONDS), GroupReading.open tells of it: it is no matter of the other groups.
     A group that no broker knows comes back with exists=False. Offsets of topics that the user may not describe are
     left out by the broker, without a word: missing_acls() tells. Raises NotAuthorized naming the groups that are denied.
     """

@@ -32,6 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.conflue
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Held, Job, hold_ids
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.send_window import SendWindow
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import CONSEQUENCES, Transactions
 
 _TAKEN = 2000  # messages at a time
@@ -66,10 +67,11 @@ def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]
         if not left:
             return 0, 0
         opened = open_consumer(source, _READ)
+        window = SendWindow()
         try:
             for each, tasks in left:
                 refusals.check_existence(source, tasks, opened.partitions)
-                copied = _Copy(source, destination, opened, each, tasks, _batch(jobs), held.renew).run()
+                copied = _Copy(source, destination, opened, each, tasks, _batch(jobs), held.renew, window).run()
                 records, size = records + copied[0], size + copied[1]
         finally:
             opened.consumer.close()
@@ -118,6 +120,7 @@ class _Copy:
     tasks: dict[TopicPartition, _CopyTask]
     batch: int
     renew: t.Callable[[], None]  # between transactions
+    window: SendWindow
     moved: dict[TopicPartition, _CopyTask] = dataclasses.field(default_factory=dict)
     lost: list[MigrationError | KafkaException] = dataclasses.field(default_factory=list)
     records: int = 0
@@ -177,14 +180,17 @@ class _Copy:
             if self.lost:
                 raise self.lost[0]
             time.sleep(max(0.0, min(self._ahead(begun), end - time.monotonic())))
+            while self.window.room <= 0 and not self.lost and time.monotonic() < end:
+                poll(_FULL_QUEUE_SECONDS)
             fresh = now = time.monotonic()  # a full queue and a limit are not the source's silence
 
     def _most(self) -> int:
-        """How many messages to take at a time: with a limit, what may be copied in a moment."""
-        if not self.job.bytes_per_second:
-            return _TAKEN
-        average = self.bytes / self.records if self.records else self.job.bytes_per_second
-        return max(1, min(_TAKEN, int(_MOMENT * self.job.bytes_per_second / max(1.0, average))))
+        """How many messages to take at a time: what may wait for answers, and with a limit, what may be copied in a moment."""
+        size = float(max(0, self.window.room))
+        if self.job.bytes_per_second:
+            size = min(size, _MOMENT * self.job.bytes_per_second)
+        average = self.bytes / self.records if self.records else size
+        return max(1, min(_TAKEN, int(size / max(1.0, average))))
 
     def _ahead(self, begun: float) -> float:
         """How many seconds the copy is ahead of its limit."""
@@ -223,7 +229,7 @@ class _Copy:
         """
         topic, partition = task.range.destination
         produce, progress, batch = self.transactions.producer.produce, task.progress, self.batch
-        due, last, size = task.next_due(), records[-1], 0
+        due, last, size, told = task.next_due(), records[-1], 0, 0
         for message in records:
             offset, key, value, headers = message.offset(), message.key(), message.value(), message.headers()
             kind, timestamp = message.timestamp()
@@ -234,8 +240,8 @@ class _Copy:
             size += length
             landed = None
             if message is last or offset >= due or length > batch:
-                landed = self._landing(task, offset, length)
-                due = task.next_due()
+                landed = self._landing(task, offset, length, size - told)
+                due, told = task.next_due(), size
             while True:
                 try:
                     if headers:
@@ -250,11 +256,15 @@ class _Copy:
         progress.bytes += size
         self.records += len(records)
         self.bytes += size
+        self.window.send(size, time.monotonic())
 
     def _landing(
-        self, task: _CopyTask, source_offset: int, length: int
+        self, task: _CopyTask, source_offset: int, length: int, since_last: int
     ) -> t.Callable[[KafkaError | None, t.Any], None]:
-        """What is done when a record of this source offset and length is written, or is not."""
+        """What is done when a record of this source offset and length is written, or is not.
+
+        since_last: bytes that were sent since the last such record, this one included, and are written before.
+        """
         progress, opened = task.progress, task.opened_by(source_offset)
 
         def landed(error: KafkaError | None, message: t.Any) -> None:
@@ -271,6 +281,7 @@ class _Copy:
             elif offset < (task.range.begin if progress.next is None else progress.next):
                 self.lost.append(refusals.another_log(self.destination, task.range, progress, offset))
             else:
+                self.window.answer(since_last, time.monotonic())
                 progress.places.update(dict.fromkeys(opened, offset))
                 progress.next = offset + 1
 
