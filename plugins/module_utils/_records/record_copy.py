@@ -18,7 +18,8 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
@@ -48,6 +49,9 @@ _READ = {
     "fetch.error.backoff.ms": 20,
     "queued.max.messages.kbytes": 64 << 10,
 }
+_COMPRESSION = {"compression.type", "compression.codec"}
+# Every client reads gzip. What fits with zstd alone was written with zstd, so that its consumers read that.
+_CODECS: t.Sequence[t.Mapping[str, str]] = ({}, {"compression.type": "gzip"}, {"compression.type": "zstd"})
 _NEVER = 1 << 63
 _NEARLY_0 = 1
 _FULL_QUEUE_SECONDS = 0.02
@@ -58,11 +62,25 @@ def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]
     """Copy what is left of jobs of one run, one after the other. -> how many records and bytes this attempt has copied.
 
     All or nothing of every transaction: after an error, or a death, the next attempt goes on after the last one that was
-    committed. Raises Locked where another run has the copy, Refused where its progress is gone: no attempt may follow then.
-    Raises other MigrationErrors as well.
+    committed. Records are not compressed, unless client_config says so, until one comes that its topic takes only compressed;
+    from then on, all are. Raises Locked where another run has the copy, Refused where its progress is gone, or for a record
+    that is too large in any way: no attempt may follow then. Raises other MigrationErrors as well.
     """
+    codecs: t.Sequence[t.Mapping[str, str]] = ({},) if _COMPRESSION & destination.client_config.keys() else _CODECS
+    for codec in codecs[:-1]:
+        try:
+            return _copied(source, destination, jobs, codec)
+        except Refused as exc:
+            if exc.kind is not FailureKind.TOPIC_UNSUITABLE:
+                raise
+    return _copied(source, destination, jobs, codecs[-1])
+
+
+def _copied(
+    source: Connection, destination: Connection, jobs: t.Sequence[Job], codec: t.Mapping[str, str]
+) -> tuple[int, int]:
     records = size = 0
-    with hold_ids(destination, jobs, {"batch.size": _batch(jobs)}) as held:
+    with hold_ids(destination, jobs, {"batch.size": _batch(jobs), **codec}) as held:
         left = [(each, tasks) for each in held.held if (tasks := _tasks(each))]
         if not left:
             return 0, 0
@@ -299,13 +317,13 @@ class _Copy:
 
     def _too_large(self, task: _CopyTask, offset: int, length: int) -> MigrationError:
         where = task.range.destination
-        return BrokerError(
+        return Refused(
             f"the record at source offset {offset} of {task.range.source} has {length} bytes, and max.message.bytes is "
-            f"{self.job.largest[where.topic]}",
+            f"{self.job.largest[where.topic]}: it does not fit when it is compressed, either",
             cluster=str(self.destination),
-            remedy="raise max.message.bytes of the topic there, or set compression.type in client_config, and run "
-            "again: the copy goes on where it has ended",
+            remedy="raise max.message.bytes of the topic there, and run again: the copy goes on where it has ended",
             **where._asdict(),
+            kind=FailureKind.TOPIC_UNSUITABLE,
         )
 
     def _stalled(self, seconds: float) -> MigrationError:
