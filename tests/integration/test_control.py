@@ -161,15 +161,23 @@ def test_a_transaction_that_stays_open_is_told_with_its_group_and_partition_and_
 ):
     create_topic(cluster, topic, partitions=2)
     first, second = (TopicPartition(topic, number) for number in (0, 1))
-    other = f"{topic}-other"
+    other, new = f"{topic}-other", f"{topic}-new"
     commit(cluster, topic, {first: 3, second: 4})
     commit(cluster, other, {first: 5})
     begun = time.monotonic()
-    with offsets_in_transaction(cluster, topic, {(topic, 1): 9}) as name:
+    with (
+        offsets_in_transaction(cluster, topic, {(topic, 1): 9}) as name,
+        offsets_in_transaction(cluster, new, {(topic, 0): 9}),
+        offsets_in_transaction(cluster, other, {(topic, 1): 9}),
+    ):
         found = groups.read_groups(connection, [topic, other], patience=0.5)
+        beside = {new: [first, second], other: [second]}
+        asked = groups.read_groups(connection, [new, other], patience=0.5, beside=beside)
     assert time.monotonic() < begun + 10
     assert {where: each.offset for where, each in found[topic].offsets.items()} == {first: 3, second: 4}
     assert (list(found[topic].open), found[other].open) == ([second], {})
+    assert {name: list(its.open) for name, its in asked.items()} == {new: [first], other: [second]}
+    assert asked[new].offsets == {} and list(asked[other].offsets) == [first]
     tells = cluster.name != "old"
     assert (f"transactional id {name} (producer id " in found[topic].open[second]) == tells
     read_again = read(connection, topic)

@@ -137,17 +137,28 @@ class TestAnOpenTransactionWithOffsets:
         assert taken["left_out_groups"] == taken["active_groups"] == [orders]
         assert [group["name"] for group in taken["groups"]] == [other]
 
-    def test_at_the_destination_its_group_is_in_use(self, source, destination, orders, migration):
+    def test_at_the_source_it_blocks_also_a_partition_without_a_commit(self, source, orders, migration):
+        group = f"{orders}-first"
+        commit(source, group, {(orders, 0): 3})
+        with offsets_in_transaction(source, group, {(orders, 1): 7}):
+            migration.snapshot(group)
+            planned = migration.translate(on_uncommitted="end")["entries"]
+        assert [row["reason"] for row in planned] == [None, "open_transaction"]
+
+    @pytest.mark.parametrize("before", [{}, {1: (1, "")}])
+    def test_at_the_destination_its_group_is_in_use(self, source, destination, orders, migration, before):
         other = f"{orders}-other"
         commit(source, other, {(orders, 0): 3})
-        commit(destination, orders, {(orders, 1): 1})
+        before = {(orders, number): its for number, its in before.items()}
+        if before:
+            commit(destination, orders, before)
         with offsets_in_transaction(destination, orders, {(orders, 1): 2}) as name:
             migration.plan(orders, other)
             refused = migration.commit(via=refuses)
             assert f"group {orders}: is in use: a transaction that commits offsets for {orders}-1 is open" in refused
             assert name in refused
             migration.commit(on_active_group="skip_group")
-        assert committed(destination, orders) == {(orders, 1): (1, "")}
+        assert committed(destination, orders) == before
         assert set(committed(destination, other)) == {(orders, 0)}
 
 

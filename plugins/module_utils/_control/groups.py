@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import struct
 import time
+import types
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
@@ -31,7 +32,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     OffsetFetchRequest,
     errors,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.open_transactions import named_transactions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.open_transactions import (
+    first_commits,
+    named_transactions,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
@@ -69,12 +73,17 @@ def list_groups_again(connection: Connection, since: float) -> list[GroupListing
 
 
 def read_groups(
-    connection: Connection, groups: t.Sequence[str], stable: bool = True, patience: float | None = None
+    connection: Connection,
+    groups: t.Sequence[str],
+    stable: bool = True,
+    patience: float | None = None,
+    beside: t.Mapping[str, t.Collection[TopicPartition]] = types.MappingProxyType({}),
 ) -> dict[str, GroupReading]:
     """State, type and committed offsets of these groups, hundreds in one go.
 
     stable: while a transaction that commits offsets is open, read its group again, instead of taking the value before it. After
     patience, in seconds (None: STABLE_SECONDS), GroupReading.open tells of it: it is no matter of the other groups.
+    beside: partitions for which a group may have committed nothing. Brokers tell of transactions on these only if asked.
     A group that no broker knows comes back with exists=False. Offsets of topics that the user may not describe are
     left out by the broker, without a word: missing_acls() tells. Raises NotAuthorized naming the groups that are denied.
     """
@@ -94,19 +103,21 @@ def read_groups(
         doubtful = [group for group in left if group not in listed or not listed[group].state]
         described = _described(client, {group: where[group] for group in doubtful})
         settled: dict[str, GroupReading] = {}
+        first = first_commits(client, {group: where[group] for group in left if beside.get(group)}, beside)
         passing: errors.KafkaError | None = None
         for group in left:
             one = listed.get(group)
             if one is None and (offsets[group] or unstable[group] or described[group].group_state != "Dead"):
                 passing = errors.CoordinatorLoadInProgressError(f"{group} is there, but was not listed")
-            elif unstable[group] and time.monotonic() < end:
+            elif (unstable[group] or group in first) and time.monotonic() < end:
                 passing = passing or errors.UnstableOffsetCommitError(group)
             elif one is None:
                 settled[group] = GroupReading(group, False, "", "", "", {})
             else:
                 state = one.state or described[group].group_state
                 settled[group] = GroupReading(group, True, state, one.type, one.protocol_type, offsets[group])
-        readings.update(_with_open(client, connection, where, settled, unstable))
+        waiting = {group: unstable[group] | first.get(group, frozenset()) for group in left}
+        readings.update(_with_open(client, connection, where, settled, waiting))
         if passing is not None:
             raise passing
 

@@ -14,13 +14,16 @@ import datetime
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import version_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DescribeTransactionsRequest,
     KafkaAdminClient,
     ListTransactionsRequest,
+    OffsetFetchRequest,
     errors,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import broker_ids, request_metadata
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 OFFSETS_TOPIC = "__consumer_offsets"
 _OPEN = ["Ongoing", "PrepareCommit", "PrepareAbort"]
@@ -40,6 +43,43 @@ def named_transactions(client: KafkaAdminClient, groups: t.Collection[str]) -> d
         its = [_text(row) for row in found if partition in _written(row)]
         texts[group] = " or ".join(its[:_NAMED]) + (f" or {len(its) - _NAMED} more" if its[_NAMED:] else "")
     return texts
+
+
+def first_commits(
+    client: KafkaAdminClient, where: t.Mapping[str, int], beside: t.Mapping[str, t.Collection[TopicPartition]]
+) -> dict[str, frozenset[TopicPartition]]:
+    """Those of these partitions for which a transaction that commits offsets is open, of each group that has any.
+
+    Asked for everything, a coordinator leaves out partitions for which nothing was committed before.
+    """
+    answers = exchange(client, [(_named_fetch(client, group, beside[group]), node) for group, node in where.items()])
+    found = {}
+    for group, answer in zip(where, answers, strict=True):
+        rows = answer.groups[0].topics if answer.groups else answer.topics
+        unstable = {
+            TopicPartition(topic.name, each.partition_index)
+            for topic in rows
+            for each in topic.partitions
+            if each.error_code == errors.UnstableOffsetCommitError.errno
+        }
+        if unstable:
+            found[group] = frozenset(unstable)
+    return found
+
+
+def _named_fetch(client: KafkaAdminClient, group: str, partitions: t.Iterable[TopicPartition]) -> OffsetFetchRequest:
+    numbers: dict[str, list[int]] = {}
+    for topic, number in sorted(partitions):
+        numbers.setdefault(topic, []).append(number)
+    if version_of(client, OffsetFetchRequest) < 8:
+        topic_of: t.Any = OffsetFetchRequest.OffsetFetchRequestTopic
+        topics = [topic_of(name=name, partition_indexes=its) for name, its in numbers.items()]
+        return OffsetFetchRequest(group_id=group, topics=topics, require_stable=True, min_version=7, max_version=7)
+    group_of = OffsetFetchRequest.OffsetFetchRequestGroup
+    topic_of = group_of.OffsetFetchRequestTopics
+    topics = [topic_of(name=name, partition_indexes=its) for name, its in numbers.items()]
+    wanted = [group_of(group_id=group, topics=topics)]
+    return OffsetFetchRequest(groups=wanted, require_stable=True, min_version=8, max_version=8)
 
 
 def offsets_partition(group: str, count: int) -> int:

@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import types
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, selected_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -143,6 +145,7 @@ def take(
         return seen, without_offsets
 
     selected, (seen, without_offsets) = selected_groups.select_and_look(connection, selection, gone, surely, look)
+    seen = seen._replace(readings=_with_first_commits(connection, seen.readings))
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
     topics = selected_groups.select_topics_of(selection, readings, connection)
@@ -166,6 +169,24 @@ def with_every_partition(
     counts = partition_counts(connection, {partition.topic for partition in positions})
     every = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
     return {**dict.fromkeys(every), **positions}
+
+
+def _with_first_commits(connection: Connection, readings: t.Mapping[str, GroupReading]) -> dict[str, GroupReading]:
+    """The readings, with the open transactions that commit the first offset of a group for a partition of its topics."""
+    counts = partition_counts(connection, {where.topic for each in readings.values() for where in each.offsets})
+    beside: dict[str, list[TopicPartition]] = {}
+    for name, reading in readings.items():
+        if reading.exists:
+            its = {where.topic for where in reading.offsets} & counts.keys()
+            every = (TopicPartition(topic, number) for topic in sorted(its) for number in range(counts[topic]))
+            beside[name] = [where for where in every if where not in reading.offsets]
+    wanted = sorted(name for name, partitions in beside.items() if partitions)
+    found = groups.read_groups(connection, wanted, beside=beside) if wanted else {}
+    opened = {name: {**reading.open, **found[name].open} for name, reading in readings.items() if name in found}
+    return {
+        name: dataclasses.replace(reading, open=opened[name]) if opened.get(name) else reading
+        for name, reading in readings.items()
+    }
 
 
 def _skipped(

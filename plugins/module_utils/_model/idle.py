@@ -23,6 +23,8 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
     The readings lie some seconds apart: a consumer with assign() is never a member, and shows as moving commits only.
     """
     for reading in (before, after):
+        if reading.open:  # also of a group that is still to be made by its first commit
+            return members_problem(reading)
         if reading.exists:
             problem = _of_kind(reading) or members_problem(reading)
             if problem:

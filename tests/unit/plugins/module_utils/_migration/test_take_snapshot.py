@@ -37,6 +37,7 @@ class Cluster:
             monkeypatch.setattr(module.time, "sleep", self.sleep)
             monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(take_snapshot, "cluster_id", lambda _connection: "id")
+        monkeypatch.setattr(take_snapshot, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1))
 
     def listed(self, names):
         return {name: GroupListing(name, "Empty", "classic", "consumer") for name in names}
