@@ -15,7 +15,7 @@ import collections
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, Span, united
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     DraftKey,
     StrategyInput,
@@ -98,7 +98,7 @@ def find_strays(given: StrategyInput, decided: t.Mapping[DraftKey, Draft]) -> di
     strays: dict[tuple[str, str], Stray] = {}
     for topic, where, record, at, offset in found:
         other = where._replace(partition=at)
-        is_known = _is_by_time(given.source.logs[other], record, topic) or _is_read(given.source, other)
+        is_known = topic.keeps_times or _is_read(given.source, other)
         if is_known and _offset_of(given.source, other, record, topic) is None:
             stray = Stray(where, record.offset, TopicPartition(topic.destination, at), offset)
             strays.setdefault((topic.source, topic.destination), stray)
@@ -157,15 +157,14 @@ def _read_around(logs: ClusterLogs, wanted: t.Sequence[tuple[_Topic, TopicPartit
     """Read where the time of a record leads to in a partition; without times all of the partition, if it is not too long."""
     times = collections.defaultdict(set)
     for topic, where, record in wanted:
-        if topic.keeps_times and record.timestamp >= 0 and record.timestamp not in logs.logs[where].lookups:
+        if topic.keeps_times and record.timestamp not in logs.logs[where].lookups:
             times[where].add(record.timestamp)
     logs.look_up(times)
     spans = []
     for topic, where, record in wanted:
         log = logs.logs[where]
-        is_by_time = _is_by_time(log, record, topic)
-        begin = log.lookups[record.timestamp] if is_by_time else log.facts.log_start
-        length = _WINDOW if is_by_time else log.end - log.facts.log_start
+        begin = log.lookups[record.timestamp] if topic.keeps_times else log.facts.log_start
+        length = _WINDOW if topic.keeps_times else log.end - log.facts.log_start
         if begin is not None and length <= max(_WINDOW, budget):
             spans.append((where, (begin, begin + length)))
     _read(logs, spans)
@@ -178,11 +177,6 @@ def _read(logs: ClusterLogs, wanted: t.Iterable[tuple[TopicPartition, Span]]) ->
         spans[where] = united(spans.get(where, []), span)
     unread = {where: {part for each in its for part in logs.logs[where].unread(*each)} for where, its in spans.items()}
     logs.read({where: each for where, each in unread.items() if each})
-
-
-def _is_by_time(log: Log, record: Record, topic: _Topic) -> bool:
-    """Does the time of a record lead to its copy? Records may have none, and brokers may refuse to look it up."""
-    return topic.keeps_times and record.timestamp in log.lookups
 
 
 def _is_read(logs: ClusterLogs, where: TopicPartition) -> bool:

@@ -154,15 +154,6 @@ def test_a_destination_that_stamps_records_is_compared_as_a_whole(clusters):
     assert {entry.reason for entry in its.planned(5, 3)} == {Reason.OTHER_PARTITIONS}
 
 
-def test_records_without_times_are_compared_as_a_whole(clusters):
-    """No broker looks such times up."""
-    its = grown(clusters, True)
-    for side, logs in its.logs.items():
-        its.logs[side] = [[each._replace(timestamp=-1) for each in records] for records in logs]
-    assert {entry.reason for entry in its.planned(5, 3)} == {Reason.OTHER_PARTITIONS}
-    assert not any(time < 0 for _partition, time in its.looked_up)
-
-
 def test_what_every_group_has_consumed_may_stand_anywhere(clusters):
     for entry, offset in zip(grown(clusters, True).planned(20, 20), (39, 0), strict=True):
         assert (entry.verdict, entry.offset) == (Verdict.EXACT, offset)
