@@ -60,13 +60,20 @@ def create_topics(
 ) -> Creation:
     """Make these topics; one that is there already is left as it is. Returns when each partition has a leader.
 
-    note: is told what has become of them as soon as brokers have answered, also before an error is raised. Raises NotAuthorized
+    note: is told what has become of them as soon as brokers have answered, also before an error is raised, and again whenever a
+    quota has held some back. Raises NotAuthorized
     naming the topics without ACL TOPIC CREATE, or BrokerError for the first topic that is refused, or that gets no leader; the
     others are made all the same.
     """
     made: dict[str, str | None] = {}
     found: set[str] = set()
     asked: set[str] = set()
+
+    def tell() -> Creation:
+        creation = Creation(dict(made), frozenset(found))
+        if note is not None and (made or found):
+            note(creation)
+        return creation
 
     def create(client: KafkaAdminClient) -> None:
         left = {name: new for name, new in topics.items() if name not in made}
@@ -84,6 +91,7 @@ def create_topics(
                     found.add(row.name)
         except HeldBack:
             asked.intersection_update(again)  # no answer was lost: what was held back was not made
+            tell()  # what follows may take minutes
             raise
         raise_for_changes(connection, refused, "CREATE", "the topic cannot be created")
 
@@ -92,9 +100,7 @@ def create_topics(
     try:
         attempt(connection, create)
     finally:
-        creation = Creation(made, frozenset(found))
-        if note is not None and (made or found):
-            note(creation)
+        creation = tell()
     await_leaders(connection, dict.fromkeys(topics, 1))  # a topic that was there may have fewer than these
     return creation
 
