@@ -171,8 +171,9 @@ notes:
     DELETE on the topics that it deletes, and GROUP READ on the prefix. With O(remove_topics), or to restore settings
     without the plan of a finished copy, it also needs GROUP DESCRIBE on all groups, and CLUSTER DESCRIBE, because
     brokers do not list all groups without it.
-  - C(compression.type) in O(destination.client_config) compresses the copied records. They are not compressed by
-    default.
+  - C(compression.type) in O(destination.client_config) compresses the copied records. By default, they are not compressed
+    until a record comes that its topic takes only compressed. Then, gzip compresses it and those that follow, or zstd, if
+    the record does not fit with gzip.
 seealso:
   - module: streamshift.kafka.kafka_offset_verify
   - module: streamshift.kafka.kafka_offset_commit

@@ -51,11 +51,14 @@ options:
   on_active_group:
     description:
       - What to do for a group in use, which will consume more than the snapshot says. A group is in use if it has
-        members, or if its committed offsets change within O(idle_wait).
+        members, if its committed offsets change within O(idle_wait), or if a transaction that commits offsets for it stays
+        open for 5 seconds.
       - V(warn) includes the group and returns a warning. Records that it consumes after the snapshot are repeated after
         the migration.
       - V(skip_group) leaves the group out.
       - V(fail) fails and writes no snapshot.
+      - Only V(skip_group) leaves out a group because of an open transaction. Otherwise, the snapshot names the transaction,
+        and the plan blocks the partitions for which it commits offsets.
     type: str
     choices: [warn, skip_group, fail]
     default: warn
@@ -83,7 +86,8 @@ options:
       - How many seconds to wait until nobody uses the groups any more, before O(on_active_group) applies to those that
         are still in use. While it waits, the module shows who is in them - client ids and hosts, if the brokers return
         them.
-      - A group counts as stopped when it has no members, and its committed offsets do not change within O(idle_wait).
+      - A group counts as stopped when it has no members, its committed offsets do not change within O(idle_wait), and no
+        transaction that commits offsets for it is open.
       - With V(0), the module does not wait.
     type: float
     default: 0
@@ -149,7 +153,9 @@ groups:
       returned: success
       sample: 12
 active_groups:
-  description: Selected groups that have members, or whose committed offsets changed within O(idle_wait).
+  description:
+    - Selected groups that have members, whose committed offsets changed within O(idle_wait), or for which a transaction that
+      commits offsets is open.
   returned: success
   type: list
   elements: str
@@ -285,7 +291,7 @@ def take(module: Module) -> dict[str, t.Any]:
             {"name": group.name, "type": group.type, "partitions": partitions[group.name]}
             for group in taken.snapshot.groups
         ],
-        "active_groups": sorted({*taken.active, *taken.moving}),
+        "active_groups": sorted({*taken.active, *taken.moving, *taken.opened}),
         "members": [
             {"group": group, **member._asdict()} for group, its in sorted(taken.members.items()) for member in its
         ],

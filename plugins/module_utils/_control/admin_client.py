@@ -45,6 +45,29 @@ logging.getLogger("kafka").propagate = False
 T = t.TypeVar("T")
 
 
+class HeldBack(Exception):
+    """A quota on changes of topics (KIP-599) has held back a part of what was asked; everything else has been answered.
+
+    first: a topic that was held back. seconds: how long the broker wants to be left alone. progress: whether it has
+    taken anything.
+    """
+
+    def __init__(self, first: str, seconds: float, progress: bool) -> None:
+        super().__init__(first)
+        self.first, self.seconds, self.progress = first, seconds, progress
+
+    def told(self, connection: Connection) -> BrokerError:
+        """What a user is told when time is up."""
+        return BrokerError(
+            "a quota of the cluster, controller_mutation_rate, takes no more changes of topics",
+            cluster=str(connection),
+            topic=self.first,
+            why=f"the brokers ask to wait {self.seconds:.1f} s, and took nothing more after that",
+            remedy="raise controller_mutation_rate of this user or client id (kafka-configs --entity-type users or clients) "
+            "and run again: what was made stays, and only what is left is asked for",
+        )
+
+
 class _Manager(KafkaConnectionManager):
     """Remembers why connections failed, and ends the bootstrap when no retry can help: no lock-out by wrong passwords.
 
@@ -162,7 +185,8 @@ def attempt(
 ) -> T:
     """Run an operation that may be repeated, with a new client each time, until no retriable error is left.
 
-    deadline: seconds after which no further try begins. Raises ConnectionFailed, NotAuthorized or BrokerError;
+    deadline: seconds after which no further try begins. After HeldBack, the next try begins when the broker wants to be asked
+    again, and the deadline begins anew whenever a part was taken. Raises ConnectionFailed, NotAuthorized or BrokerError;
     what the operation itself raises of MigrationError passes through.
     """
     end, pause, reached = time.monotonic() + deadline, 0.1, False
@@ -174,6 +198,12 @@ def attempt(
         except errors.KafkaError as exc:
             if not is_retriable(exc) or time.monotonic() > end:
                 raise translated(connection, exc) from exc
+        except HeldBack as exc:
+            if exc.progress:
+                end = time.monotonic() + deadline
+            elif time.monotonic() > end:
+                raise exc.told(connection) from None
+            time.sleep(exc.seconds)
         except ConnectionFailed:
             # An unreachable cluster is told at once; one that went away in between may come back.
             if not reached or time.monotonic() > end:
@@ -194,6 +224,13 @@ def raise_if_retriable(error: type[errors.KafkaError]) -> None:
         raise error()
 
 
+def raise_if_held_back(codes: t.Mapping[str, int], answer: t.Any) -> None:
+    """Raise HeldBack where an answer has this error for a topic; codes: by topic."""
+    held = [name for name, code in codes.items() if code == errors.ThrottlingQuotaExceededError.errno]
+    if held:
+        raise HeldBack(held[0], answer.throttle_time_ms / 1000, len(held) < len(codes))
+
+
 def error_name(error: type[errors.KafkaError]) -> str:
     """The name that Kafka's documentation uses, such as UNKNOWN_MEMBER_ID."""
     return str(getattr(error, "message", None) or error.__name__)
@@ -202,12 +239,6 @@ def error_name(error: type[errors.KafkaError]) -> str:
 def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | NotAuthorized | ConnectionFailed:
     """What a user is told about an error that nobody nearer to it has explained."""
     cluster = str(connection)
-    if isinstance(exc, errors.UnstableOffsetCommitError):
-        return BrokerError(
-            "a transaction that commits offsets does not end",
-            cluster=cluster,
-            remedy="wait for the application that writes it, or for its transaction.timeout.ms",
-        )
     if isinstance(exc, errors.UnsupportedVersionError):
         return BrokerError("the broker is too old for this", cluster=cluster, why=_text(exc), remedy="use 2.8 or newer")
     if isinstance(exc, errors.AuthorizationError):

@@ -15,9 +15,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_c
     exchange,
     raise_if_retriable,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import version_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DescribeConfigsRequest,
     KafkaAdminClient,
+    ListTransactionsRequest,
     MetadataRequest,
     errors,
 )
@@ -90,6 +92,22 @@ def partition_counts(connection: Connection, names: t.Collection[str]) -> dict[s
             f"needs ACL TOPIC READ on {', '.join(denied)}", cluster=str(connection), remedy="grant it to the user"
         )
     return {name: each.partitions for name, each in described.items() if each.error is None}
+
+
+def keeps_message_formats(connection: Connection) -> bool:
+    """Do the brokers write each topic in its message.format.version? Those of Kafka 3.0 and later ignore it (KIP-724).
+
+    An inter.broker.protocol.version before 3.0 lets these keep to it; that is not asked, because it needs an ACL.
+    """
+
+    def read(client: KafkaAdminClient) -> bool:
+        try:
+            version_of(client, ListTransactionsRequest)  # which came with 3.0
+        except errors.UnsupportedVersionError:
+            return True
+        return False
+
+    return attempt(connection, read)
 
 
 def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str | None]:

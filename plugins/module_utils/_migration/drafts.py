@@ -11,7 +11,10 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    open_text,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -88,7 +91,8 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
     """
     names: dict[tuple[str, str], tuple[str, ...]] = {}
     sources: dict[tuple[str, str], dict[str, str]] = {}
-    for group, topic in dict.fromkeys((entry.group, entry.partition.topic) for entry in snapshot.entries):
+    committed_by = _committed_by(snapshot, mapping)
+    for group, topic in dict.fromkeys((group, where.topic) for group, where in committed_by):
         names[group, topic] = mapping.groups(group, topic)
         for name in names[group, topic]:
             become = name, mapping.topic(topic)
@@ -100,9 +104,55 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
     topics = {topic: mapping.topic(topic) for _group, topic in names}
     return [
         Draft(name, TopicPartition(topics[source.topic], source.partition), group, source, committed)
-        for group, source, committed in snapshot.entries
+        for (group, source), committed in committed_by.items()
         for name in names[group, source.topic]
     ]
+
+
+def _committed_by(snapshot: Snapshot, mapping: Mapping) -> dict[tuple[str, TopicPartition], CommittedOffset | None]:
+    """What each group and partition has committed; None for one whose first commit is in an open transaction."""
+    found: dict[tuple[str, TopicPartition], CommittedOffset | None] = {
+        (group, where): committed for group, where, committed in snapshot.entries
+    }
+    for each in snapshot.open:
+        if not mapping.is_repartitioned(each.partition.topic):  # there, every draft has an offset
+            found.setdefault((each.group, each.partition), None)
+    return found
+
+
+def without_open(entries: t.Iterable[PlanEntry], snapshot: Snapshot, mapping: Mapping) -> list[PlanEntry]:
+    """The entries, blocked where a transaction that commits offsets for the source's group was open.
+
+    Of a repartitioned topic, every partition is made of all partitions of the source's.
+    """
+    told = {(each.group, each.partition): each.told for each in snapshot.open}
+    whole = {(each.group, each.partition.topic): each for each in snapshot.open}
+
+    def blocking(at: SourcePosition) -> tuple[TopicPartition, str] | None:
+        if (at.group, at.partition) in told:
+            return at.partition, told[at.group, at.partition]
+        if mapping.is_repartitioned(at.partition.topic) and (at.group, at.partition.topic) in whole:
+            each = whole[at.group, at.partition.topic]
+            return each.partition, each.told
+        return None
+
+    if not snapshot.open:
+        return list(entries)
+    found = []
+    for entry in entries:
+        first = next((its for at in entry.source if (its := blocking(at)) is not None), None)
+        found.append(entry if first is None else _blocked_by_transaction(entry, open_text(dict([first]))))
+    return found
+
+
+def _blocked_by_transaction(entry: PlanEntry, what: str) -> PlanEntry:
+    detail = (
+        f"{what} at the source: wait for its application, or for its transaction.timeout.ms, and plan again; "
+        "kafka-transactions abort ends one that its coordinator has forgotten"
+    )
+    return PlanEntry(
+        entry.group, entry.partition, None, Verdict.BLOCKED, entry.source, reason=Reason.OPEN_TRANSACTION, detail=detail
+    )
 
 
 def _may_share(mapping: Mapping, on_conflict: OnConflict, one: tuple[str, str], other: tuple[str, str]) -> bool:

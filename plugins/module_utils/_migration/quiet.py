@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     IDLE_STATES,
     GroupMember,
     GroupReading,
+    open_text,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of, paced, silent
@@ -72,9 +73,10 @@ def watch(
             active, moved, compared = with_members(readings), _moved(first, readings, selection), True
         moving = {name: its for name, its in moved.items() if name not in active}
         left = deadline - time.monotonic()
-        if not (active or moving) or left <= 0:
+        opened = with_open(readings)
+        if not (active or moving or opened) or left <= 0:
             return Seen(readings, active, moving, group_members(connection, sorted(active)) if active else {})
-        say(f"waiting for consumers to stop: {_names(connection, active, moving)} ({left:.0f} s left)")
+        say(f"waiting for consumers to stop: {_names(connection, active, moving, opened)} ({left:.0f} s left)")
         time.sleep(min(PAUSE, left))
         readings, moved, compared = read_or_recall(connection, sorted(readings), gone), {}, not idle_wait
 
@@ -92,6 +94,11 @@ def with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
     return {name: each.state for name, each in sorted(readings.items()) if each.state not in IDLE_STATES}
 
 
+def with_open(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
+    """What is open of each group for which a transaction that commits offsets is open."""
+    return {name: open_text(each.open) for name, each in sorted(readings.items()) if each.open}
+
+
 def members_text(active: t.Mapping[str, str], members: Members) -> str:
     """Groups with members: the state, and the clients and their hosts, where the brokers tell."""
     shown = []
@@ -106,12 +113,16 @@ def moving_text(moving: t.Mapping[str, list[Move]]) -> str:
     return ", ".join(f"{name} ({moves_text(moved)})" for name, moved in moving.items())
 
 
-def _names(connection: Connection, active: t.Mapping[str, str], moving: t.Mapping[str, list[Move]]) -> str:
+def _names(
+    connection: Connection, active: t.Mapping[str, str], moving: t.Mapping[str, list[Move]], opened: t.Mapping[str, str]
+) -> str:
     named = dict(list(active.items())[:_NAMED])
     members = group_members(connection, sorted(named)) if named else {}
     texts = [members_text({name: state}, members) for name, state in named.items()]
     texts += [f"{name} (its committed offsets still change)" for name in list(moving)[: _NAMED - len(named)]]
-    more = len(active) + len(moving) - len(texts)
+    texts += [f"{name} ({its})" for name, its in opened.items() if name not in active and name not in moving]
+    more = len({*active, *moving, *opened}) - len(texts[:_NAMED])
+    texts = texts[:_NAMED]
     return ", ".join(texts) + (f" and {more} more" if more else "")
 
 

@@ -75,7 +75,7 @@ def read_selected(
 
 def select_topics_of(selection: Selection, readings: t.Mapping[str, GroupReading], connection: Connection) -> Selected:
     """The selected ones of the topics for which the groups have committed offsets. Raises NotFound or InvalidInput."""
-    topics = {partition.topic for reading in readings.values() for partition in reading.offsets}
+    topics = {partition.topic for reading in readings.values() for partition in (*reading.offsets, *reading.open)}
     selected = selection.select_topics(topics)
     missing = sorted(set(selection.topics) - topics)
     if missing:
@@ -120,7 +120,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             remedy=f"correct {option_name('groups')}{group_hint(reading.group, connection)}, or grant the ACL",
         )
     check_keeps_offsets(reading, connection)
-    if not reading.offsets:
+    if not reading.offsets and not reading.open:
         raise NotFound(
             "the group has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",
             cluster=str(connection),

@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import types
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, selected_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
@@ -20,7 +21,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    GroupReading,
+    open_text,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -30,6 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    OpenTransaction,
     Snapshot,
     SnapshotEntry,
     SnapshotGroup,
@@ -42,7 +47,8 @@ class TakenSnapshot(t.NamedTuple):
     left_out_groups, left_out_topics: matched by a pattern, and by an exclude pattern too.
     not_consumer_groups: selected, but share or Connect groups, which have no offsets to move.
     active: groups with members, and their state. moving: others whose commits have moved while they were watched.
-    skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell.
+    skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell. opened: the
+    groups with open transactions that commit offsets, in words.
     """
 
     snapshot: Snapshot
@@ -53,6 +59,7 @@ class TakenSnapshot(t.NamedTuple):
     moving: dict[str, list[Move]]
     skipped: tuple[str, ...]
     members: quiet.Members = types.MappingProxyType({})
+    opened: t.Mapping[str, str] = types.MappingProxyType({})
 
     def notes(self) -> list[Note]:
         """What the user should know and need not stop for."""
@@ -63,7 +70,11 @@ class TakenSnapshot(t.NamedTuple):
             notes.append(Note(NoteKind.WITHOUT_OFFSETS, text))
         if self.skipped:
             shown = [
-                quiet.members_text({name: self.active[name]}, self.members) if name in self.active else name
+                quiet.members_text({name: self.active[name]}, self.members)
+                if name in self.active
+                else f"{name} ({self.opened[name]})"
+                if name in self.opened
+                else name
                 for name in self.skipped
             ]
             notes.append(Note(NoteKind.GROUP_IN_USE, f"Left out, because they are in use: {', '.join(shown)}."))
@@ -82,7 +93,14 @@ class TakenSnapshot(t.NamedTuple):
                 "Stop them before their offsets are committed elsewhere."
             )
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
-        holding = {entry.group for entry in self.snapshot.entries}
+        if self.snapshot.open:
+            opened: dict[str, dict[TopicPartition, str]] = {}
+            for each in self.snapshot.open:
+                opened.setdefault(each.group, {})[each.partition] = each.told
+            clauses = "; ".join(f"{name}: {open_text(its)}" for name, its in opened.items())
+            text = f"Blocked until the transactions end, because nobody knows which offsets they commit: {clauses}."
+            notes.append(Note(NoteKind.GROUP_IN_USE, text))
+        holding = {entry.group for entry in self.snapshot.entries} | {each.group for each in self.snapshot.open}
         empty = [group.name for group in self.snapshot.groups if group.name not in holding]
         if empty:
             text = f"No committed offsets found on the selected topics for: {', '.join(empty)}."
@@ -110,7 +128,8 @@ def take(
 ) -> TakenSnapshot:
     """Read the selected groups' commits.
 
-    :param on_active_group: fail, skip_group or warn, for groups that have members, or whose commits move.
+    :param on_active_group: fail, skip_group or warn, for groups that have members, or whose commits move. A group for which a
+        transaction that commits offsets is open is left out by skip_group; the others take it, and its partition is blocked.
     :param surely: find groups by patterns also while their coordinator moves, which takes two seconds in all.
     :param on_blocked: fail, or skip_group or skip_partition, which leave out named groups that hold no committed offsets.
     :param idle_wait: seconds between two readings, once for all groups together; the second one is the snapshot. Consumers
@@ -131,6 +150,7 @@ def take(
         return seen, without_offsets
 
     selected, (seen, without_offsets) = selected_groups.select_and_look(connection, selection, gone, surely, look)
+    seen = seen._replace(readings=_with_first_commits(connection, seen.readings))
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
     topics = selected_groups.select_topics_of(selection, readings, connection)
@@ -143,6 +163,7 @@ def take(
         seen.moving,
         skipped,
         seen.members,
+        quiet.with_open(seen.readings),
     )
 
 
@@ -155,6 +176,24 @@ def with_every_partition(
     return {**dict.fromkeys(every), **positions}
 
 
+def _with_first_commits(connection: Connection, readings: t.Mapping[str, GroupReading]) -> dict[str, GroupReading]:
+    """The readings, with the open transactions that commit the first offset of a group for a partition of its topics."""
+    counts = partition_counts(connection, {where.topic for each in readings.values() for where in each.offsets})
+    beside: dict[str, list[TopicPartition]] = {}
+    for name, reading in readings.items():
+        if reading.exists:
+            its = {where.topic for where in reading.offsets} & counts.keys()
+            every = (TopicPartition(topic, number) for topic in sorted(its) for number in range(counts[topic]))
+            beside[name] = [where for where in every if where not in reading.offsets]
+    wanted = sorted(name for name, partitions in beside.items() if partitions)
+    found = groups.read_groups(connection, wanted, beside=beside) if wanted else {}
+    opened = {name: {**reading.open, **found[name].open} for name, reading in readings.items() if name in found}
+    return {
+        name: dataclasses.replace(reading, open=opened[name]) if opened.get(name) else reading
+        for name, reading in readings.items()
+    }
+
+
 def _skipped(
     seen: quiet.Seen, on_active_group: OnActiveGroup, stop_timeout: float, connection: Connection
 ) -> tuple[str, ...]:
@@ -164,7 +203,7 @@ def _skipped(
             if seen.active or seen.moving:
                 raise _in_use(seen, stop_timeout, connection)
         case OnActiveGroup.SKIP_GROUP:
-            return tuple(sorted({*seen.active, *seen.moving}))
+            return tuple(sorted({*seen.active, *seen.moving, *quiet.with_open(seen.readings)}))
         case OnActiveGroup.WARN:
             pass
         case _:
@@ -186,6 +225,12 @@ def _snapshot(connection: Connection, readings: t.Mapping[str, GroupReading], to
             if partition.topic in topics
         ),
         Traits(found.traits.brokers if None in ids.values() else (), ids),
+        tuple(
+            OpenTransaction(name, partition, told)
+            for name, reading in sorted(readings.items())
+            for partition, told in sorted(reading.open.items())
+            if partition.topic in topics
+        ),
     )
 
 

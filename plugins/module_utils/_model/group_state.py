@@ -47,7 +47,11 @@ class GroupMember(t.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupReading:
-    """One group at one moment. exists is False for a group that no broker knows; its other fields are then empty."""
+    """One group at one moment. exists is False for a group that no broker knows; its other fields are then empty.
+
+    open: the partitions for which a transaction that commits offsets is open, and what brokers tell of it. offsets has what was
+    committed before it.
+    """
 
     group: str
     exists: bool
@@ -55,6 +59,7 @@ class GroupReading:
     type: str
     protocol_type: str
     offsets: Commits
+    open: dict[TopicPartition, str] = dataclasses.field(default_factory=dict)
 
     @property
     def keeps_offsets(self) -> bool:
@@ -65,6 +70,13 @@ class GroupReading:
     def kind(self) -> str:
         """What a group that keeps none is called, such as share or connect."""
         return "share" if self.type == "share" else self.protocol_type
+
+
+def open_text(open_transactions: t.Mapping[TopicPartition, str]) -> str:
+    """Of one group, that is not empty: the first partition, and what is known of its transaction."""
+    first, told = min(open_transactions.items())
+    more = f" and {len(open_transactions) - 1} more" if len(open_transactions) > 1 else ""
+    return f"a transaction that commits offsets for {first}{more} is open" + (f": {told}" if told else "")
 
 
 def commits_of(readings: t.Mapping[str, GroupReading]) -> dict[tuple[str, TopicPartition], CommittedOffset]:

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    GroupReading,
+    open_text,
+)
 
 _WITHOUT_POSITIONS = {
     "share": "is a share group, which has no single position in a partition",
@@ -20,6 +23,8 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
     The readings lie some seconds apart: a consumer with assign() is never a member, and shows as moving commits only.
     """
     for reading in (before, after):
+        if reading.open:  # also of a group that is still to be made by its first commit
+            return members_problem(reading)
         if reading.exists:
             problem = _of_kind(reading) or members_problem(reading)
             if problem:
@@ -53,10 +58,12 @@ def _of_kind(reading: GroupReading) -> str | None:
 
 
 def members_problem(reading: GroupReading) -> str | None:
-    """Why a group that exists cannot be taken for one without members, as a clause about it, or None.
+    """Why a group that exists cannot be taken for one that nobody uses, as a clause about it, or None.
 
     What is not surely without members counts as busy, states of later brokers included.
     """
+    if reading.open:
+        return f"is in use: {open_text(reading.open)}"
     if reading.state in ("Empty", "Dead"):
         return None
     return f"has members (its state is {reading.state or 'not told'})"

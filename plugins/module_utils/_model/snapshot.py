@@ -41,14 +41,26 @@ class SnapshotEntry(t.NamedTuple):
     committed: CommittedOffset
 
 
+class OpenTransaction(t.NamedTuple):
+    """A transaction that commits an offset for this group and partition was open. told: what brokers tell of it."""
+
+    group: str
+    partition: TopicPartition
+    told: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
-    """cluster_id is None where the file does not tell (CSV)."""
+    """cluster_id is None where the file does not tell (CSV).
+
+    open: sorted. The entry of such a group and partition, if there is one, is what was committed before the transaction.
+    """
 
     cluster_id: str | None
     groups: tuple[SnapshotGroup, ...]
     entries: tuple[SnapshotEntry, ...]
     traits: Traits = NO_TRAITS
+    open: tuple[OpenTransaction, ...] = ()
 
     @property
     def identity(self) -> ClusterIdentity:
@@ -63,9 +75,18 @@ class Snapshot:
 def to_json(snapshot: Snapshot) -> str:
     """The text of a snapshot file."""
     groups = [{"name": group.name, "type": group.type} for group in sorted(snapshot.groups)]
+    head: documents.Json = {
+        **cluster_identity.to_row(snapshot.identity),
+        "cluster_id": snapshot.cluster_id,
+        "groups": groups,
+    }
+    if snapshot.open:
+        head["open_transactions"] = [
+            {"group": each.group, **each.partition._asdict(), "told": each.told} for each in sorted(snapshot.open)
+        ]
     return documents.dumps(
         KIND,
-        {**cluster_identity.to_row(snapshot.identity), "cluster_id": snapshot.cluster_id, "groups": groups},
+        head,
         (entry_row(entry) for entry in sorted(snapshot.entries, key=lambda entry: entry[:2])),
     )
 
@@ -82,7 +103,8 @@ def from_json(text: str, path: str) -> Snapshot:
     twice = first_twice(entries)
     if twice:
         raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
-    return Snapshot(cluster_id, groups, entries, traits)
+    open_transactions = documents.parse(KIND, path, head.get("open_transactions", []), _open)
+    return Snapshot(cluster_id, groups, entries, traits, open_transactions)
 
 
 def is_json(text: str) -> bool:
@@ -102,6 +124,17 @@ def first_twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:
 
 def _groups(rows: t.Any) -> tuple[SnapshotGroup, ...]:
     return tuple(SnapshotGroup(documents.name_of(row["name"]), documents.text_of(row["type"])) for row in rows)
+
+
+def _open(rows: t.Any) -> tuple[OpenTransaction, ...]:
+    return tuple(
+        OpenTransaction(
+            documents.name_of(row["group"]),
+            TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"])),
+            documents.text_of(row["told"]),
+        )
+        for row in rows
+    )
 
 
 def entry_row(entry: SnapshotEntry) -> documents.Json:

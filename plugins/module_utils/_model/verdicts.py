@@ -47,6 +47,7 @@ class Reason(enum.StrEnum):
     OFFSETS_DIFFER = "offsets_differ"
     OUT_OF_RANGE = "out_of_range"
     INTERNAL_ERROR = "internal_error"
+    NO_TIMESTAMPS = "no_timestamps"
     # blocked by a commit alone: a plan keeps what the rule decided
     VERIFICATION_FAILED = "verification_failed"
     CHANGED_SINCE_PLAN = "changed_since_plan"

@@ -136,6 +136,15 @@ def unwritten(
     return BrokerError(what, cluster=str(connection), why=error.str(), remedy=remedy, **its)
 
 
+def unacknowledged() -> str:
+    """What to do where brokers do not take records in time."""
+    return (
+        "see that the partitions have leaders, enough replicas in sync and space on their disks; where a quota "
+        "(producer_byte_rate) or a slow network holds records back, set max_bytes_per_second to less than it lets pass. Then "
+        "run again: the copy goes on where it has ended"
+    )
+
+
 def another_log(connection: Connection, each: BacklogRange, progress: Progress, offset: int) -> Refused:
     """A record came to lie before others that were copied earlier: this is not the log that they were written to."""
     copied = each.begin if progress.next is None else progress.next
@@ -170,9 +179,7 @@ _ENOUGH_REPLICAS = "see that enough replicas are in sync (min.insync.replicas), 
 _REMEDIES = {
     KafkaError.NOT_ENOUGH_REPLICAS: _ENOUGH_REPLICAS,
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _ENOUGH_REPLICAS,
-    KafkaError._MSG_TIMED_OUT: (
-        "see that the partitions have leaders, enough replicas in sync and space on their disks, and run again"
-    ),
+    KafkaError._MSG_TIMED_OUT: unacknowledged(),
     KafkaError.INVALID_TIMESTAMP: "raise message.timestamp.after.max.ms of the topic, and run again",
     KafkaError.INVALID_RECORD: "see what the topic demands of its records: a compacted one takes none without a key",
 }

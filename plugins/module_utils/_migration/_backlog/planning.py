@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import open_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -53,7 +54,18 @@ class CopyOptions:
 
 
 def entries_of(snapshot: Snapshot, mapping: Mapping, source: Connection) -> list[Draft]:
-    """What every group has committed, and the partitions of its topics for which it has not; raises as from_snapshot()."""
+    """What every group has committed, and the partitions of its topics for which it has not; raises as from_snapshot().
+
+    Raises Refused where a transaction was open that commits offsets, because a copy begins and ends at those.
+    """
+    for each in snapshot.open:
+        raise Refused(
+            open_text({each.partition: each.told}),
+            cluster=str(source),
+            group=each.group,
+            remedy="wait for its application, or for its transaction.timeout.ms, and run again; or leave the group out",
+            kind=FailureKind.GROUP_IN_USE,
+        )
     wanted = drafts.from_snapshot(snapshot, mapping)
     _check_names(wanted)
     return drafts.with_uncommitted(

@@ -178,7 +178,9 @@ def _decide(
     """
     cluster = str(destination)
     found = writing.read_named_groups(
-        destination, {entry.group for entry in entries} | {each.group for each in known.renewing}
+        destination,
+        {entry.group for entry in entries} | {each.group for each in known.renewing},
+        [entry.key for entry in entries],
     )
     lacking = renewal.missing_commits(known, found)
     readings = renewal.completed(found, lacking)

@@ -11,6 +11,7 @@ between. Both looks are requests only; the time between snapshot and commit is w
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
@@ -102,7 +103,7 @@ class SourceWatch:
             case _:
                 t.assert_never(self._policy)
 
-    def after(self, written: t.Iterable[Key]) -> list[Note]:
+    def after(self, written: t.Collection[Key]) -> list[Note]:
         """A note for each source group that is in use after its offsets were committed; raises unless they are notes."""
         try:
             uses = self._uses(written)
@@ -134,7 +135,7 @@ class SourceWatch:
         left = {key: target for key, target in writes.set.items() if key[0] not in lines}
         return Writes(left, writes.kept), [lines[group] for group in sorted(lines)]
 
-    def _uses(self, keys: t.Iterable[Key]) -> dict[str, Use]:
+    def _uses(self, keys: t.Collection[Key]) -> dict[str, Use]:
         """The uses of the source groups that became the destination groups of these keys, by the name at the source."""
         if self._source is None:
             return {}
@@ -145,7 +146,8 @@ class SourceWatch:
                 if entry.group in wanted:
                     stood.setdefault(at.group, {})[at.partition] = at.offset
         readings = groups.read_groups(self._source, sorted(stood)) if stood else {}
-        uses = {name: _use(readings[name], offsets) for name, offsets in sorted(stood.items())}
+        written = {(at.group, at.partition) for entry in self._plan.entries if entry.key in keys for at in entry.source}
+        uses = {name: _use(_of_written(readings[name], written), offsets) for name, offsets in sorted(stood.items())}
         return {name: use for name, use in uses.items() if use is not None}
 
     def _destinations(self, source_group: str) -> set[str]:
@@ -168,6 +170,12 @@ class SourceWatch:
 
 def _notes(when: str, uses: t.Mapping[str, Use]) -> list[Note]:
     return [Note(NoteKind.SOURCE_IN_USE, f"{when}: {use}.") for use in uses.values()]
+
+
+def _of_written(reading: GroupReading, written: t.Collection[tuple[str, TopicPartition]]) -> GroupReading:
+    """The reading without open transactions on partitions of which nothing is written: the plan blocks those."""
+    its = {where: told for where, told in reading.open.items() if (reading.group, where) in written}
+    return dataclasses.replace(reading, open=its)
 
 
 def _use(reading: GroupReading, stood: dict[TopicPartition, int | None]) -> Use | None:

@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupReading,
     commit_text,
     commits_of,
+    open_text,
     same_commit,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
@@ -33,9 +34,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 
-def read_named_groups(destination: Connection, names: t.Collection[str]) -> dict[str, GroupReading]:
-    """State, type and committed offsets of these groups; no request for none."""
-    return groups.read_groups(destination, sorted(names)) if names else {}
+def read_named_groups(
+    destination: Connection, names: t.Collection[str], written: t.Iterable[Key] = ()
+) -> dict[str, GroupReading]:
+    """State, type and committed offsets of these groups; no request for none.
+
+    written: what may be written, for which it is asked whether a transaction that is open does so, too.
+    """
+    beside: dict[str, list[TopicPartition]] = {}
+    for group, partition in written:
+        beside.setdefault(group, []).append(partition)
+    more: dict[str, t.Any] = {"beside": beside} if beside else {}
+    return groups.read_groups(destination, sorted(names), **more) if names else {}
 
 
 def busy_groups(
@@ -109,8 +119,15 @@ def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> N
 
 def read_back(destination: Connection, targets: t.Mapping[Key, Target]) -> tuple[dict[Key, CommittedOffset], list[str]]:
     """What the groups of these targets have committed now, and a line for each target that is not committed."""
-    done = commits_of(read_named_groups(destination, {group for group, _partition in targets}))
+    readings = read_named_groups(destination, {group for group, _partition in targets})
+    done = commits_of(readings)
     wrong = [
+        f"{group} {partition}: {open_text({partition: told})}, and will replace what was written"
+        for group, reading in sorted(readings.items())
+        for partition, told in sorted(reading.open.items())
+        if (group, partition) in targets
+    ]
+    wrong += [
         f"{group} {partition}: wanted {commit_text(target)}, read back {commit_text(done.get((group, partition)))}"
         for (group, partition), target in sorted(targets.items())
         if not same_commit(done.get((group, partition)), target)

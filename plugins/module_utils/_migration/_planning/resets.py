@@ -186,13 +186,22 @@ def _logs(cluster: Connection, reset: t.Mapping[Key, ResetRule]) -> dict[Key, Re
         if rule.by_time
         for time in (0, rule.value, rule.value + 1)
     }
-    found = positions.lookup_all_times(cluster, asked)
+    refused: set[TopicPartition] = set()
+    found = positions.lookup_all_times(cluster, asked, refused)
     logs = {}
     for key, rule in reset.items():
         partition, its = key[1], bounds[key[1]]
-        at = found[partition, rule.value] if rule.by_time else None
-        first_is_younger = at is not None and at == found[partition, 0] == found[partition, rule.value + 1]
-        logs[key] = ResetLog(its.log_start, its.end, its.high_watermark, at, first_is_younger)
+        log = ResetLog(its.log_start, its.end, its.high_watermark)
+        if partition in refused:
+            log = log._replace(untimed="brokers look up no time in a topic whose message.format.version is before 0.10")
+        elif rule.by_time:
+            at, first = found[partition, rule.value], found[partition, 0]
+            log = log._replace(
+                at=at,
+                begins_later=at is not None and at == first == found[partition, rule.value + 1],
+                untimed="none of its records has a time" if first is None and its.log_start < its.end else None,
+            )
+        logs[key] = log
     return logs
 
 

@@ -131,7 +131,8 @@ def translate(
         )
     entries |= found.entries
     _complete(entries, searched, logs.destination, prediction, options)
-    plan = with_expected(dataclasses.replace(begun, entries=tuple(entries.values())), destination, previous, receipt)
+    made = tuple(drafts.without_open(entries.values(), snapshot, mapping))
+    plan = with_expected(dataclasses.replace(begun, entries=made), destination, previous, receipt)
     notes += tuple(_lost(plan))
     records_read = logs.source.records_read + logs.destination.records_read
     ends = logs.destination_ends(searched) if one_cluster else None

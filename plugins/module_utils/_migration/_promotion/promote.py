@@ -167,7 +167,7 @@ def readers_of(connection: Connection, names: t.Collection[str]) -> dict[str, tu
     listed = [each.group for each in groups.list_groups(connection)]
     found: dict[str, set[str]] = {name: set() for name in names}
     for name, reading in (groups.read_groups(connection, listed) if listed else {}).items():
-        for where in reading.offsets:
+        for where in (*reading.offsets, *reading.open):
             if where.topic in found:
                 found[where.topic].add(name)
     return {name: tuple(sorted(each)) for name, each in found.items()}

@@ -31,6 +31,7 @@ REASONS = {
     Reason.OFFSETS_DIFFER: "Set strategy to records.",
     Reason.OUT_OF_RANGE: "Correct resets, or set on_out_of_range to clamp.",
     Reason.INTERNAL_ERROR: "Report the detail as a bug, and leave the topic out.",
+    Reason.NO_TIMESTAMPS: "Reset to earliest, latest, an offset, or by shift instead of a time.",
     Reason.VERIFICATION_FAILED: "Follow the remedy of the verification's problem.",
     Reason.CHANGED_SINCE_PLAN: "Plan again; roll back first what was committed already.",
 }

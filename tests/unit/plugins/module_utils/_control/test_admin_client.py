@@ -75,7 +75,6 @@ def test_the_most_telling_of_several_reasons_is_told():
 @pytest.mark.parametrize(
     ("error", "kind", "said"),
     [
-        (errors.UnstableOffsetCommitError(), BrokerError, "a transaction that commits offsets does not end"),
         (errors.IncompatibleBrokerVersion("no DescribeConfigs"), BrokerError, "too old"),
         (errors.ClusterAuthorizationFailedError(), NotAuthorized, "CLUSTER_AUTHORIZATION_FAILED"),
         (errors.KafkaConnectionError("gone"), ConnectionFailed, "advertised.listeners"),

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
@@ -36,6 +38,7 @@ class Cluster:
             monkeypatch.setattr(module.time, "sleep", self.sleep)
             monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
         known_by_id(monkeypatch, lambda _connection: "id")
+        monkeypatch.setattr(take_snapshot, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1))
 
     def listed(self, names):
         return {name: GroupListing(name, "Empty", "classic", "consumer") for name in names}
@@ -113,3 +116,37 @@ def test_a_list_that_fails_hides_no_misspelt_group(monkeypatch):
     )
     with pytest.raises(NotFound, match=r"Correct groups, or grant the ACL\."):
         take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), Selection(groups=("x",)), OnActiveGroup.FAIL)
+
+
+class WithTransaction(Cluster):
+    """A group `billing` of which a transaction commits an offset, until the clock shows `ends`."""
+
+    ends = 1e9
+
+    def read(self, _connection, names, stable=True):
+        found = super().read(_connection, names)
+        told = {ORDERS: "x9"} if self.now < self.ends else {}
+        return found | {name: dataclasses.replace(found[name], open=told) for name in names if name == "billing"}
+
+
+def test_a_group_with_an_open_transaction_is_taken_and_told_and_no_matter_of_others(monkeypatch):
+    taken = WithTransaction(monkeypatch, *[["billing", "billing-eu"]] * 2).take()
+    assert names(taken) == ["billing", "billing-eu"]
+    assert taken.snapshot.open == (("billing", ORDERS, "x9"),)
+    assert "billing: a transaction that commits offsets for orders-0 is open: x9" in "".join(map(str, taken.notes()))
+
+
+def test_a_policy_for_groups_in_use_leaves_it_out(monkeypatch):
+    WithTransaction(monkeypatch, *[["billing", "billing-eu"]] * 2)
+    taken = take_snapshot.take(
+        Connection("cluster", ("127.0.0.1:1",)), Selection(group_patterns=("billing.*",)), OnActiveGroup.SKIP_GROUP
+    )
+    assert (names(taken), taken.skipped, taken.snapshot.open) == (["billing-eu"], ("billing",), ())
+
+
+def test_its_end_is_waited_for_as_long_as_for_consumers(monkeypatch):
+    monkeypatch.setattr(WithTransaction, "ends", 20.0)
+    cluster = WithTransaction(monkeypatch, *[["billing"]] * 2)
+    said = []
+    assert cluster.take(stop_timeout=60, say=said.append).snapshot.open == ()
+    assert 20 <= cluster.now < 30 and "billing (a transaction that commits offsets for orders-0 is open: x9)" in said[0]

@@ -46,6 +46,8 @@ def test_nobody_is_in_a_group_that_is_empty_or_absent(reading):
         ({"type": "streams", "protocol_type": "streams"}, "is a Kafka Streams group"),
         ({"type": "novel"}, "is of the unknown type novel"),
         ({"protocol_type": "connect"}, "belongs to Kafka Connect workers"),
+        ({"open": {PARTITION: ""}}, "is in use: a transaction that commits offsets for orders-0 is open"),
+        ({"open": {PARTITION: "x9"}}, "for orders-0 is open: x9"),
         ({"protocol_type": "sr"}, "speaks the protocol sr and is no consumer group"),
     ],
 )

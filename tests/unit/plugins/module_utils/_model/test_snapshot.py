@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import string
 
 import pytest
@@ -23,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_fo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import read_snapshot as read
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    OpenTransaction,
     Snapshot,
     SnapshotEntry,
     SnapshotGroup,
@@ -192,3 +195,16 @@ def test_the_digest_changes_with_every_commit():
     moved = Snapshot(ONE.cluster_id, ONE.groups, (SnapshotEntry("billing", ORDERS, CommittedOffset(42)),))
     noted = Snapshot(ONE.cluster_id, ONE.groups, (SnapshotEntry("billing", ORDERS, CommittedOffset(41, "x")),))
     assert len({ONE.digest(), moved.digest(), noted.digest()}) == 3
+
+
+def test_json_keeps_open_transactions_and_says_nothing_without_any():
+    its = dataclasses.replace(ONE, open=(OpenTransaction("billing", ORDERS, "transactional id x9"),))
+    assert read(to_json(its), "snapshot.json") == its
+    assert its.digest() != ONE.digest() and "open_transactions" not in to_json(ONE)
+
+
+@pytest.mark.parametrize("rows", [[{"group": "g", "topic": "t", "partition": -1, "told": ""}], [7], "x9"])
+def test_damaged_open_transactions_are_refused(rows):
+    text = json.loads(to_json(ONE)) | {"open_transactions": rows}
+    with pytest.raises(InvalidFile, match="damaged"):
+        read(json.dumps(text), "snapshot.json")

@@ -78,7 +78,7 @@ class Cluster:
         patch(removal.commits, "delete_groups", lambda _connection, names: self.done.append(names) or {})
         patch(others.groups, "list_groups", lambda *_args, **_how: self.listed())
         patch(others.groups, "subscriptions", lambda _connection, names: {name: self.members[name] for name in names})
-        patch(others.groups, "read_groups", lambda _connection, names, stable=True: self.readings(names))
+        patch(others.groups, "read_groups", lambda _connection, names, **_how: self.readings(names))
         patch(others.storage, "log_sizes", lambda _connection, _partitions: self.sizes)
         patch(others.positions, "partition_bounds", lambda _connection, its: dict.fromkeys(its, self.bounds))
 

@@ -89,7 +89,7 @@ class Cluster:
         self.step("receipt")
         self.receipt = receipt
 
-    def read_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, GroupReading]:
+    def read_groups(self, _connection: object, names: t.Sequence[str], **_how: object) -> dict[str, GroupReading]:
         found = {
             name: GroupReading(
                 name,
