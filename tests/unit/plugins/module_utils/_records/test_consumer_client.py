@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import (
     client_configuration,
     open_consumer,
@@ -45,6 +45,17 @@ def test_librdkafka_gets_its_own_names():
         "sasl.username": "me",
         "sasl.password": "hunter2",
     }
+
+
+@pytest.mark.parametrize("option", ["sasl_username", "sasl_password", "ssl_key_password"])
+@pytest.mark.parametrize("value", [" leading", "\nnext1", "a\0b"])
+def test_a_login_that_librdkafka_would_change_is_refused(option, value):
+    options = {**LOGIN, "sasl_mechanism": "PLAIN", "sasl_username": "me", "sasl_password": "x", option: value}
+    with pytest.raises(InvalidInput, match=f"{option} begins with a blank") as refusal:
+        client_configuration(connection_from(options))
+    assert value.strip() not in str(refusal.value)
+    kept = client_configuration(connection_from({**options, option: "=trailing, "}))
+    assert "=trailing, " in kept.values()
 
 
 def test_librdkafka_gets_tokens_by_itself_and_accepts_the_names():
