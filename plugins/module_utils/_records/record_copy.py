@@ -228,7 +228,7 @@ class _Copy:
             offset, key, value, headers = message.offset(), message.key(), message.value(), message.headers()
             kind, timestamp = message.timestamp()
             if timestamp <= 0:
-                timestamp = _written_as(kind, timestamp)
+                timestamp = written_timestamp(kind, timestamp)
                 progress.without_timestamp += timestamp == _NEARLY_0
             length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
             size += length
@@ -309,6 +309,9 @@ def _batch(jobs: t.Iterable[Job]) -> int:
     return max(1, min(_BATCH, min(size for job in jobs for size in job.largest.values()) * 9 // 10))
 
 
-def _written_as(kind: int, timestamp: int) -> int:
-    """What is written for a timestamp that is not positive. The client would take 0 for the time of writing."""
-    return NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE or timestamp < 0 else _NEARLY_0
+def written_timestamp(kind: int, timestamp: int) -> int:
+    """What a copy writes for a record's timestamp, which message.timestamp() tells as kind and milliseconds.
+
+    Times before 1970 stay. The client would take 0 for the time of writing.
+    """
+    return NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE else timestamp or _NEARLY_0
