@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     NetworkSelector,
     errors,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import hopeless, refusal
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import hopeless, limits, refusal
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.security import security_options
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -172,11 +172,11 @@ def attempt(
                 reached = True
                 return operation(client)
         except errors.KafkaError as exc:
-            if not is_retriable(exc) or time.monotonic() > end:
+            if not (is_retriable(exc) or limits(exc)) or time.monotonic() > end:
                 raise translated(connection, exc) from exc
-        except ConnectionFailed:
+        except ConnectionFailed as exc:
             # An unreachable cluster is told at once; one that went away in between may come back.
-            if not reached or time.monotonic() > end:
+            if not (reached or limits(exc)) or time.monotonic() > end:
                 raise
         time.sleep(pause)
         pause = min(pause * 2, 2.0)
@@ -208,6 +208,8 @@ def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | 
             cluster=cluster,
             remedy="wait for the application that writes it, or for its transaction.timeout.ms",
         )
+    if isinstance(exc, errors.SaslAuthenticationFailedError):
+        return refusal(connection, [exc])
     if isinstance(exc, errors.UnsupportedVersionError):
         return BrokerError("the broker is too old for this", cluster=cluster, why=_text(exc), remedy="use 2.8 or newer")
     if isinstance(exc, errors.AuthorizationError):

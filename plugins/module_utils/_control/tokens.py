@@ -13,7 +13,12 @@ import time
 import typing as t
 import urllib.parse
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import Endpoint, HttpAnswer, ask
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import (
+    Endpoint,
+    HttpAnswer,
+    ask,
+    ask_patiently,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import AbstractTokenProvider
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -26,6 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 
 EARLY_SECONDS = 30.0  # a token is renewed that long before it expires
 SECONDS = 10.0  # for an answer
+PATIENCE = 10.0  # seconds, for an endpoint that is busy
 LARGEST_ANSWER = 1 << 20  # bytes
 _FORM = "application/x-www-form-urlencoded"
 _UNTOLD_LIFETIME = 300  # seconds
@@ -84,7 +90,8 @@ def _granted(connection: Connection) -> tuple[str, float]:
     with _authorities(connection) as ca_path:
         endpoint = Endpoint(str(connection), (client, secret), ca_path, seconds=SECONDS, limit=LARGEST_ANSWER)
         try:
-            answer = ask(endpoint, "POST", url, urllib.parse.urlencode(form).encode(), _FORM)
+            body = urllib.parse.urlencode(form).encode()
+            answer = ask_patiently(lambda: ask(endpoint, "POST", url, body, _FORM), PATIENCE)
         except MigrationError as exc:
             raise _failed(connection, exc.why or exc.what, remedy) from exc
     try:

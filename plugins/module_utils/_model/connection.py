@@ -23,6 +23,13 @@ ALIASES = {
 }
 OAUTH_OPTIONS = ("oauth_token_url", "oauth_client_id", "oauth_client_secret")
 SSL_OPTIONS = ("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_ca", "ssl_cert", "ssl_key", "ssl_key_password")
+_LIMITED = re.compile(
+    r"too many (connect|request|login|auth)|throttl|rate.?limit|limit (is |was )?(exceeded|reached)|quota exceeded|server busy",
+    re.IGNORECASE,
+)
+LIMIT_REMEDY = (
+    "run again later, or run fewer tasks at a time; if it stays, raise the limit of connections of the service"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
@@ -70,6 +77,14 @@ class Connection:
     @property
     def uses_sasl(self) -> bool:
         return self.security_protocol in ("SASL_PLAINTEXT", "SASL_SSL")
+
+
+def is_limited(reason: str) -> bool:
+    """Does a cluster refuse a connection because there are too many, in the words of the reason? It may take one later.
+
+    Amazon MSK with IAM refuses the login then: "Too many connects".
+    """
+    return _LIMITED.search(reason) is not None
 
 
 def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Connection:

@@ -9,7 +9,11 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import (
+    LIMIT_REMEDY,
+    Connection,
+    is_limited,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     ConnectionFailed,
     InvalidInput,
@@ -163,16 +167,19 @@ def connection_failed(connection: Connection, errors: t.Sequence[KafkaError]) ->
     """The most telling of what librdkafka reported: a final reason, else anything but "all brokers are down"."""
     final = [error for error in errors if _is_final(error)]
     telling = [error for error in errors if error.code() != KafkaError._ALL_BROKERS_DOWN]
-    best = (final or telling or list(errors))[:1]
+    limited = [error for error in errors if is_limited(error.str())]
+    best = (limited or final or telling or list(errors))[:1]
     return ConnectionFailed(
         "cannot connect",
         cluster=str(connection),
         why=best[0].str() if best else "no answer",
-        remedy="check bootstrap_servers, security_protocol, the TLS options and the login",
+        remedy=LIMIT_REMEDY if limited else "check bootstrap_servers, security_protocol, the TLS options and the login",
     )
 
 
 def _is_final(error: KafkaError) -> bool:
+    if is_limited(error.str()):
+        return False
     return error.code() in _FINAL_CODES or any(text in error.str().lower() for text in _FINAL_TEXTS)
 
 
