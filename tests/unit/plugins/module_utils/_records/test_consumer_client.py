@@ -100,7 +100,10 @@ def test_librdkafka_follows_no_redirect_with_the_secret():
 @pytest.mark.parametrize(
     ("text", "remedy"),
     [
-        ("sasl_ssl://b1:9098/bootstrap: SASL authentication error: [a1]: Too many connects", "run fewer tasks at a time"),
+        (
+            "sasl_ssl://b1:9098/bootstrap: SASL authentication error: [a1]: Too many connects",
+            "run fewer tasks at a time",
+        ),
         ("sasl_ssl://b1:9098/bootstrap: SASL authentication error: invalid credentials", "and the login"),
     ],
 )
