@@ -73,7 +73,9 @@ def test_patterns_select_names_beat_excludes_and_what_was_left_out_is_said(sourc
 
 
 def test_names_that_would_act_on_a_terminal_are_shown_as_escapes(source, destination, orders, tmp_path):
-    names = sorted(f"{orders}{end}" for end in ("\x1b[2K\r", "\nforged orders-0: 20", "\u202e", "\u200b\x07", " blank "))
+    names = sorted(
+        f"{orders}{end}" for end in ("\x1b[2K\r", "\nforged orders-0: 20", "\u202e", "\u200b\x07", " blank ")
+    )
     for name in names:
         commit(source, name, {(orders, 0): (1, "\x1b[1A\u2066")})
     migration = Migration(tmp_path / "m", source, destination)

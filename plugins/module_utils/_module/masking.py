@@ -16,6 +16,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import HIDDEN, masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_harmless
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import may_be_shown
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 
@@ -103,6 +104,8 @@ def _shown(name: str, value: _Json, option: t.Mapping[str, _Json] | None) -> _Js
         rows = value if isinstance(value, list) else [value]
         made = [shown(row, option["options"]) if isinstance(row, dict) else HIDDEN for row in rows]
         return made if isinstance(value, list) else made[0]
+    if isinstance(value, str) and not may_be_shown(name, value):
+        return HIDDEN
     if name in _PROPERTIES:
         return _properties(value)
     if name in _ADDRESSES:
