@@ -32,12 +32,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupListing,
     GroupReading,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 SETTLE_SECONDS = 2.0
 GROUPS_PER_REQUEST = 200
 _REBALANCING = ("PreparingRebalance", "CompletingRebalance")
 _REBALANCE_SECONDS = 10.0  # a new group waits 3 seconds for its members (group.initial.rebalance.delay.ms)
+_NAMED = 20  # groups in a message
 GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
 
 
@@ -60,20 +62,24 @@ def list_groups_again(connection: Connection, since: float) -> list[GroupListing
     return list_groups(connection, surely=False)
 
 
-def read_groups(connection: Connection, groups: t.Sequence[str], stable: bool = True) -> dict[str, GroupReading]:
+def read_groups(
+    connection: Connection, groups: t.Sequence[str], stable: bool = True, skip_denied: bool = False
+) -> dict[str, GroupReading]:
     """State, type and committed offsets of these groups, hundreds in one go.
 
     stable: wait while a transaction that commits offsets is open, instead of reading the value before it.
     A group that no broker knows comes back with exists=False. Offsets of topics that the user may not describe are
-    left out by the broker, without a word: missing_acls() tells. Raises NotAuthorized naming the groups that are denied.
+    left out by the broker, without a word: missing_acls() tells. Raises NotAuthorized naming the groups that are denied;
+    skip_denied leaves them out instead, because who has CLUSTER DESCRIBE or ALTER lists groups that he may not describe.
     """
-    wanted = sorted(set(groups))
+    asked = sorted(set(groups))
 
     def read(client: KafkaAdminClient) -> dict[str, GroupReading]:
-        if not wanted:
+        if not asked:
             return {}
         listed = _listed(client)
-        where = coordinators(client, connection, wanted)
+        where = coordinators(client, connection, asked, skip_denied)
+        wanted = [group for group in asked if group in where]
         offsets = _committed(client, connection, where, stable)
         # Only a list shows what a KIP-848, share or streams group is; only a description that a group is not there.
         # Brokers before 2.6 list no states.
@@ -124,9 +130,14 @@ def _subscribed(row: t.Any) -> frozenset[str] | None:
     return frozenset(topics)
 
 
-def coordinators(client: KafkaAdminClient, connection: Connection, groups: t.Sequence[str]) -> dict[str, int]:
-    """The broker of each group. Raises NotAuthorized naming the groups that are denied."""
+def coordinators(
+    client: KafkaAdminClient, connection: Connection, groups: t.Sequence[str], skip_denied: bool = False
+) -> dict[str, int]:
+    """The broker of each group. Raises NotAuthorized naming the groups that are denied, or leaves them out."""
     found = find_coordinators(client, groups)
+    if skip_denied:
+        denied = errors.GroupAuthorizationFailedError
+        found = {group: its for group, its in found.items() if errors.for_code(its[1]) is not denied}
     _raise_for(connection, {group: code for group, (_node, code) in found.items()})
     return {group: node for group, (node, _code) in found.items()}
 
@@ -234,7 +245,7 @@ def _raise_for(connection: Connection, codes: t.Mapping[str, int]) -> None:
             raise error(group)
     if denied:
         raise NotAuthorized(
-            f"needs ACL GROUP DESCRIBE on {', '.join(sorted(denied))}",
+            f"needs ACL GROUP DESCRIBE on {first_of(sorted(denied), _NAMED)}",
             cluster=str(connection),
             remedy="grant it to the user of this cluster",
         )

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import tempfile
 import time
@@ -39,16 +40,17 @@ _LONGEST_LIFETIME = 1 << 31
 
 
 class _Provider(AbstractTokenProvider):
-    """Keeps a token until shortly before it expires."""
+    """Keeps a token until shortly before it expires, by a clock that nobody sets. fetch: a token, and its seconds."""
 
     def __init__(self, fetch: t.Callable[[], tuple[str, float]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._fetch = fetch
-        self._token, self._expires = "", 0.0
+        self._token, self._expires = "", -math.inf
 
     def token(self) -> str:
-        if time.time() > self._expires - EARLY_SECONDS:
-            self._token, self._expires = self._fetch()
+        if time.monotonic() > self._expires - EARLY_SECONDS:
+            self._token, seconds = self._fetch()
+            self._expires = time.monotonic() + seconds
         return self._token
 
 
@@ -60,7 +62,7 @@ def token_provider(connection: Connection) -> AbstractTokenProvider:
 
 
 def _signed(connection: Connection) -> tuple[str, float]:
-    """A token for MSK IAM and its expiry in seconds since the epoch; the signer tells milliseconds."""
+    """A token for MSK IAM, and how many seconds it lives; the signer tells when it expires, in milliseconds."""
     try:
         from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as exc:
@@ -76,11 +78,14 @@ def _signed(connection: Connection) -> tuple[str, float]:
         token, expires_ms = MSKAuthTokenProvider.generate_auth_token(connection.aws_region)
     except BotoCoreError as exc:
         raise _failed(connection, str(exc), "check the AWS credentials of this machine") from exc
-    return token, expires_ms / 1000
+    return token, expires_ms / 1000 - time.time()
 
 
 def _granted(connection: Connection) -> tuple[str, float]:
-    """The client credentials grant of RFC 6749, section 4.4, with the secret in the Authorization header (2.3.1)."""
+    """A token, and how many seconds it lives.
+
+    The client credentials grant of RFC 6749, section 4.4, with the secret in the Authorization header (2.3.1).
+    """
     client, secret = (
         urllib.parse.quote(each or "", safe="") for each in (connection.oauth_client_id, connection.oauth_client_secret)
     )
@@ -99,7 +104,7 @@ def _granted(connection: Connection) -> tuple[str, float]:
             raise ValueError(f"{answer.status} {endpoint.hidden(answer.reason)}{_code(answer)}")
         granted = answer.json()
         if isinstance(granted, dict):
-            return _token(granted), time.time() + _lifetime(granted)
+            return _token(granted), _lifetime(granted)
         raise ValueError("its answer is no JSON object")
     except ValueError as exc:
         raise _failed(connection, str(exc), remedy) from exc

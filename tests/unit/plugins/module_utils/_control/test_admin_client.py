@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import ssl
 
 import pytest
@@ -93,6 +93,10 @@ def test_the_most_telling_of_several_reasons_is_told():
         (errors.ClusterAuthorizationFailedError(), NotAuthorized, "CLUSTER_AUTHORIZATION_FAILED"),
         (errors.KafkaConnectionError("gone"), ConnectionFailed, "advertised.listeners"),
         (errors.UnknownError(), BrokerError, "the broker refused"),
+        (errors.ThrottlingQuotaExceededError(), BrokerError, "the broker refused"),
+        (errors.KafkaProtocolError("Unable to decode response"), BrokerError, "the broker's answer cannot be read"),
+        (errors.InvalidReceiveError("Invalid frame"), BrokerError, "the broker's answer cannot be read"),
+        (errors.IllegalStateError("closed"), BrokerError, "the request failed"),
         (errors.SaslAuthenticationFailedError("Too many connects"), ConnectionFailed, "run fewer tasks at a time"),
         (errors.SaslAuthenticationFailedError("wrong"), ConnectionFailed, "user name, the password"),
     ],
@@ -115,7 +119,7 @@ def test_a_broker_that_takes_no_more_connections_is_tried_again(monkeypatch, tim
     def connect(_connection):
         if where == "connect":
             limited(reasons.refusal(CLUSTER, [errors.SaslAuthenticationFailedError("Too many connects")]))
-        return open(os.devnull)
+        return io.StringIO()
 
     def operation(_client):
         if where == "operation":
@@ -142,3 +146,26 @@ def test_a_wrong_password_is_not_tried_again(monkeypatch):
     with pytest.raises(ConnectionFailed, match="Check the user name"):
         admin_client.attempt(CLUSTER, lambda _client: None)
     assert len(tries) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "tried_for"),
+    [
+        (errors.KafkaConnectionError("unreachable"), 18.0),
+        (errors.NodeNotReadyError("5"), 18.0),
+        (errors.KafkaTimeoutError("no answer"), 18.0),
+        (errors.CoordinatorLoadInProgressError(), 60.0),
+    ],
+)
+def test_a_broker_that_another_one_names_and_nobody_reaches_is_not_tried_for_long(monkeypatch, error, tried_for):
+    now = [1000.0]
+    monkeypatch.setattr(admin_client.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(admin_client.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    monkeypatch.setattr(admin_client, "connect", lambda _connection: io.StringIO())
+
+    def operation(_client):
+        raise error
+
+    with pytest.raises((ConnectionFailed, BrokerError)):
+        admin_client.attempt(connection_from({"bootstrap_servers": "b1:9092", "request_timeout": 6}), operation)
+    assert tried_for < now[0] - 1000.0 < tried_for + 3
