@@ -225,7 +225,12 @@ class _Copy:
         produce, progress, batch = self.transactions.producer.produce, task.progress, self.batch
         due, last, size = task.next_due(), records[-1], 0
         for message in records:
-            offset, key, value, headers = message.offset(), message.key(), message.value(), message.headers()
+            offset, key, value = message.offset(), message.key(), message.value()
+            try:
+                headers = message.headers()
+            except SystemError as exc:
+                remedy = "leave the topic out, or copy it by a tool in Java"
+                raise refusals.unreadable_header(self.source, message, remedy) from exc
             kind, timestamp = message.timestamp()
             if timestamp <= 0:
                 timestamp = written_timestamp(kind, timestamp)

@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import KafkaError
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import connection_failed
@@ -134,6 +135,19 @@ def unwritten(
         )
     remedy = _REMEDIES.get(error.code(), "remove the cause and run again: it goes on where it has ended")
     return BrokerError(what, cluster=str(connection), why=error.str(), remedy=remedy, **its)
+
+
+def unreadable_header(connection: Connection, message: t.Any, remedy: str = "") -> Refused:
+    """A header has a name that is not UTF-8, which some clients can write; message.headers() has raised a SystemError."""
+    return Refused(
+        f"the record at offset {message.offset()} has a header whose name is not UTF-8",
+        cluster=str(connection),
+        topic=message.topic(),
+        partition=message.partition(),
+        why="confluent-kafka, which reads the records, cannot read it",
+        remedy=remedy or f"leave headers out of {option_name('match_on')}",
+        kind=FailureKind.RECORD_UNREADABLE,
+    )
 
 
 def another_log(connection: Connection, each: BacklogRange, progress: Progress, offset: int) -> Refused:
