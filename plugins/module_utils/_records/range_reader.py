@@ -214,7 +214,7 @@ class _Reader:
                 try:
                     at_end = task.take(message, self.parts)
                 except SystemError as exc:
-                    raise refusals.unreadable_header(self.connection, message) from exc
+                    refusals.raise_for_header(exc, self.connection, message)
             if at_end:
                 ended[where] = task
         if ended:

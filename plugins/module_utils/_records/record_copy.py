@@ -225,17 +225,17 @@ class _Copy:
         produce, progress, batch = self.transactions.producer.produce, task.progress, self.batch
         due, last, size = task.next_due(), records[-1], 0
         for message in records:
-            offset, key, value = message.offset(), message.key(), message.value()
             try:
-                headers = message.headers()
+                offset, key, value, headers = message.offset(), message.key(), message.value(), message.headers()
+                length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
             except SystemError as exc:
-                remedy = "leave the topic out, or copy it by a tool in Java"
-                raise refusals.unreadable_header(self.source, message, remedy) from exc
+                refusals.raise_for_header(
+                    exc, self.source, message, "leave the topic out, or copy it by a tool in Java"
+                )
             kind, timestamp = message.timestamp()
             if timestamp <= 0:
                 timestamp = written_timestamp(kind, timestamp)
                 progress.without_timestamp += timestamp == _NEARLY_0
-            length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
             size += length
             landed = None
             if message is last or offset >= due or length > batch:

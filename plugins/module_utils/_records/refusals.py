@@ -137,9 +137,14 @@ def unwritten(
     return BrokerError(what, cluster=str(connection), why=error.str(), remedy=remedy, **its)
 
 
-def unreadable_header(connection: Connection, message: t.Any, remedy: str = "") -> Refused:
-    """A header has a name that is not UTF-8, which some clients can write; message.headers() has raised a SystemError."""
-    return Refused(
+def raise_for_header(exc: SystemError, connection: Connection, message: t.Any, remedy: str = "") -> t.NoReturn:
+    """Raise Refused where a header of a message has a name that is not UTF-8, which some clients can write; else exc.
+
+    confluent-kafka leaves its UnicodeDecodeError behind, and Python meets it at once or in one of the next calls.
+    """
+    if not isinstance(exc.__cause__, UnicodeDecodeError):
+        raise exc
+    raise Refused(
         f"the record at offset {message.offset()} has a header whose name is not UTF-8",
         cluster=str(connection),
         topic=message.topic(),
@@ -147,7 +152,7 @@ def unreadable_header(connection: Connection, message: t.Any, remedy: str = "") 
         why="confluent-kafka, which reads the records, cannot read it",
         remedy=remedy or f"leave headers out of {option_name('match_on')}",
         kind=FailureKind.RECORD_UNREADABLE,
-    )
+    ) from exc
 
 
 def another_log(connection: Connection, each: BacklogRange, progress: Progress, offset: int) -> Refused:

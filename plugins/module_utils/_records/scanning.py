@@ -204,12 +204,12 @@ class _RangeScan:
                 kind, begin = this_kind, len(offsets)
             try:
                 headers = message.headers() if reads_headers else None
+                if headers or parts is not FINGERPRINTED:
+                    full, bare = fingerprint(message.key(), message.value(), headers, parts)
+                else:
+                    full = bare = plain_fingerprint(message.key(), message.value())
             except SystemError as exc:
-                raise refusals.unreadable_header(self.connection, message) from exc
-            if headers or parts is not FINGERPRINTED:
-                full, bare = fingerprint(message.key(), message.value(), headers, parts)
-            else:
-                full = bare = plain_fingerprint(message.key(), message.value())
+                refusals.raise_for_header(exc, self.connection, message)
             offsets.append(offset)
             timestamps.append(timestamp)
             fingerprints.append(full)
