@@ -283,7 +283,7 @@ def take(module: Module) -> dict[str, t.Any]:
     if params["format"] == "json":
         diff = results.file_diff(before, taken.snapshot, path, results.snapshot_lines, offset_formats.read_snapshot)
     else:  # their lines are readable as they are
-        diff = results.file_diff(before, text, path, str.splitlines, lambda text, _path: text)
+        diff = results.file_diff(before, text, path, results.text_lines, lambda text, _path: text)
     return {
         "changed": text != before,
         "snapshot": path,

@@ -61,6 +61,7 @@ options:
     description:
       - The name of the group in a snapshot that does not contain it, such as CSV of three columns. The group need not exist
         at the source.
+      - Refused beside a snapshot that names other groups.
     type: str
   snapshot_format:
     description:
@@ -71,7 +72,8 @@ options:
       - V(structured_streaming) is the checkpoint directory of a query of Spark Structured Streaming that reads Kafka, one of
         the files in its C(offsets) directory, or a value of C(startingOffsets). Of a directory, the module reads the last
         batch that the query has finished. Stop the query first.
-      - V(flink_sql) is the options C(topic) and C(scan.startup.specific-offsets) of tables of Flink SQL.
+      - V(flink_sql) is the options C(topic) and C(scan.startup.specific-offsets) of tables of Flink SQL, alone or in
+        statements C(CREATE TABLE) and hints.
     type: str
     choices: [auto, json, csv, structured_streaming, flink_sql]
     default: auto

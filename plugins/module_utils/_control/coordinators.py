@@ -16,14 +16,21 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 
 GROUPS_PER_REQUEST = 200
 GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
+_NAMED = 20  # groups in a message
 
 
-def coordinators(client: KafkaAdminClient, connection: Connection, groups: t.Sequence[str]) -> dict[str, int]:
-    """The broker of each group. Raises NotAuthorized naming the groups that are denied."""
+def coordinators(
+    client: KafkaAdminClient, connection: Connection, groups: t.Sequence[str], skip_denied: bool = False
+) -> dict[str, int]:
+    """The broker of each group. Raises NotAuthorized naming the groups that are denied, or leaves them out."""
     found = find_coordinators(client, groups)
+    if skip_denied:
+        denied = errors.GroupAuthorizationFailedError
+        found = {group: its for group, its in found.items() if errors.for_code(its[1]) is not denied}
     raise_for_groups(connection, {group: code for group, (_node, code) in found.items()})
     return {group: node for group, (node, _code) in found.items()}
 
@@ -55,7 +62,7 @@ def raise_for_groups(connection: Connection, codes: t.Mapping[str, int]) -> None
             raise error(group)
     if denied:
         raise NotAuthorized(
-            f"needs ACL GROUP DESCRIBE on {', '.join(sorted(denied))}",
+            f"needs ACL GROUP DESCRIBE on {first_of(sorted(denied), _NAMED)}",
             cluster=str(connection),
             remedy="grant it to the user of this cluster",
         )

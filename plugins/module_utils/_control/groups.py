@@ -78,6 +78,7 @@ def read_groups(
     stable: bool = True,
     patience: float | None = None,
     beside: t.Mapping[str, t.Collection[TopicPartition]] = types.MappingProxyType({}),
+    skip_denied: bool = False,
 ) -> dict[str, GroupReading]:
     """State, type and committed offsets of these groups, hundreds in one go.
 
@@ -85,7 +86,8 @@ def read_groups(
     patience, in seconds (None: STABLE_SECONDS), GroupReading.open tells of it: it is no matter of the other groups.
     beside: partitions for which a group may have committed nothing. Brokers tell of transactions on these only if asked.
     A group that no broker knows comes back with exists=False. Offsets of topics that the user may not describe are
-    left out by the broker, without a word: missing_acls() tells. Raises NotAuthorized naming the groups that are denied.
+    left out by the broker, without a word: missing_acls() tells. Raises NotAuthorized naming the groups that are denied;
+    skip_denied leaves them out instead, because who has CLUSTER DESCRIBE or ALTER lists groups that he may not describe.
     """
     wanted = sorted(set(groups))
     readings: dict[str, GroupReading] = {}
@@ -96,7 +98,8 @@ def read_groups(
         if not left:
             return
         listed = _listed(client)
-        where = coordinators(client, connection, left)
+        where = coordinators(client, connection, left, skip_denied)
+        left = [group for group in left if group in where]
         offsets, unstable = _committed(client, connection, where, stable)
         # Only a list shows what a KIP-848, share or streams group is; only a description that a group is not there.
         # Brokers before 2.6 list no states.
@@ -122,7 +125,7 @@ def read_groups(
             raise passing
 
     attempt(connection, read)
-    return {group: readings[group] for group in wanted}
+    return {group: readings[group] for group in wanted if group in readings}
 
 
 def read_settled_groups(connection: Connection, groups: t.Sequence[str]) -> dict[str, GroupReading]:

@@ -10,7 +10,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import describe_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -23,7 +23,7 @@ def group_overviews(connection: Connection, selection: Selection) -> tuple[list[
     """The selected groups, those with the largest lag first, and the names of those that an exclude pattern left out.
 
     Without any selection: every group that the user may describe and that no exclude pattern leaves out. Raises NotFound for a
-    group that was asked for by name and does not exist.
+    group that was asked for by name and does not exist, and NotAuthorized for one that he may not describe.
     """
     listed = {each.group: each for each in control.list_groups(connection)}
     missing = sorted(set(selection.groups) - set(listed))
@@ -34,7 +34,14 @@ def group_overviews(connection: Connection, selection: Selection) -> tuple[list[
             remedy=f"correct {option_name('groups')}{name_hint('groups', missing, listed)}, or grant the ACL",
         )
     selected = selection.select_groups(listed)
-    readings = control.read_groups(connection, selected.names, stable=False)
+    readings = control.read_groups(connection, selected.names, stable=False, skip_denied=True)
+    denied = sorted(set(selection.groups) - set(readings))
+    if denied:
+        raise NotAuthorized(
+            f"needs ACL GROUP DESCRIBE on {', '.join(denied)}",
+            cluster=str(connection),
+            remedy="grant it to the user of this cluster",
+        )
     ends = _ends(connection, readings)
     members = group_members(
         connection, [name for name in readings if readings[name].type in ("classic", "consumer", "unknown")]

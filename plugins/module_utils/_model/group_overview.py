@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupReading,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 
 _COLUMNS = ("group", "type", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
 _NUMBERS = ("members", "partitions", "lag")
@@ -86,7 +87,7 @@ class GroupOverview(t.NamedTuple):
 
 def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
     """A header and a line for each group, in columns."""
-    rows = [list(_COLUMNS), *(list(_cells(group, "-").values()) for group in groups)]
+    rows = [list(_COLUMNS), *(list(map(visible, _cells(group, "-").values())) for group in groups)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     lines = []
     for row in rows:
@@ -101,12 +102,12 @@ def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
 def overview_csv(groups: t.Sequence[GroupOverview]) -> str:
     """The same as CSV with a header (RFC 4180, line feeds), safe to open as a spreadsheet; unknown values are empty."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer, quoting = csv.writer(out, lineterminator="\n"), csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(_COLUMNS)
     for group in groups:
-        writer.writerow(
-            [f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in _cells(group, "").values()]
-        )
+        cells = [f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in _cells(group, "").values()]
+        # Before Python 3.13, a carriage return alone is not quoted.
+        (quoting if any("\r" in cell for cell in cells) else writer).writerow(cells)
     return out.getvalue()
 
 

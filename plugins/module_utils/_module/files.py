@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import fcntl
@@ -34,10 +35,14 @@ def read(path: str) -> str | None:
     Line ends stay as they are, so the text encodes to the file's bytes.
     """
     content = read_bytes(path)
+    if content is None:
+        return None
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in content:
+        raise _not_utf8(path, "it is UTF-16 text, as PowerShell writes it, or no text at all")
     try:
-        return None if content is None else content.decode()
+        return content.decode()
     except UnicodeDecodeError as exc:
-        raise _unreadable(path, exc) from exc
+        raise _not_utf8(path, f"it is not UTF-8 text ({exc})") from exc
 
 
 def read_bytes(path: str) -> bytes | None:
@@ -59,11 +64,12 @@ def read_bytes(path: str) -> bytes | None:
     return content
 
 
-def _unreadable(path: str, exc: OSError | UnicodeDecodeError) -> InvalidFile:
-    if isinstance(exc, UnicodeDecodeError):  # such as UTF-16, which PowerShell writes
-        why, remedy = f"it is not UTF-8 text ({exc})", "correct the path, or save the file as UTF-8"
-    else:
-        why, remedy = str(exc), "check the path and its permissions"
+def _unreadable(path: str, exc: OSError) -> InvalidFile:
+    return InvalidFile(f"{path} cannot be read", why=str(exc), remedy="check the path and its permissions")
+
+
+def _not_utf8(path: str, why: str) -> InvalidFile:
+    remedy = "correct the path, or save the file as UTF-8 (PowerShell: Set-Content -Encoding utf8)"
     return InvalidFile(f"{path} cannot be read", why=why, remedy=remedy)
 
 

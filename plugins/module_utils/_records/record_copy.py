@@ -249,12 +249,17 @@ class _Copy:
         produce, progress, batch = self.transactions.producer.produce, task.progress, self.batch
         due, last, size, told = task.next_due(), records[-1], 0, 0
         for message in records:
-            offset, key, value, headers = message.offset(), message.key(), message.value(), message.headers()
+            try:
+                offset, key, value, headers = message.offset(), message.key(), message.value(), message.headers()
+                length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
+            except SystemError as exc:
+                refusals.raise_for_header(
+                    exc, self.source, message, "leave the topic out, or copy it by a tool in Java"
+                )
             kind, timestamp = message.timestamp()
             if timestamp <= 0:
-                timestamp = _written_as(kind, timestamp)
+                timestamp = written_timestamp(kind, timestamp)
                 progress.without_timestamp += timestamp == _NEARLY_0
-            length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
             size += length
             landed = None
             if message is last or offset >= due or length > batch:
@@ -338,6 +343,9 @@ def _batch(jobs: t.Iterable[Job]) -> int:
     return max(1, min(_BATCH, min(size for job in jobs for size in job.largest.values()) * 9 // 10))
 
 
-def _written_as(kind: int, timestamp: int) -> int:
-    """What is written for a timestamp that is not positive. The client would take 0 for the time of writing."""
-    return NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE or timestamp < 0 else _NEARLY_0
+def written_timestamp(kind: int, timestamp: int) -> int:
+    """What a copy writes for a record's timestamp, which message.timestamp() tells as kind and milliseconds.
+
+    Times before 1970 stay. The client would take 0 for the time of writing.
+    """
+    return NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE else timestamp or _NEARLY_0

@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     obstacles,
     planning,
     takeover,
+    unconsumed,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_steps import Save
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
@@ -30,8 +31,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
@@ -108,6 +110,8 @@ def copy_backlog(
         backlog, kept = _settle_topics(backlog, planned, destination, options, save)
         notes += kept
     will_copy = save is None and not backlog.is_done
+    if will_copy:
+        notes += _zero_times(unconsumed.zero_times(source, backlog.ranges))
     ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)
     return CopyOutcome(
         before,
@@ -187,6 +191,16 @@ def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry
             "their auto.offset.reset.",
         )
     ]
+
+
+def _zero_times(counts: t.Mapping[TopicPartition, int]) -> list[Note]:
+    """What the copy will not keep."""
+    named = [f"{where} (up to {counted(count, 'record')})" for where, count in sorted(counts.items())]
+    text = (
+        "Records with the timestamp 0 cannot be written so, and would have 1 (ms) at the destination: "
+        f"{first_of(named, _NAMED, 'more partitions')}."
+    )
+    return [Note(NoteKind.TIMESTAMP_CHANGED, text)] if named else []
 
 
 def _notes(backlog: Backlog) -> list[Note]:

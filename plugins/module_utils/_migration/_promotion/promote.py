@@ -166,7 +166,7 @@ def readers_of(connection: Connection, names: t.Collection[str]) -> dict[str, tu
     """The groups that have committed offsets on each of these topics, as far as the user may describe them."""
     listed = [each.group for each in groups.list_groups(connection)]
     found: dict[str, set[str]] = {name: set() for name in names}
-    for name, reading in (groups.read_groups(connection, listed) if listed else {}).items():
+    for name, reading in (groups.read_groups(connection, listed, skip_denied=True) if listed else {}).items():
         for where in (*reading.offsets, *reading.open):
             if where.topic in found:
                 found[where.topic].add(name)

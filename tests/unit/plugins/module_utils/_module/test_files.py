@@ -96,7 +96,14 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_old_file(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [("1,2,3".encode("utf-16"), "it is not UTF-8 text .*, or save the file as UTF-8"), (None, "it is a directory")],
+    [
+        ("1,2,3".encode("utf-16"), "it is UTF-16 text, as PowerShell .*, or save the file as UTF-8"),
+        ('"1",2'.encode("utf-16-le"), "it is UTF-16 text, as PowerShell .*, or save the file as UTF-8"),
+        ("1,2".encode("utf-16-be"), "it is UTF-16 text"),
+        ("\N{LATIN SMALL LETTER E WITH ACUTE}".encode("utf-16"), "it is UTF-16 text"),
+        ("\N{LATIN SMALL LETTER E WITH ACUTE},1".encode("latin-1"), "it is not UTF-8 text"),
+        (None, "it is a directory"),
+    ],
 )
 def test_what_is_there_and_cannot_be_read_is_told(tmp_path, content, why):
     path = tmp_path / "plan.json"

@@ -22,13 +22,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import LogPlace, State
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import KnownLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import page_data
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import as_markdown, visible
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import as_markdown
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
