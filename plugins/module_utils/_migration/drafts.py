@@ -12,6 +12,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import is_repartition_topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -157,6 +158,12 @@ def without_records(
     if source_count is None or destination_count is None:
         if source_count is None:
             detail = f"topic {draft.source_partition.topic} does not exist at the source: exclude it"
+        elif is_repartition_topic(draft.source_partition.topic, draft.source_group):
+            detail = (
+                f"{draft.partition.topic} does not exist at the destination, and is a repartition topic, which Kafka Streams "
+                "makes itself: do not fill it. Let the application consume it to its end at the source, then name it in "
+                "exclude_topic_patterns"
+            )
         else:
             detail = f"topic {draft.partition.topic} does not exist at the destination: fill it, map it, or exclude it"
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)

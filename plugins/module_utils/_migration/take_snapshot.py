@@ -6,15 +6,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import types
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, selected_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
+    cluster_id,
+    partition_counts,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import not_taken, quiet, selected_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading, partitions_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
+    GROUPS,
+    known,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -22,7 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
     SnapshotEntry,
@@ -37,6 +45,7 @@ class TakenSnapshot(t.NamedTuple):
     not_consumer_groups: selected, but share or Connect groups, which have no offsets to move.
     active: groups with members, and their state. moving: others whose commits have moved while they were watched.
     skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell.
+    streams: those of the snapshot that are Kafka Streams applications.
     """
 
     snapshot: Snapshot
@@ -47,14 +56,11 @@ class TakenSnapshot(t.NamedTuple):
     moving: dict[str, list[Move]]
     skipped: tuple[str, ...]
     members: quiet.Members = types.MappingProxyType({})
+    streams: tuple[str, ...] = ()
 
     def notes(self) -> list[Note]:
         """What the user should know and need not stop for."""
-        notes = excluded([*self.left_out_groups, *self.left_out_topics])
-        if self.not_consumer_groups:
-            names = ", ".join(self.not_consumer_groups)
-            text = f"Left out, because share and Connect groups hold no committed offsets: {names}."
-            notes.append(Note(NoteKind.WITHOUT_OFFSETS, text))
+        notes = excluded(self.left_out_groups, self.left_out_topics)
         if self.skipped:
             shown = [
                 quiet.members_text({name: self.active[name]}, self.members) if name in self.active else name
@@ -76,19 +82,30 @@ class TakenSnapshot(t.NamedTuple):
                 "Stop them before their offsets are committed elsewhere."
             )
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
+        return [*notes, *self._group_notes()]
+
+    def _group_notes(self) -> t.Iterator[Note]:
+        """Of groups that have nothing to move, and of those whose applications keep more than committed offsets."""
         holding = {entry.group for entry in self.snapshot.entries}
-        empty = [group.name for group in self.snapshot.groups if group.name not in holding]
-        if empty:
-            text = f"No committed offsets found on the selected topics for: {', '.join(empty)}."
-            notes.append(Note(NoteKind.WITHOUT_OFFSETS, text))
-        streams = [group.name for group in self.snapshot.groups if group.type == "streams"]
-        if streams:
+        without = {*self.not_consumer_groups, *(group.name for group in self.snapshot.groups)} - holding
+        if without:
+            text = f"Nothing to move of {', '.join(sorted(without))}: see what is left out."
+            yield Note(NoteKind.WITHOUT_OFFSETS, text)
+        if self.streams:
             text = (
-                f"Kafka Streams groups: {', '.join(streams)}. Their input offsets are taken; their changelog and "
-                "repartition topics are not theirs alone to move."
+                f"Kafka Streams applications: {', '.join(self.streams)}. Only their committed offsets are moved, not their "
+                "state: an application whose state stores and changelog topics are not moved with it, or that gets another "
+                "group name (application.id), begins with empty state, and computes other results from there on."
             )
-            notes.append(Note(NoteKind.STREAMS_GROUP, text))
-        return notes
+            yield Note(NoteKind.STREAMS_GROUP, text)
+        keepers = sorted(name for name in holding if (its := known(name, GROUPS)) is not None and its.keeps_positions)
+        if keepers:
+            text = (
+                f"These groups are called like those of sinks: {', '.join(keepers)}. A sink that keeps the last offset in its "
+                "target or in a checkpoint goes on from there, not from the committed offset, and ignores or drops records at "
+                "lower offsets. If it does, set its position to the offset of the plan before you start it."
+            )
+            yield Note(NoteKind.SINK_GROUP, text)
 
 
 def take(
@@ -128,15 +145,22 @@ def take(
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
     topics = selected_groups.select_topics_of(selection, readings, connection)
+    streams_topics = selected_groups.streams_topics(connection)
+    snapshot = _snapshot(cluster_id(connection), readings, topics)
+    lines = [
+        *not_taken.group_lines(selected.left_out, without_offsets),
+        *not_taken.topic_lines(partitions_of(readings), topics, selection),
+    ]
     return TakenSnapshot(
-        _snapshot(cluster_id(connection), readings, topics.names),
+        dataclasses.replace(snapshot, left_out=tuple(lines)),
         selected.left_out,
-        topics.left_out,
-        without_offsets,
+        tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
+        tuple(without_offsets),
         seen.active,
         seen.moving,
         skipped,
         seen.members,
+        tuple(sorted(name for name, each in readings.items() if each.is_streams(streams_topics))),
     )
 
 
@@ -166,8 +190,8 @@ def _skipped(
     return ()
 
 
-def _snapshot(cluster: str, readings: t.Mapping[str, GroupReading], topics: t.Collection[str]) -> Snapshot:
-    """What these groups have committed for these topics. cluster: its id."""
+def _snapshot(cluster: str, readings: t.Mapping[str, GroupReading], topics: t.Mapping[str, Selected]) -> Snapshot:
+    """What these groups have committed for the topics that are selected of each. cluster: its id."""
     return Snapshot(
         cluster,
         tuple(SnapshotGroup(name, reading.type) for name, reading in sorted(readings.items())),
@@ -175,7 +199,7 @@ def _snapshot(cluster: str, readings: t.Mapping[str, GroupReading], topics: t.Co
             SnapshotEntry(name, partition, committed)
             for name, reading in sorted(readings.items())
             for partition, committed in sorted(reading.offsets.items())
-            if partition.topic in topics
+            if partition.topic in topics[name].names
         ),
     )
 

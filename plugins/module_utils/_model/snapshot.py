@@ -37,23 +37,29 @@ class SnapshotEntry(t.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
-    """cluster_id is None where the file does not tell (CSV)."""
+    """cluster_id is None where the file does not tell (CSV).
+
+    left_out: a line for what was selected and not taken, with the names of options. A plan does not depend on it.
+    """
 
     cluster_id: str | None
     groups: tuple[SnapshotGroup, ...]
     entries: tuple[SnapshotEntry, ...]
+    left_out: tuple[str, ...] = ()
 
     def digest(self) -> str:
-        """A name for exactly this content, the same for the same content."""
-        return hashlib.sha256(to_json(self).encode()).hexdigest()[:32]
+        """A name for what the groups have committed, the same for the same commits."""
+        text = to_json(dataclasses.replace(self, left_out=()))
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def to_json(snapshot: Snapshot) -> str:
     """The text of a snapshot file."""
     groups = [{"name": group.name, "type": group.type} for group in sorted(snapshot.groups)]
+    left_out = {"left_out": list(snapshot.left_out)} if snapshot.left_out else {}
     return documents.dumps(
         KIND,
-        {"cluster_id": snapshot.cluster_id, "groups": groups},
+        {"cluster_id": snapshot.cluster_id, "groups": groups, **left_out},
         (entry_row(entry) for entry in sorted(snapshot.entries, key=lambda entry: entry[:2])),
     )
 
@@ -66,10 +72,11 @@ def from_json(text: str, path: str) -> Snapshot:
     cluster_id = head.get("cluster_id")
     if cluster_id is not None:
         cluster_id = documents.parse(KIND, path, cluster_id, documents.text_of)
+    left_out = documents.parse(KIND, path, head.get("left_out", []), _lines)
     twice = first_twice(entries)
     if twice:
         raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
-    return Snapshot(cluster_id, groups, entries)
+    return Snapshot(cluster_id, groups, entries, left_out)
 
 
 def is_json(text: str) -> bool:
@@ -89,6 +96,12 @@ def first_twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:
 
 def _groups(rows: t.Any) -> tuple[SnapshotGroup, ...]:
     return tuple(SnapshotGroup(documents.name_of(row["name"]), documents.text_of(row["type"])) for row in rows)
+
+
+def _lines(rows: t.Any) -> tuple[str, ...]:
+    if not isinstance(rows, list):
+        raise TypeError("a list of lines")
+    return tuple(documents.text_of(row) for row in rows)
 
 
 def entry_row(entry: SnapshotEntry) -> documents.Json:

@@ -10,6 +10,7 @@ import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import entry_lines
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -20,8 +21,12 @@ MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything
 _ALWAYS_COUNTED = (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)
 
 
-def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None) -> list[str]:
+def plan_summary(
+    plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None, left_out: t.Sequence[str] = ()
+) -> list[str]:
     """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry, and the totals.
+
+    left_out: lines of what was asked for and has no offset.
 
     Of more than MOST_LINES groups those that are exact are one line, and the others come first.
     ends: the ends of the logs, for a plan inside one cluster. A line then shows an old group and a new one side by side, with
@@ -38,7 +43,11 @@ def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None)
         lines.append(f"... and {counted(len(told[MOST_LINES:]), 'more group')}")
     if fine:
         lines.append(f"{counted(len(fine), 'group')}, all exact")
-    return [*lines, *_first([f"  {line}" for line in not_exact(plan)]), _plan_total(plan)]
+    lines += _first([f"  {line}" for line in not_exact(plan)])
+    if plan.source_id != plan.destination_id:
+        lines += _first([f"  {line}" for line in entry_lines(plan, Verdict.REQUESTED)])
+    lines += _first([f"  {line}" for line in left_out])
+    return [*lines, _plan_total(plan, len(left_out))]
 
 
 def not_exact(plan: Plan) -> list[str]:
@@ -113,7 +122,7 @@ def _table(
     return lines
 
 
-def _plan_total(plan: Plan) -> str:
+def _plan_total(plan: Plan, left_out: int) -> str:
     counts = plan_counts(plan)
     told = [f"{counts[each.value]:,} {each.value}" for each in Verdict if counts[each.value] or each in _ALWAYS_COUNTED]
     repeats = most_repeats(plan.entries)
@@ -124,6 +133,8 @@ def _plan_total(plan: Plan) -> str:
     predicted = sum(entry.predicted for entry in plan.entries)
     if predicted:
         more += f"; {predicted:,} predicted, on partitions that do not exist yet"
+    if left_out:
+        more += f"; {counted(left_out, 'line')} left out"
     return (
         f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}; {more}."
     )

@@ -197,7 +197,7 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
             cluster=str(task.replicator.connection),
             remedy=f"correct {option_name('topics')}",
         )
-    notes += excluded(chosen.left_out)
+    notes += excluded(topics=chosen.left_out)
     return {where: offset for where, offset in sorted(offsets.items()) if where.topic in chosen.names}
 
 

@@ -67,6 +67,7 @@ class Translation:
 
     index: how much MirrorMaker 2 has noted, for strategy mirror_maker. Records that Spark has read are not counted.
     ends: the ends of the logs that were read, for a plan inside one cluster. notes: what the user should know of the options.
+    not_taken: lines about what was selected and is not planned, with the names of options.
     """
 
     plan: Plan
@@ -75,6 +76,7 @@ class Translation:
     index: dict[str, int] | None = None
     ends: dict[TopicPartition, int] | None = None
     notes: tuple[Note, ...] = ()
+    not_taken: tuple[str, ...] = ()
 
 
 def translate(

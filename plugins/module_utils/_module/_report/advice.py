@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 REASONS = {
     Reason.CAUGHT_UP: "Check retention.ms of the source topic, or decide yourself with on_no_anchor.",
@@ -31,6 +31,12 @@ REASONS = {
     Reason.OFFSETS_DIFFER: "Set strategy to records.",
     Reason.OUT_OF_RANGE: "Correct resets, or set on_out_of_range to clamp.",
     Reason.VERIFICATION_FAILED: "Follow the remedy of the verification's problem.",
+}
+
+# Of entries without a reason.
+VERDICTS = {
+    Verdict.REQUESTED: "None, if the offsets are what you have asked for: the details say by which option.",
+    Verdict.UNCOMMITTED: "Set on_uncommitted to start to skip no record: consumers start there by their auto.offset.reset.",
 }
 
 PROBLEMS = {

@@ -47,7 +47,8 @@ class Totals:
     repeats is None where not all are counted. within_limit: verified ones of which not all records were compared. absent:
     unconsumed records that are not at the destination although later ones are. earlier: group-partitions that are committed
     otherwise than planned, by earlier runs, and that a rollback with the selection of this run takes, too. elsewhere: those in
-    the receipt that it does not take, and that are not in this plan. lag: see lag_of().
+    the receipt that it does not take, and that are not in this plan. lag: see lag_of(). not_taken: lines of the snapshot about
+    what was selected and is not in it.
     """
 
     groups: int
@@ -63,6 +64,7 @@ class Totals:
     earlier: int
     elsewhere: int
     lag: int | None
+    not_taken: int
 
     @property
     def committed(self) -> int:
@@ -103,6 +105,7 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: S
         ),
         elsewhere=sum(entry.key not in own and entry.key not in taken for entry in kept),
         lag=lag_of(rows),
+        not_taken=len(files.snapshot.left_out) if files.snapshot is not None else 0,
     )
 
 

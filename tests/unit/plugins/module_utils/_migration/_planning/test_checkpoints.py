@@ -37,7 +37,7 @@ def plan(monkeypatch):
     monkeypatch.setattr(checkpoints, "with_expected", lambda plan, *_given: plan)
 
     def plan(mapping, policy=POLICY, **selection):
-        made, _count, _notes = checkpoints.plan_from_checkpoints(
+        made, _count, _notes, _lines = checkpoints.plan_from_checkpoints(
             CLOUD, policy, Selection(("billing",), **selection), mapping
         )
         return {entry.partition.topic: (entry.source[0].partition.topic, entry.offset) for entry in made.entries}

@@ -32,8 +32,27 @@ EXISTING = (
 def test_a_pattern_leaves_out_what_tools_keep_for_themselves_and_says_so():
     found = pairs(Selection(topic_patterns=(".*",)), Mapping(), EXISTING, "source")
     assert found.names == {"orders": "orders", "returns": "returns"}
-    said = "an exclude pattern leaves out connect-offsets, heartbeats, mm2.a.internal, orders.replica."
+    said = (
+        "Left out by exclude_topic_patterns: connect-offsets (called like Kafka Connect's), heartbeats (called like "
+        "MirrorMaker 2's), mm2.a.internal (called like MirrorMaker 2's), "
+        "orders.replica (called like MirrorMaker 2's). To take them, name "
+        "them in topics."
+    )
     assert found.notes == (Note(NoteKind.EXCLUDED, said),)
+    platform = [
+        "_schemas",
+        "connect-cluster-configs",
+        "docker-connect-offsets",
+        "_confluent-command",
+        "wc-counts-changelog",
+    ]
+    for own in (None, ("returns",)):
+        found = pairs(
+            Selection(topic_patterns=(".*",), exclude_topic_patterns=own), Mapping(), ["orders", *platform], "s"
+        )
+        assert found.names == {"orders": "orders"} and all(name in found.notes[0].text for name in platform)
+    everything = Selection(topic_patterns=(".*",), exclude_topic_patterns=())
+    assert len(pairs(everything, Mapping(), ["orders", *platform], "source").names) == 6
 
 
 def test_an_internal_topic_is_never_selected():
@@ -46,7 +65,7 @@ def test_an_internal_topic_is_never_selected():
 def test_a_topic_that_does_not_exist_is_named():
     with pytest.raises(NotFound, match="source, topic nothing: the topic does not exist"):
         pairs(Selection(topics=("nothing",)), Mapping(), EXISTING, "source")
-    with pytest.raises(NotFound, match="no topic is selected, because an exclude pattern leaves out heartbeats"):
+    with pytest.raises(NotFound, match="no topic is selected: Left out by exclude_topic_patterns: heartbeats"):
         pairs(Selection(topic_patterns=("heart.*",)), Mapping(), EXISTING, "source")
 
 
