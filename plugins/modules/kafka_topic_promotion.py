@@ -90,6 +90,11 @@ options:
           - MirrorMaker 2's C(replication.policy.separator).
         type: str
         default: "."
+      target_alias:
+        description:
+          - MirrorMaker 2's alias of the destination cluster. If MirrorMaker 2 copies in both directions, topics that begin with
+            it are copies of the destination's own topics, and left out.
+        type: str
   on_missing:
     description:
       - What to do if the destination does not have a topic.
@@ -510,6 +515,7 @@ def main() -> None:
         "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
         "source_alias": {"type": "str"},
         "separator": {"type": "str", "default": "."},
+        "target_alias": {"type": "str"},
     }
     override = {
         "topics": {"type": "list", "elements": "str", "required": True},

@@ -150,9 +150,15 @@ def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> li
 
 
 def without_records(
-    draft: Draft, source_partitions: t.Mapping[str, int], destination_partitions: t.Mapping[str, int]
+    draft: Draft,
+    source_partitions: t.Mapping[str, int],
+    destination_partitions: t.Mapping[str, int],
+    mapping: Mapping | None = None,
 ) -> PlanEntry | None:
-    """The entry that topics alone decide, or None: a missing topic or partition, or partition counts that differ."""
+    """The entry that topics alone decide, or None: a missing topic or partition, or partition counts that differ.
+
+    mapping: that of the draft, if it may be why a topic is missing.
+    """
     source_count = source_partitions.get(draft.source_partition.topic)
     destination_count = destination_partitions.get(draft.partition.topic)
     if source_count is None or destination_count is None:
@@ -166,6 +172,7 @@ def without_records(
             )
         else:
             detail = f"topic {draft.partition.topic} does not exist at the destination: fill it, map it, or exclude it"
+            detail += mapping.hint_of_own(draft.source_partition.topic) if mapping else ""
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
     if source_count != destination_count:
         detail = (

@@ -43,10 +43,10 @@ def plan_summary(
         lines.append(f"... and {counted(len(told[MOST_LINES:]), 'more group')}")
     if fine:
         lines.append(f"{counted(len(fine), 'group')}, all exact")
-    lines += _first([f"  {line}" for line in not_exact(plan)])
+    lines += first_lines([f"  {line}" for line in not_exact(plan)])
     if plan.source_id != plan.destination_id:
-        lines += _first([f"  {line}" for line in entry_lines(plan, Verdict.REQUESTED)])
-    lines += _first([f"  {line}" for line in left_out])
+        lines += first_lines([f"  {line}" for line in entry_lines(plan, Verdict.REQUESTED)])
+    lines += first_lines([f"  {line}" for line in left_out])
     return [*lines, _plan_total(plan, len(left_out))]
 
 
@@ -80,10 +80,10 @@ def commit_summary(
             rows.append(name)
     width = max([len("group"), *(len(name) for name in rows)])
     lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"] if rows or not folded else []
-    lines += _first([f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
+    lines += first_lines([f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
     lines += [f"{counted(len(names), 'group')}, all {kind}" for kind, names in folded.items() if names]
     total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed, {len(left_out):,} left out."
-    return [*lines, *_first([f"  {line}" for line in left_out]), total]
+    return [*lines, *first_lines([f"  {line}" for line in left_out]), total]
 
 
 def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection[str]) -> str:
@@ -155,7 +155,7 @@ def _size(groups: int, partitions: int) -> str:
     return f"{counted(groups, 'group')}, {counted(partitions, 'group-partition')}"
 
 
-def _first(lines: t.Sequence[str]) -> list[str]:
+def first_lines(lines: t.Sequence[str]) -> list[str]:
     """MOST_LINES of them, and how many there are besides."""
     more = len(lines) - MOST_LINES
     return [*lines[:MOST_LINES], *([f"  ... and {counted(more, 'more line')}"] if more > 0 else [])]

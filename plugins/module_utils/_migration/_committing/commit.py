@@ -72,6 +72,7 @@ class CommitOutcome:
     snapshot does not have it, nothing is committed, or a policy or an earlier migration leaves it alone.
     receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
+    unmoved: one line for each group of which a rollback finds nothing to restore.
     active_groups: groups that are left out because they are in use at the destination, and for which the plan has other offsets
     than they have.
     """
@@ -84,6 +85,7 @@ class CommitOutcome:
     notes: list[Note] = dataclasses.field(default_factory=list)
     blocked: list[str] = dataclasses.field(default_factory=list)
     active_groups: list[str] = dataclasses.field(default_factory=list)
+    unmoved: list[str] = dataclasses.field(default_factory=list)
 
 
 def commit(
@@ -277,7 +279,11 @@ def roll_back(
     writes = _without(Writes(wanted, kept), busy)
     concerned = {*(entry.key for entry in chosen.entries), *writes.set}
     left_out = [*writes.kept, *writing.left_out_lines(busy)]
-    outcome = dataclasses.replace(_outcome(concerned, commits_of(found), writes, left_out, receipt), notes=notes)
+    outcome = dataclasses.replace(
+        _outcome(concerned, commits_of(found), writes, left_out, receipt),
+        notes=notes,
+        unmoved=rollback.unmoved_lines(entries, current, {group for group, _partition in wanted}),
+    )
     if save is None:
         return outcome
     if writes.set:

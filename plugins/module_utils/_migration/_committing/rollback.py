@@ -108,6 +108,28 @@ def targets(entries: t.Iterable[ReceiptEntry], readings: t.Mapping[str, GroupRea
     return {entry.key: entry.before for entry in entries if _moves(entry, current) or _is_left_out(entry, readings)}
 
 
+def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.Container[str]) -> list[str]:
+    """Why nothing of a group goes back, a line for each group but those that are moved, or that a policy or members keep.
+
+    moved: groups of which something is to be restored, or of which something else says why not.
+    """
+    of_group: dict[str, list[ReceiptEntry]] = {}
+    for entry in entries:
+        of_group.setdefault(entry.group, []).append(entry)
+    lines = []
+    for group, its in sorted(of_group.items()):
+        if group in moved:
+            continue
+        if all(entry.written is None for entry in its):
+            why = "no run has written its offsets, or they are rolled back already"
+        elif any(current.get(entry.key) for entry in its):
+            why = "it has committed what it had committed before"
+        else:
+            why = "it has no committed offset, as before; if it was renamed since, the group with the new name stays as it is"
+        lines.append(f"{group}: {why}")
+    return lines
+
+
 def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str) -> list[Note]:
     """A note for each offset that is before the start of its log by now: the group stood there, so it is restored.
 

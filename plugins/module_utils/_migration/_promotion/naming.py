@@ -14,7 +14,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, excluded
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     EXCLUDED_TOPICS,
@@ -48,7 +48,7 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
     if isinstance(selection, CommittedTopics):
         left = selection.topics & set(existing) - _INTERNAL
         names = sorted(topic for topic in left if not matches(topic, selection.exclude_topic_patterns))
-        return Pairs({topic: _name(topic, mapping, source) for topic in names}, ())
+        return _pairs(names, (), mapping, source)
     selection = dataclasses.replace(
         selection, exclude_topic_patterns=all_excluded(selection.exclude_topic_patterns, EXCLUDED_TOPICS)
     )
@@ -73,7 +73,16 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
             remedy=f"correct {option_name('topic_patterns')} or {option_name('exclude_topic_patterns')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
-    return Pairs({topic: _name(topic, mapping, source) for topic in selected.names}, notes)
+    return _pairs(selected.names, notes, mapping, source)
+
+
+def _pairs(names: t.Sequence[str], notes: tuple[Note, ...], mapping: Mapping, source: str) -> Pairs:
+    """The pairs of these topics but copies of the destination's own, which are there and follow nobody."""
+    own = [topic for topic in names if mapping.is_own(topic)]
+    if own:
+        text = f"Left out, because they are copies of the destination's own topics: {', '.join(own)}."
+        notes = (*notes, Note(NoteKind.EXCLUDED, text))
+    return Pairs({topic: _name(topic, mapping, source) for topic in names if topic not in own}, notes)
 
 
 def check_topic_names(
@@ -134,9 +143,9 @@ def _check_collisions(names: set[str], existing: t.Collection[str], destination:
 
 
 def _name(topic: str, mapping: Mapping, source: str) -> str:
-    if mapping.topic_prefix and topic.startswith(mapping.topic_prefix):
+    if mapping.prefixes.of_source and topic.startswith(mapping.prefixes.of_source):
         raise InvalidInput(
-            f"the topic has the prefix {mapping.topic_prefix} already, "
+            f"the topic has the prefix {mapping.prefixes.of_source} already, "
             f"which {option_name('replication_policy')} would give it again",
             cluster=source,
             topic=topic,

@@ -13,7 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
     pairs,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import CommittedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -84,7 +84,7 @@ def test_of_the_topics_that_groups_have_committed_on_those_that_are_left_are_tak
 
 def test_a_topic_with_the_prefix_of_the_policy_is_refused():
     with pytest.raises(InvalidInput, match=r"topic eu\.orders: the topic has the prefix eu\. already"):
-        pairs(Selection(topics=("eu.orders",)), Mapping(topic_prefix="eu."), ["eu.orders"], "source")
+        pairs(Selection(topics=("eu.orders",)), Mapping(prefixes=Prefixes("eu.")), ["eu.orders"], "source")
 
 
 @pytest.mark.parametrize(
@@ -118,3 +118,14 @@ def test_a_topic_keeps_its_name_only_in_another_cluster():
 def test_names_are_mapped_as_everywhere():
     mapping = Mapping((Rule(pattern="(.*)s", to=r"\1"),))
     assert pairs(Selection(topics=("orders",)), mapping, EXISTING, "source").names == {"orders": "order"}
+
+
+def test_copies_of_the_destinations_own_topics_follow_nobody():
+    both_ways = Mapping(prefixes=Prefixes("eu.", "us.", "."))
+    found = pairs(Selection(topic_patterns=(".*",)), both_ways, ["orders", "us.orders"], "source")
+    assert found.names == {"orders": "eu.orders"}
+    assert [note.text for note in found.notes] == [
+        "Left out, because they are copies of the destination's own topics: us.orders."
+    ]
+    committed = CommittedTopics(frozenset({"orders", "us.orders"}))
+    assert pairs(committed, both_ways, ["orders", "us.orders"], "source").names == {"orders": "eu.orders"}
