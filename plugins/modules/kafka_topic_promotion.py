@@ -61,9 +61,9 @@ options:
   exclude_topic_patterns:
     description:
       - Topics that O(topic_patterns) must not select, as regular expressions that match the whole name.
-      - They are added to the default ones, which leave out topics called like those that tools keep for themselves - Kafka
-        Connect, MirrorMaker 2, schema registries, Cruise Control, Amazon MSK, Strimzi, Confluent, Kafka Streams and this
-        collection. The notes name what is left out. An empty list leaves nothing out.
+      - They are added to the default ones, which leave out topics called like those of Kafka Connect, MirrorMaker 2, schema
+        registries, Cruise Control, Amazon MSK, Strimzi, Confluent, Kafka Streams and this collection, which these keep for
+        themselves. The notes name what is left out. An empty list leaves nothing out.
     type: list
     elements: str
   replication_policy:

@@ -64,6 +64,7 @@ class NoteKind(enum.StrEnum):
     CONNECTOR_MAY_RUN = "connector_may_run"
     KEYS_UNKNOWN = "keys_unknown"
     NOT_COMPARED = "not_compared"
+    POSITION_MISSING = "position_missing"
     ALIAS_UNCERTAIN = "alias_uncertain"
     # promotions
     TOPIC_LEFT_MISSING = "topic_left_missing"
