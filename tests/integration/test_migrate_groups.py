@@ -428,8 +428,7 @@ def test_a_named_group_keeps_a_topic_called_like_one_of_a_tool_and_what_a_patter
     assert unconsumed(source, named, beats) == unconsumed(destination, named, beats)
     assert set(committed(destination, by_pattern)) == {(orders, 0)}
     line = (
-        f"{by_pattern} {beats}-0 to 1: {beats} (called like MirrorMaker 2's) is excluded by "
-        "group_migration_exclude_topic_patterns"
+        f"{by_pattern} {beats}-0 to 1 (called like MirrorMaker 2's): excluded by group_migration_exclude_topic_patterns"
     )
     uncommitted = (
         f"{named} {orders}-1: uncommitted, no commit at the source: left alone (group_migration_on_uncommitted: ignore)"

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import GROUPS, TOPICS, with_owner
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
+    GROUPS,
+    TOPICS,
+    known,
+    with_owner,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import partitions_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -35,9 +40,9 @@ def topic_lines(
         for topic in topics[name].left_out:
             where = partitions_text(each for each in partitions if each.topic == topic)
             way = "the topic" if name in selection.groups else "the group or the topic"
-            lines.append(
-                f"{name} {where}: {with_owner(topic, TOPICS)} is excluded by exclude_topic_patterns; name {way} to take it"
-            )
+            its = known(topic, TOPICS)
+            like = f" (called like {its.whose})" if its else ""
+            lines.append(f"{name} {where}{like}: excluded by exclude_topic_patterns; name {way} to take it")
         taken = any(each.topic in topics[name].names for each in partitions)
         if not taken and not topics[name].left_out:
             why = "none of its topics is selected" if partitions else "it has no committed offsets"

@@ -100,7 +100,7 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         headline = f"{headline[:-1]}, {counted(len(occasion.left_out), 'group')} left out because {verb} in use."
     if not_taken and not occasion.failure:
         level = "warning" if level == "good" else level
-        headline = f"{headline[:-1]}. Not all that was selected is in it: see the exceptions."
+        headline = f"{headline[:-1]}. Not all that was selected is in the snapshot: see the exceptions."
     names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
     if occasion.is_within_one_cluster:
         names = occasion.source

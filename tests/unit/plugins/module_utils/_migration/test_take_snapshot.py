@@ -125,7 +125,7 @@ def test_a_list_that_fails_hides_no_misspelt_group(monkeypatch):
         take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), Selection(groups=("x",)), OnActiveGroup.FAIL)
 
 
-LIKE_MIRROR_MAKER = "(called like MirrorMaker 2's) is excluded by exclude_topic_patterns"
+LIKE_MIRROR_MAKER = "(called like MirrorMaker 2's): excluded by exclude_topic_patterns"
 MONITOR = [TopicPartition("heartbeats", number) for number in range(3)]
 
 
@@ -151,8 +151,8 @@ def test_what_is_taken_out_of_a_group_has_a_line_with_its_partitions_and_the_opt
     assert [entry.group for entry in taken.snapshot.entries] == ["billing", "mixed"]
     assert taken.snapshot.left_out == (
         "console-consumer-7 (called like the console consumer's): excluded by exclude_group_patterns; name them to take them",
-        f"mixed mm2-events-4: mm2-events {LIKE_MIRROR_MAKER}; name the group or the topic to take it",
-        f"monitor heartbeats-0 to 2: heartbeats {LIKE_MIRROR_MAKER}; name the group or the topic to take it",
+        f"mixed mm2-events-4 {LIKE_MIRROR_MAKER}; name the group or the topic to take it",
+        f"monitor heartbeats-0 to 2 {LIKE_MIRROR_MAKER}; name the group or the topic to take it",
     )
 
 
@@ -162,9 +162,7 @@ def test_a_named_group_that_ends_with_nothing_has_a_line(monkeypatch):
     taken = cluster.take(Selection(groups=("monitor", "billing"), topics=("orders",)))
     assert taken.snapshot.left_out == ("monitor: none of its topics is selected",)
     own = cluster.take(Selection(groups=("monitor", "billing"), exclude_topic_patterns=("heart.*",)))
-    assert own.snapshot.left_out == (
-        f"monitor heartbeats-0 to 2: heartbeats {LIKE_MIRROR_MAKER}; name the topic to take it",
-    )
+    assert own.snapshot.left_out == (f"monitor heartbeats-0 to 2 {LIKE_MIRROR_MAKER}; name the topic to take it",)
     assert kinds(own) == ["excluded", "without_offsets"]
 
 

@@ -114,10 +114,10 @@ def test_the_headline_adds_up(committed, done):
 
 def test_what_was_selected_and_not_taken_is_in_the_report():
     texts = texts_of(ENTRIES[:2], committed=True)
-    line = "monitor heartbeats-0 to 2: heartbeats (called like MirrorMaker 2's) is excluded by exclude_topic_patterns"
+    line = "monitor heartbeats-0 to 2 (called like MirrorMaker 2's): excluded by exclude_topic_patterns"
     texts["snapshot.json"] = texts["snapshot.json"].replace('"entries": [', f'"left_out": ["{line}"], "entries": [', 1)
     story = told(texts)
-    assert story.level == "warning" and "Not all that was selected is in it" in story.headline
+    assert story.level == "warning" and "Not all that was selected is in the snapshot" in story.headline
     for text in (Reader(html_page(story)).text, markdown(story).replace("\\", "")):
         assert line in text and "selected, but not taken" in text
 
