@@ -196,13 +196,22 @@ left_out_topics:
   type: list
   elements: str
   sample: []
+left_out:
+  description: One line for what was selected and is not in the snapshot - topics that an exclude pattern has taken out of a
+    group, with their partitions, and groups that have no committed offsets, or whose topics are not selected. Not for groups
+    in use.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 notes:
   description: What you should know of the snapshot, a line each. Each note is a warning, too.
   returned: success
   type: list
   elements: str
   sample:
-    - "Left out by an exclude pattern: console-consumer-12345."
+    - "Left out by exclude_group_patterns: console-consumer-12345 (called like the console consumer's). To take them, name
+      them in groups"
 note_kinds:
   description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
     cause and remedy.
@@ -249,6 +258,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
@@ -297,6 +307,7 @@ def take(module: Module) -> dict[str, t.Any]:
         ],
         "left_out_groups": sorted({*taken.left_out_groups, *taken.not_consumer_groups, *taken.skipped}),
         "left_out_topics": list(taken.left_out_topics),
+        "left_out": left_out(taken.snapshot.left_out),
         **warned(module, taken.notes()),
         "diff": diff,
     }

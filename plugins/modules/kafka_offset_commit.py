@@ -292,8 +292,8 @@ blocked:
   elements: str
   sample: []
 left_out:
-  description: One line for each other group or group-partition that the module left alone because of an option or an
-    earlier migration.
+  description: One line for what else was asked for and is not done - what the snapshot does not have, partitions that are
+    V(uncommitted), and groups and group-partitions that are left alone because of an option or an earlier migration.
   returned: success
   type: list
   elements: str
@@ -462,6 +462,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             recorded = receipt.from_json(files.read_required(path, "receipt", None), path)
             outcome = use_case.roll_back(recorded, selection, cluster, policies, writer)
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
+            head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
     return {
         "changed": bool(outcome.set),
         "receipt": path,

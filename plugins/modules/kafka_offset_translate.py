@@ -535,9 +535,16 @@ not_exact:
   type: list
   elements: str
   sample: []
+left_out:
+  description: One line for what was selected and gets no offset although nothing blocks it - topics that an exclude pattern has
+    taken out of a group, groups without committed offsets, and the partitions of each topic that are V(uncommitted).
+  returned: success
+  type: list
+  elements: str
+  sample: []
 summary:
-  description: A human-readable table, as lines. After it, the first lines of RV(not_exact), and the totals. Of more than
-    20 groups, those whose offsets are all V(exact) are counted in one line.
+  description: A human-readable table, as lines. After it, the first lines of RV(not_exact), what is V(requested), the first
+    lines of RV(left_out), and the totals. Of more than 20 groups, those whose offsets are all V(exact) are counted in one line.
   returned: success
   type: list
   elements: str
@@ -603,6 +610,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, receipt, topic_plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
@@ -664,6 +672,7 @@ def translate(module: Module) -> dict[str, t.Any]:
             files.write(path, text)
         diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
     diff = results.file_diff(before, plan, path, results.plan_lines, lambda *_file: previous or plan)
+    lines = left_out(made.not_taken, plan)
     return {
         "changed": text != before or bool(diffs),
         "plan": path,
@@ -679,7 +688,8 @@ def translate(module: Module) -> dict[str, t.Any]:
         ],
         "counts": results.plan_counts(plan),
         "not_exact": summaries.not_exact(plan),
-        "summary": summaries.plan_summary(plan, made.ends),
+        "left_out": lines,
+        "summary": summaries.plan_summary(plan, made.ends, lines),
         "diff": [diff, *diffs] if exported else diff,
     }
 
@@ -773,7 +783,7 @@ def _from_records(module: Module, previous: file.Plan | None) -> use_case.Transl
         _receipt(params["receipt"]),
         reporter(params["progress_file"]),
     )
-    made = dataclasses.replace(made, notes=(*notes, *made.notes))
+    made = dataclasses.replace(made, notes=(*notes, *made.notes), not_taken=taken.left_out)
     if not any(entry.reason is Reason.TOPIC_MISSING for entry in made.plan.entries):
         return made
     numbers = lines()
@@ -805,7 +815,7 @@ def _snapshot(params: dict[str, t.Any]) -> tuple[Snapshot, t.Callable[[], _Lines
 
 def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Translation:
     params = module.params
-    plan, count, notes = checkpoints.plan_from_checkpoints(
+    plan, count, notes, not_taken = checkpoints.plan_from_checkpoints(
         options.connection(params, "destination"),
         options.replication_policy(params, "source_alias"),
         options.selection(params),
@@ -814,7 +824,7 @@ def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Tr
         previous,
         _receipt(params["receipt"]),
     )
-    return use_case.Translation(plan, index={"checkpoints": count, "syncs": 0}, notes=tuple(notes))
+    return use_case.Translation(plan, index={"checkpoints": count, "syncs": 0}, notes=tuple(notes), not_taken=not_taken)
 
 
 def _from_resets(module: Module, previous: file.Plan | None) -> use_case.Translation:
@@ -837,7 +847,7 @@ def _from_resets(module: Module, previous: file.Plan | None) -> use_case.Transla
             partition=partition.partition,
             remedy="end resets with the entry {to: current}, or leave the topic out",
         )
-    return use_case.Translation(planned.plan, notes=tuple(planned.notes))
+    return use_case.Translation(planned.plan, notes=tuple(planned.notes), not_taken=planned.not_taken)
 
 
 def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:

@@ -61,9 +61,9 @@ options:
   exclude_topic_patterns:
     description:
       - Topics that O(topic_patterns) must not select, as regular expressions that match the whole name.
-      - By default, these topics are left out and listed in the notes - C(__.*), C(streamshift-.*), C(mm2-.*),
-        C(heartbeats), C(.*[.-]heartbeats), C(.*[.-]checkpoints[.-]internal), C(connect-configs), C(connect-offsets),
-        C(connect-status), C(.*\.replica), C(.*[.-]internal).
+      - They are added to the default ones, which leave out topics called like those of Kafka Connect, MirrorMaker 2, schema
+        registries, Cruise Control, Amazon MSK, Strimzi, Confluent, Kafka Streams and this collection, which these keep for
+        themselves. The notes name what is left out. An empty list leaves nothing out.
     type: list
     elements: str
   replication_policy:
@@ -90,6 +90,11 @@ options:
           - MirrorMaker 2's C(replication.policy.separator).
         type: str
         default: "."
+      target_alias:
+        description:
+          - MirrorMaker 2's alias of the destination cluster. If MirrorMaker 2 copies in both directions, topics that begin with
+            it are copies of the destination's own topics, and left out.
+        type: str
   on_missing:
     description:
       - What to do if the destination does not have a topic.
@@ -395,6 +400,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
     topic_plan,
     topic_receipt,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import is_repartition_topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import rules_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, promotion_results
@@ -466,7 +472,11 @@ def _selection(params: dict[str, t.Any]) -> Selection | promotion.CommittedTopic
     if path is None:
         return options.selection(params)
     taken = snapshot.from_json(files.read_required(path, "snapshot", "kafka_group_offsets"), path)
-    topics = frozenset(entry.partition.topic for entry in taken.entries)
+    topics = frozenset(
+        entry.partition.topic
+        for entry in taken.entries
+        if not is_repartition_topic(entry.partition.topic, entry.group)  # Kafka Streams makes them itself
+    )
     return promotion.CommittedTopics(topics, tuple(params["exclude_topic_patterns"] or ()))
 
 
@@ -505,6 +515,7 @@ def main() -> None:
         "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
         "source_alias": {"type": "str"},
         "separator": {"type": "str", "default": "."},
+        "target_alias": {"type": "str"},
     }
     override = {
         "topics": {"type": "list", "elements": "str", "required": True},

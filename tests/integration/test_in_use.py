@@ -387,14 +387,14 @@ class TestPreflight:
         share, migration = f"{orders}-share", Migration(tmp_path / "migration", source, destination)
         clusters = {"source": source.connection, "destination": destination.connection, "groups": [orders, share]}
         with share_member(source, share, orders):
-            assert f"group {share}: this is a share group" in migration.snapshot(orders, share, via=refuses)
+            assert f"group {share}: the group is a share group" in migration.snapshot(orders, share, via=refuses)
             assert (
-                f"group {share}: this is a share group"
+                f"group {share}: the group is a share group"
                 in succeeds("kafka_migration_info", **clusters)["problems"][0]["message"]
             )
             # Alone it leaves nothing to migrate, and that is never a success.
-            assert "this is a share group" in migration.snapshot(share, via=refuses, on_blocked="skip_group")
+            assert "the group is a share group" in migration.snapshot(share, via=refuses, on_blocked="skip_group")
             output = done(controller.migrate_groups(groups=[orders, share], on_blocked="skip_partition")).output
-        assert f"Left out, because share and Connect groups hold no committed offsets: {share}." in output
+        assert f"{share}: is a share group, which has no single position in a partition" in output
         assert committed(destination, orders) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
         assert share not in list_groups(destination)

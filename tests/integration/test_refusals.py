@@ -318,7 +318,7 @@ class TestLiveGroups:
     def test_share_groups(self, source, destination, migration, orders):
         with share_member(source, f"{orders}-share", orders):
             message = migration.snapshot(f"{orders}-share", via=refuses)
-        assert f"group {orders}-share: this is a share group" in message
+        assert f"group {orders}-share: the group is a share group" in message
         renamed = [{"name": orders, "to": f"{orders}-share"}]
         with share_member(destination, f"{orders}-share", orders):
             migration.translate(group_map=renamed)

@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     CommittedOffset,
     open_text,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import is_repartition_topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -199,16 +200,29 @@ def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> li
 
 
 def without_records(
-    draft: Draft, source_partitions: t.Mapping[str, int], destination_partitions: t.Mapping[str, int]
+    draft: Draft,
+    source_partitions: t.Mapping[str, int],
+    destination_partitions: t.Mapping[str, int],
+    mapping: Mapping | None = None,
 ) -> PlanEntry | None:
-    """The entry that topics alone decide, or None: a missing topic or partition, or partition counts that differ."""
+    """The entry that topics alone decide, or None: a missing topic or partition, or partition counts that differ.
+
+    mapping: that of the draft, if it may be why a topic is missing.
+    """
     source_count = source_partitions.get(draft.source_partition.topic)
     destination_count = destination_partitions.get(draft.partition.topic)
     if source_count is None or destination_count is None:
         if source_count is None:
             detail = f"topic {draft.source_partition.topic} does not exist at the source: exclude it"
+        elif is_repartition_topic(draft.source_partition.topic, draft.source_group):
+            detail = (
+                f"{draft.partition.topic} does not exist at the destination, and is a repartition topic, which Kafka Streams "
+                "makes itself: do not fill it. Let the application consume it to its end at the source, then name it in "
+                "exclude_topic_patterns"
+            )
         else:
             detail = f"topic {draft.partition.topic} does not exist at the destination: fill it, map it, or exclude it"
+            detail += mapping.hint_of_own(draft.source_partition.topic) if mapping else ""
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
     if source_count != destination_count:
         detail = (

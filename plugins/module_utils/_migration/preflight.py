@@ -150,7 +150,7 @@ def _topics_that_block(
         entry
         for draft in wanted
         if not (creates_topics and _will_be_made(draft, mapping, source_counts, destination_counts))
-        if (entry := drafts.without_records(draft, source_counts, destination_counts)) is not None
+        if (entry := drafts.without_records(draft, source_counts, destination_counts, mapping)) is not None
         if entry.reason is Reason.TOPIC_MISSING or not mapping.is_repartitioned(draft.source_partition.topic)
     ]
     return list(dict.fromkeys(Note(NoteKind.TOPIC_BLOCKS, f"{entry.shown_detail}.") for entry in entries))

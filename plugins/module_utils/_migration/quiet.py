@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupMember,
     GroupReading,
     open_text,
+    partitions_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of, paced, silent
@@ -130,13 +131,14 @@ def _moved(
     first: t.Mapping[str, GroupReading], second: t.Mapping[str, GroupReading], selection: Selection
 ) -> dict[str, list[Move]]:
     """What has moved of the selected topics in each group between two readings; groups that stand still are left out."""
-    topics = {
-        partition.topic for readings in (first, second) for each in readings.values() for partition in each.offsets
-    }
-    selected = set(selection.select_topics(topics).names)
 
-    def offsets(reading: GroupReading) -> dict[TopicPartition, int | None]:
-        return {where: commit.offset for where, commit in reading.offsets.items() if where.topic in selected}
+    def offsets(readings: t.Mapping[str, GroupReading]) -> dict[str, dict[TopicPartition, int | None]]:
+        topics = {name: set(selected.names) for name, selected in selection.topics_of(partitions_of(readings)).items()}
+        return {
+            name: {where: commit.offset for where, commit in each.offsets.items() if where.topic in topics[name]}
+            for name, each in readings.items()
+        }
 
-    found = {name: moves(offsets(first[name]), offsets(second[name])) for name in sorted(first)}
+    before, after = offsets(first), offsets(second)
+    found = {name: moves(before[name], after[name]) for name in sorted(first)}
     return {name: moved for name, moved in found.items() if moved}

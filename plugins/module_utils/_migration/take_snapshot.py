@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import partition_counts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, selected_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import not_taken, quiet, selected_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
     KEEPS_ROLLBACK,
     check_cluster,
@@ -24,6 +24,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     GroupReading,
     open_text,
+    partitions_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
+    GROUPS,
+    known,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
@@ -32,7 +37,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     OpenTransaction,
     Snapshot,
@@ -48,7 +53,8 @@ class TakenSnapshot(t.NamedTuple):
     not_consumer_groups: selected, but share or Connect groups, which have no offsets to move.
     active: groups with members, and their state. moving: others whose commits have moved while they were watched.
     skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell. opened: the
-    groups with open transactions that commit offsets, in words.
+    groups with open transactions that commit offsets, in words. streams: those of the snapshot that are Kafka Streams
+    applications.
     """
 
     snapshot: Snapshot
@@ -60,14 +66,11 @@ class TakenSnapshot(t.NamedTuple):
     skipped: tuple[str, ...]
     members: quiet.Members = types.MappingProxyType({})
     opened: t.Mapping[str, str] = types.MappingProxyType({})
+    streams: tuple[str, ...] = ()
 
     def notes(self) -> list[Note]:
         """What the user should know and need not stop for."""
-        notes = excluded([*self.left_out_groups, *self.left_out_topics])
-        if self.not_consumer_groups:
-            names = ", ".join(self.not_consumer_groups)
-            text = f"Left out, because share and Connect groups hold no committed offsets: {names}."
-            notes.append(Note(NoteKind.WITHOUT_OFFSETS, text))
+        notes = excluded(self.left_out_groups, self.left_out_topics)
         if self.skipped:
             shown = [
                 quiet.members_text({name: self.active[name]}, self.members)
@@ -100,19 +103,30 @@ class TakenSnapshot(t.NamedTuple):
             clauses = "; ".join(f"{name}: {open_text(its)}" for name, its in opened.items())
             text = f"Blocked until the transactions end, because nobody knows which offsets they commit: {clauses}."
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
+        return [*notes, *self._group_notes()]
+
+    def _group_notes(self) -> t.Iterator[Note]:
+        """Of groups that have nothing to move, and of those whose applications keep more than committed offsets."""
         holding = {entry.group for entry in self.snapshot.entries} | {each.group for each in self.snapshot.open}
-        empty = [group.name for group in self.snapshot.groups if group.name not in holding]
-        if empty:
-            text = f"No committed offsets found on the selected topics for: {', '.join(empty)}."
-            notes.append(Note(NoteKind.WITHOUT_OFFSETS, text))
-        streams = [group.name for group in self.snapshot.groups if group.type == "streams"]
-        if streams:
+        without = {*self.not_consumer_groups, *(group.name for group in self.snapshot.groups)} - holding
+        if without:
+            text = f"Nothing to move of {', '.join(sorted(without))}: see what is left out."
+            yield Note(NoteKind.WITHOUT_OFFSETS, text)
+        if self.streams:
             text = (
-                f"Kafka Streams groups: {', '.join(streams)}. Their input offsets are taken; their changelog and "
-                "repartition topics are not theirs alone to move."
+                f"Kafka Streams applications: {', '.join(self.streams)}. Only their committed offsets are moved, not their "
+                "state: an application whose state stores and changelog topics are not moved with it, or that gets another "
+                "group name (application.id), begins with empty state, and computes other results from there on."
             )
-            notes.append(Note(NoteKind.STREAMS_GROUP, text))
-        return notes
+            yield Note(NoteKind.STREAMS_GROUP, text)
+        keepers = sorted(name for name in holding if (its := known(name, GROUPS)) is not None and its.keeps_positions)
+        if keepers:
+            text = (
+                f"These groups are called like those of sinks: {', '.join(keepers)}. A sink that keeps the last offset in its "
+                "target or in a checkpoint goes on from there, not from the committed offset, and ignores or drops records at "
+                "lower offsets. If it does, set its position to the offset of the plan before you start it."
+            )
+            yield Note(NoteKind.SINK_GROUP, text)
 
 
 def take(
@@ -154,16 +168,23 @@ def take(
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
     topics = selected_groups.select_topics_of(selection, readings, connection)
+    streams_topics = selected_groups.streams_topics(connection)
+    snapshot = _snapshot(connection, readings, topics)
+    lines = [
+        *not_taken.group_lines(selected.left_out, without_offsets),
+        *not_taken.topic_lines(partitions_of(readings), topics, selection),
+    ]
     return TakenSnapshot(
-        _snapshot(connection, readings, topics.names),
+        dataclasses.replace(snapshot, left_out=tuple(lines)),
         selected.left_out,
-        topics.left_out,
-        without_offsets,
+        tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
+        tuple(without_offsets),
         seen.active,
         seen.moving,
         skipped,
         seen.members,
         quiet.with_open(seen.readings),
+        tuple(sorted(name for name, each in readings.items() if each.is_streams(streams_topics))),
     )
 
 
@@ -211,9 +232,14 @@ def _skipped(
     return ()
 
 
-def _snapshot(connection: Connection, readings: t.Mapping[str, GroupReading], topics: t.Collection[str]) -> Snapshot:
-    """What these groups have committed for these topics. Addresses are noted only where topics have no ids to tell."""
-    found = clusters.identify(connection, topics)
+def _snapshot(
+    connection: Connection, readings: t.Mapping[str, GroupReading], topics: t.Mapping[str, Selected]
+) -> Snapshot:
+    """What these groups have committed for the topics that are selected of each.
+
+    Addresses are noted only where topics have no ids to tell.
+    """
+    found = clusters.identify(connection, {name for each in topics.values() for name in each.names})
     ids = found.traits.topic_ids
     return Snapshot(
         found.cluster_id,
@@ -222,14 +248,14 @@ def _snapshot(connection: Connection, readings: t.Mapping[str, GroupReading], to
             SnapshotEntry(name, partition, committed)
             for name, reading in sorted(readings.items())
             for partition, committed in sorted(reading.offsets.items())
-            if partition.topic in topics
+            if partition.topic in topics[name].names
         ),
         Traits(found.traits.brokers if None in ids.values() else (), ids),
         tuple(
             OpenTransaction(name, partition, told)
             for name, reading in sorted(readings.items())
             for partition, told in sorted(reading.open.items())
-            if partition.topic in topics
+            if partition.topic in topics[name].names
         ),
     )
 

@@ -7,8 +7,13 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
+    is_repartition_topic,
+    is_streams_topic,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 
@@ -27,6 +32,16 @@ Commits = dict[TopicPartition, CommittedOffset]
 
 # Of groups without members. Brokers before 2.6 list no states.
 IDLE_STATES = ("", "Empty", "Dead")
+
+
+class GroupKind(enum.StrEnum):
+    """What a group is, and so whether it keeps committed offsets: those of the first two kinds do."""
+
+    CONSUMER = "consumer"
+    STREAMS = "streams"
+    SHARE = "share"
+    CONNECT = "connect"
+    OTHER = "other"
 
 
 class GroupListing(t.NamedTuple):
@@ -62,14 +77,46 @@ class GroupReading:
     open: dict[TopicPartition, str] = dataclasses.field(default_factory=dict)
 
     @property
-    def keeps_offsets(self) -> bool:
-        """Whether what it has consumed is kept as committed offsets; share groups and Connect's keep theirs elsewhere."""
-        return self.type != "share" and self.protocol_type in ("", "consumer")
+    def kind(self) -> GroupKind:
+        """What the group is: by its type, where brokers tell it, else by its protocol and by the topics that it consumes."""
+        if self.type == "share":
+            return GroupKind.SHARE
+        if "streams" in (self.type, self.protocol_type):
+            return GroupKind.STREAMS
+        if self.protocol_type == "connect":
+            return GroupKind.CONNECT
+        if self.type not in ("", "classic", "consumer", "unknown") or self.protocol_type not in ("", "consumer"):
+            return GroupKind.OTHER
+        is_streams = any(is_repartition_topic(where.topic, self.group) for where in self.offsets)
+        return GroupKind.STREAMS if is_streams else GroupKind.CONSUMER
+
+    def is_streams(self, topics: t.Iterable[str]) -> bool:
+        """Is it a Kafka Streams application? topics: others of its cluster, which may be changelog topics of it."""
+        return self.kind is GroupKind.STREAMS or any(is_streams_topic(topic, self.group) for topic in topics)
 
     @property
-    def kind(self) -> str:
-        """What a group that keeps none is called, such as share or connect."""
-        return "share" if self.type == "share" else self.protocol_type
+    def keeps_offsets(self) -> bool:
+        """Whether what it has consumed is kept as committed offsets, which can be moved."""
+        return self.without_offsets is None
+
+    @property
+    def without_offsets(self) -> str | None:
+        """Why it has no committed offsets that can be moved, as a clause about it; None for a group that keeps them."""
+        match self.kind:
+            case GroupKind.SHARE:
+                return "is a share group, which has no single position in a partition"
+            case GroupKind.CONNECT:
+                return "is the group of Kafka Connect's workers, which keep what they have done in topics of their own"
+            case GroupKind.OTHER if self.protocol_type not in ("", "consumer"):
+                return f"speaks the protocol {self.protocol_type} and is no consumer group"
+            case GroupKind.OTHER:
+                return f"is of the unknown type {self.type}"
+        return None
+
+
+def partitions_of(readings: t.Mapping[str, GroupReading]) -> dict[str, t.Collection[TopicPartition]]:
+    """The partitions for which each group has committed an offset, or an open transaction commits one, by its name."""
+    return {name: {**reading.offsets, **reading.open}.keys() for name, reading in readings.items()}
 
 
 def open_text(open_transactions: t.Mapping[TopicPartition, str]) -> str:

@@ -11,11 +11,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     open_text,
 )
 
-_WITHOUT_POSITIONS = {
-    "share": "is a share group, which has no single position in a partition",
-    "streams": "is a Kafka Streams group, whose offsets mean nothing without its other topics",
-}
-
 
 def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
     """Why offsets of a group cannot be set, as a clause about it, or None when nobody is in it.
@@ -26,7 +21,7 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
         if reading.open:  # also of a group that is still to be made by its first commit
             return members_problem(reading)
         if reading.exists:
-            problem = _of_kind(reading) or members_problem(reading)
+            problem = reading.without_offsets or members_problem(reading)
             if problem:
                 return problem
     moved = sorted(
@@ -43,18 +38,6 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
         f"{f', and {len(moved) - 1} more' if moved[1:] else ''}): "
         "a consumer that uses assign(), or a tool that syncs groups, such as MirrorMaker 2, writes them"
     )
-
-
-def _of_kind(reading: GroupReading) -> str | None:
-    if reading.type in _WITHOUT_POSITIONS:
-        return _WITHOUT_POSITIONS[reading.type]
-    if reading.type not in ("classic", "consumer", "unknown"):
-        return f"is of the unknown type {reading.type}"
-    if reading.protocol_type == "connect":
-        return "belongs to Kafka Connect workers and is no consumer group"
-    if reading.protocol_type not in ("", "consumer"):
-        return f"speaks the protocol {reading.protocol_type} and is no consumer group"
-    return None
 
 
 def members_problem(reading: GroupReading) -> str | None:

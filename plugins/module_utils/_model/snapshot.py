@@ -54,6 +54,7 @@ class Snapshot:
     """cluster_id is None where the file does not tell (CSV).
 
     open: sorted. The entry of such a group and partition, if there is one, is what was committed before the transaction.
+    left_out: a line for what was selected and not taken, with the names of options. A plan does not depend on it.
     """
 
     cluster_id: str | None
@@ -61,6 +62,7 @@ class Snapshot:
     entries: tuple[SnapshotEntry, ...]
     traits: Traits = NO_TRAITS
     open: tuple[OpenTransaction, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def identity(self) -> ClusterIdentity:
@@ -69,7 +71,8 @@ class Snapshot:
 
     def digest(self) -> str:
         """A name for what groups have committed and where, the same for the same content."""
-        return hashlib.sha256(to_json(dataclasses.replace(self, traits=NO_TRAITS)).encode()).hexdigest()[:32]
+        text = to_json(dataclasses.replace(self, traits=NO_TRAITS, left_out=()))
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def to_json(snapshot: Snapshot) -> str:
@@ -79,6 +82,7 @@ def to_json(snapshot: Snapshot) -> str:
         **cluster_identity.to_row(snapshot.identity),
         "cluster_id": snapshot.cluster_id,
         "groups": groups,
+        **({"left_out": list(snapshot.left_out)} if snapshot.left_out else {}),
     }
     if snapshot.open:
         head["open_transactions"] = [
@@ -100,11 +104,12 @@ def from_json(text: str, path: str) -> Snapshot:
     if cluster_id is not None:
         cluster_id = documents.parse(KIND, path, cluster_id, documents.text_of)
     traits = documents.parse(KIND, path, head, cluster_identity.traits_from)
+    left_out = documents.parse(KIND, path, head.get("left_out", []), _lines)
     twice = first_twice(entries)
     if twice:
         raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
     open_transactions = documents.parse(KIND, path, head.get("open_transactions", []), _open)
-    return Snapshot(cluster_id, groups, entries, traits, open_transactions)
+    return Snapshot(cluster_id, groups, entries, traits, open_transactions, left_out)
 
 
 def is_json(text: str) -> bool:
@@ -135,6 +140,12 @@ def _open(rows: t.Any) -> tuple[OpenTransaction, ...]:
         )
         for row in rows
     )
+
+
+def _lines(rows: t.Any) -> tuple[str, ...]:
+    if not isinstance(rows, list):
+        raise TypeError("a list of lines")
+    return tuple(documents.text_of(row) for row in rows)
 
 
 def entry_row(entry: SnapshotEntry) -> documents.Json:

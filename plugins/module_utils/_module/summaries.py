@@ -10,6 +10,7 @@ import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import entry_lines
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import absent_records
@@ -21,8 +22,12 @@ MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything
 _ALWAYS_COUNTED = (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)
 
 
-def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None) -> list[str]:
+def plan_summary(
+    plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None, left_out: t.Sequence[str] = ()
+) -> list[str]:
     """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry, and the totals.
+
+    left_out: lines of what was asked for and has no offset.
 
     Of more than MOST_LINES groups those that are exact are one line, and the others come first.
     ends: the ends of the logs, for a plan inside one cluster. A line then shows an old group and a new one side by side, with
@@ -39,7 +44,11 @@ def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None)
         lines.append(f"... and {counted(len(told[MOST_LINES:]), 'more group')}")
     if fine:
         lines.append(f"{counted(len(fine), 'group')}, all exact")
-    return [*lines, *_first([f"  {line}" for line in not_exact(plan)]), _plan_total(plan)]
+    lines += first_lines([f"  {line}" for line in not_exact(plan)])
+    if plan.source_id != plan.destination_id:
+        lines += first_lines([f"  {line}" for line in entry_lines(plan, Verdict.REQUESTED)])
+    lines += first_lines([f"  {line}" for line in left_out])
+    return [*lines, _plan_total(plan, len(left_out))]
 
 
 def not_exact(plan: Plan) -> list[str]:
@@ -74,10 +83,10 @@ def commit_summary(
             rows.append(name)
     width = max([len("group"), *(len(name) for name in rows)])
     lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"] if rows or not folded else []
-    lines += _first([f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
+    lines += first_lines([f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
     lines += [f"{counted(len(names), 'group')}, all {kind}" for kind, names in folded.items() if names]
     total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed, {len(left_out):,} left out{lost}."
-    return [*lines, *_first([f"  {line}" for line in left_out]), total]
+    return [*lines, *first_lines([f"  {line}" for line in left_out]), total]
 
 
 def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection[str]) -> str:
@@ -116,7 +125,7 @@ def _table(
     return lines
 
 
-def _plan_total(plan: Plan) -> str:
+def _plan_total(plan: Plan, left_out: int) -> str:
     counts = plan_counts(plan)
     told = [f"{counts[each.value]:,} {each.value}" for each in Verdict if counts[each.value] or each in _ALWAYS_COUNTED]
     repeats = most_repeats(plan.entries)
@@ -131,6 +140,8 @@ def _plan_total(plan: Plan) -> str:
     predicted = sum(entry.predicted for entry in plan.entries)
     if predicted:
         more += f"; {predicted:,} predicted, on partitions that do not exist yet"
+    if left_out:
+        more += f"; {counted(left_out, 'line')} left out"
     return (
         f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}; {more}."
     )
@@ -165,7 +176,7 @@ def _size(groups: int, partitions: int) -> str:
     return f"{counted(groups, 'group')}, {counted(partitions, 'group-partition')}"
 
 
-def _first(lines: t.Sequence[str]) -> list[str]:
+def first_lines(lines: t.Sequence[str]) -> list[str]:
     """MOST_LINES of them, and how many there are besides."""
     more = len(lines) - MOST_LINES
     return [*lines[:MOST_LINES], *([f"  ... and {counted(more, 'more line')}"] if more > 0 else [])]

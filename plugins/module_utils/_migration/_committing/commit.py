@@ -36,6 +36,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     commits_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out as not_done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
@@ -73,10 +74,11 @@ class CommitOutcome:
     """What was, or in check mode would be, done.
 
     before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
-    blocked: one line for each entry that the plan blocks. left_out: one for each other entry or group that a policy or an
-    earlier migration leaves alone.
+    blocked: one line for each entry that the plan blocks. left_out: one for what else was asked for and is not done: the
+    snapshot does not have it, nothing is committed, or a policy or an earlier migration leaves it alone.
     receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
+    unmoved: one line for each group of which a rollback finds nothing to restore.
     active_groups: groups that are left out because they are in use at the destination, and for which the plan has other offsets
     than they have.
     """
@@ -89,6 +91,7 @@ class CommitOutcome:
     notes: list[Note] = dataclasses.field(default_factory=list)
     blocked: list[str] = dataclasses.field(default_factory=list)
     active_groups: list[str] = dataclasses.field(default_factory=list)
+    unmoved: list[str] = dataclasses.field(default_factory=list)
 
 
 def commit(
@@ -123,7 +126,7 @@ def commit(
     )
     entries = [entry for entry in entries if entry.target is not None]
     decided = _decide(entries, known, destination, options, watch, predicts=save is None)
-    left_out = [*missing, *left_out, *decided.left_out]
+    left_out = [*not_done(snapshot.left_out if snapshot else (), plan), *missing, *left_out, *decided.left_out]
     outcome = _outcome(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
     notes = decided.source_notes + decided.expiry_notes
     outcome = dataclasses.replace(outcome, blocked=blocked, active_groups=decided.active_groups, notes=notes)
@@ -293,7 +296,11 @@ def roll_back(
     writes = _without(Writes(wanted, kept), busy)
     concerned = {*(entry.key for entry in chosen.entries), *writes.set}
     left_out = [*writes.kept, *writing.left_out_lines(busy)]
-    outcome = dataclasses.replace(_outcome(concerned, commits_of(found), writes, left_out, receipt), notes=notes)
+    outcome = dataclasses.replace(
+        _outcome(concerned, commits_of(found), writes, left_out, receipt),
+        notes=notes,
+        unmoved=rollback.unmoved_lines(entries, current, {group for group, _partition in wanted}),
+    )
     if save is None:
         return outcome
     if writes.set:

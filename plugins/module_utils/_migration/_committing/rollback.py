@@ -50,13 +50,20 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
     known_groups = {origin.group for origin in origins}
     groups = selection.select_groups(known_groups)
     _check_names("group", selection.groups, selection.group_patterns, groups, known_groups, cluster)
-    known_topics = {origin.partition.topic for origin in origins if origin.group in groups.names}
-    topics = selection.select_topics(known_topics)
-    _check_names("topic", selection.topics, selection.topic_patterns, topics, known_topics, cluster)
-    group_names, topic_names = set(groups.names), set(topics.names)
+    known_topics: dict[str, set[str]] = {name: set() for name in groups.names}
+    for origin in origins:
+        if origin.group in known_topics:
+            known_topics[origin.group].add(origin.partition.topic)
+    topics = {name: selection.select_topics(known, name) for name, known in known_topics.items()}
+    every_topic = Selected(
+        tuple(sorted({topic for each in topics.values() for topic in each.names})),
+        tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
+    )
+    all_known = {topic for known in known_topics.values() for topic in known}
+    _check_names("topic", selection.topics, selection.topic_patterns, every_topic, all_known, cluster)
 
     def is_meant(origin: Origin) -> bool:
-        return origin.group in group_names and origin.partition.topic in topic_names
+        return origin.group in topics and origin.partition.topic in topics[origin.group].names
 
     entries = []
     for entry in receipt.entries:
@@ -65,7 +72,7 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
             entries.append(entry)
         elif len(others) < len(entry.origins):
             raise _partly_selected(entry, others[0], cluster)
-    return Chosen(tuple(entries), tuple(excluded([*groups.left_out, *topics.left_out])))
+    return Chosen(tuple(entries), tuple(excluded(groups.left_out, every_topic.left_out)))
 
 
 def without_kept(
@@ -118,6 +125,28 @@ def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], clu
                 remedy=f"leave the topic out by {option_name('exclude_topic_patterns')}",
                 kind=FailureKind.TOPIC_RECREATED,
             )
+
+
+def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.Container[str]) -> list[str]:
+    """Why nothing of a group goes back, a line for each group but those that are moved, or that a policy or members keep.
+
+    moved: groups of which something is to be restored, or of which something else says why not.
+    """
+    of_group: dict[str, list[ReceiptEntry]] = {}
+    for entry in entries:
+        of_group.setdefault(entry.group, []).append(entry)
+    lines = []
+    for group, its in sorted(of_group.items()):
+        if group in moved:
+            continue
+        if all(entry.written is None for entry in its):
+            why = "no run has written its offsets, or they are rolled back already"
+        elif any(current.get(entry.key) for entry in its):
+            why = "it has committed what it had committed before"
+        else:
+            why = "it has no committed offset, as before; if it was renamed since, the group with the new name stays as it is"
+        lines.append(f"{group}: {why}")
+    return lines
 
 
 def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str) -> list[Note]:
@@ -206,7 +235,7 @@ def _check_names(
             "the names are those at the source, or at the destination where the receipt has no others",
         )
     if not selected.names:
-        why = f"excluded were {', '.join(selected.left_out)}" if selected.left_out else holds
+        why = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".") or holds
         raise InvalidInput(
             f"no {kind}{whose} in the receipt is matched by {option_name(f'{kind}_patterns')} {list(patterns)}",
             cluster=cluster,

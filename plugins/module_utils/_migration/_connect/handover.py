@@ -35,7 +35,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, excluded
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import partitions_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
@@ -202,7 +203,20 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
             cluster=str(task.replicator.connection),
             remedy=f"correct {option_name('topics')}",
         )
-    notes += excluded(chosen.left_out)
+    notes += excluded(topics=chosen.left_out)
+    counts = topics.partition_counts(task.source, set(chosen.names))
+    unknown = [
+        TopicPartition(name, number)
+        for name in chosen.names
+        for number in range(counts.get(name, 0))
+        if TopicPartition(name, number) not in offsets
+    ]
+    if unknown:
+        text = (
+            f"No position is known of {partitions_text(unknown)}: MirrorMaker 2 copies them from their start, and again what "
+            "is copied of them already."
+        )
+        notes.append(Note(NoteKind.POSITION_MISSING, text))
     return {where: offset for where, offset in sorted(offsets.items()) if where.topic in chosen.names}
 
 

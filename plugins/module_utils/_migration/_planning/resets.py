@@ -12,7 +12,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, groups, positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reset_offsets import ResetLog, reset_decision
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import not_taken, renewal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.selected_groups import (
@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     CommittedOffset,
     GroupReading,
     commits_of,
+    partitions_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -40,11 +41,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 
 class PlannedResets(t.NamedTuple):
-    """The plan, what the user should know, and the groups and partitions that no rule fits."""
+    """The plan, what the user should know, the groups and partitions that no rule fits, and lines of what is not taken."""
 
     plan: Plan
     notes: list[Note]
     unruled: list[Key]
+    not_taken: tuple[str, ...]
 
 
 def plan_resets(
@@ -65,11 +67,13 @@ def plan_resets(
     found = clusters.identify(cluster, receipt.traits.topic_ids if receipt else ())
     written = receipt.as_far_as_of(found) if receipt else Receipt(found.cluster_id)
     selected, readings = _read_groups(cluster, selection, written)
-    topic_names = selection.select_topics({where.topic for each in readings.values() for where in each.offsets})
-    counts = topics.partition_counts(cluster, set(topic_names.names))
+    chosen = selection.topics_of(partitions_of(readings))
+    counts = topics.partition_counts(
+        cluster, {*selection.topics, *(name for each in chosen.values() for name in each.names)}
+    )
     _check_topics(cluster, selection, counts)
     rests_on = clusters.look_at(cluster, counts).traits
-    wanted = _wanted(selection, readings, set(topic_names.names), counts)
+    wanted = _wanted(selection, readings, chosen, counts)
     ruled = {key: rule for key in wanted if (rule := first_fit(rules, key[1])) is not None}
     _check_rules(rules, ruled)
     commits = commits_of(readings)
@@ -93,8 +97,9 @@ def plan_resets(
     plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
     return PlannedResets(
         with_expected(plan, cluster, previous, receipt),
-        _notes(readings, selected.left_out + topic_names.left_out),
+        _notes(readings, selected.left_out, sorted({topic for each in chosen.values() for topic in each.left_out})),
         [key for key in wanted if key not in ruled],
+        tuple(not_taken.topic_lines(partitions_of(readings), chosen, selection)),
     )
 
 
@@ -139,7 +144,7 @@ def _check_topics(cluster: Connection, selection: Selection, counts: t.Mapping[s
 def _wanted(
     selection: Selection,
     readings: t.Mapping[str, GroupReading],
-    topic_names: t.Collection[str],
+    chosen: t.Mapping[str, Selected],
     counts: t.Mapping[str, int],
 ) -> dict[Key, bool]:
     """Every group and partition that may be reset, and whether it is without a commit as well, sorted.
@@ -148,7 +153,7 @@ def _wanted(
     """
     found: dict[Key, bool] = {}
     for name, reading in sorted(readings.items()):
-        consumed = {where.topic for where in reading.offsets} & set(topic_names)
+        consumed = {where.topic for where in reading.offsets} & set(chosen[name].names)
         named = {topic for topic in selection.topics if name in selection.groups or topic in consumed}
         partitions = {where for where in reading.offsets if where.topic in consumed}
         for topic in consumed | named:
@@ -257,8 +262,8 @@ def _base(entry: PlanEntry) -> SnapshotEntry:
     return SnapshotEntry(position.group, position.partition, CommittedOffset(position.offset or 0))
 
 
-def _notes(readings: t.Mapping[str, GroupReading], left_out: t.Sequence[str]) -> list[Note]:
-    notes = excluded(left_out)
+def _notes(readings: t.Mapping[str, GroupReading], groups: t.Sequence[str], topics: t.Sequence[str]) -> list[Note]:
+    notes = excluded(groups, topics)
     made = sorted(name for name, each in readings.items() if not each.exists and not each.offsets)
     if made:
         text = f"These groups do not exist yet, and the commit makes them: {', '.join(made)}."

@@ -71,6 +71,7 @@ class Translation:
 
     index: how much MirrorMaker 2 has noted, for strategy mirror_maker. Records that Spark has read are not counted.
     ends: the ends of the logs that were read, for a plan inside one cluster. notes: what the user should know of the options.
+    not_taken: lines about what was selected and is not planned, with the names of options.
     """
 
     plan: Plan
@@ -79,6 +80,7 @@ class Translation:
     index: dict[str, int] | None = None
     ends: dict[TopicPartition, int] | None = None
     notes: tuple[Note, ...] = ()
+    not_taken: tuple[str, ...] = ()
 
 
 def translate(
@@ -109,7 +111,7 @@ def translate(
     if options.mirror is not None and wanted and not prediction.counts:
         raise no_copies(wanted, destination, mapping)
     together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
-    entries, searched = _by_topics(together, source_counts, prediction.counts)
+    entries, searched = _by_topics(together, source_counts, prediction.counts, mapping)
     logs = _learned_logs(searched, source, destination, options.match_on, prediction)
     entries |= _by_edges(searched, logs.destination, options.on_uncommitted)
     undecided = {draft.key: draft for draft in searched if draft.key not in entries}
@@ -193,13 +195,16 @@ def _predicted(
 
 
 def _by_topics(
-    wanted: list[Draft], source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]
+    wanted: list[Draft],
+    source_counts: t.Mapping[str, int],
+    destination_counts: t.Mapping[str, int],
+    mapping: Mapping,
 ) -> tuple[dict[DraftKey, PlanEntry], list[Draft]]:
     """The entries that topics alone decide, and the drafts that they do not."""
     entries: dict[DraftKey, PlanEntry] = {}
     searched: list[Draft] = []
     for draft in wanted:
-        entry = drafts.without_records(draft, source_counts, destination_counts)
+        entry = drafts.without_records(draft, source_counts, destination_counts, mapping)
         if entry is None:
             searched.append(draft)
         else:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 REASONS = {
     Reason.CAUGHT_UP: "Check retention.ms of the source topic, or decide yourself with on_no_anchor.",
@@ -34,6 +34,12 @@ REASONS = {
     Reason.NO_TIMESTAMPS: "Reset to earliest, latest, an offset, or by shift instead of a time.",
     Reason.VERIFICATION_FAILED: "Follow the remedy of the verification's problem.",
     Reason.CHANGED_SINCE_PLAN: "Plan again; roll back first what was committed already.",
+}
+
+# Of entries without a reason.
+VERDICTS = {
+    Verdict.REQUESTED: "None, if the offsets are what you have asked for: the details say by which option.",
+    Verdict.UNCOMMITTED: "Set on_uncommitted to start to skip no record: consumers start there by their auto.offset.reset.",
 }
 
 PROBLEMS = {

@@ -49,7 +49,8 @@ class Totals:
     unconsumed records that are not at the destination although later ones are. earlier: group-partitions that are committed
     otherwise than planned, by earlier runs, and that a rollback with the selection of this run takes, too. elsewhere: those in
     the receipt that it does not take, and that are not in this plan. lag: see lag_of(). lost: unconsumed records that no
-    cluster has any more; whether that is known of all of them.
+    cluster has any more; whether that is known of all of them. not_taken: lines of the snapshot about what was selected and is
+    not in it.
     """
 
     groups: int
@@ -65,6 +66,7 @@ class Totals:
     earlier: int
     elsewhere: int
     lag: int | None
+    not_taken: int
     lost: int = 0
     lost_is_known: bool = True
 
@@ -120,6 +122,7 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: S
         lag=lag_of(rows),
         lost=sum(filter(None, lost)),
         lost_is_known=None not in lost,
+        not_taken=len(files.snapshot.left_out) if files.snapshot is not None else 0,
     )
 
 

@@ -137,7 +137,7 @@ def test_an_entry_of_a_topic_that_is_not_there_names_the_line_of_the_csv_file(ru
 def test_a_reset_of_some_partitions_is_no_start_of_a_query_which_must_know_all_of_them(
     run_module, monkeypatch, tmp_path
 ):
-    planned = PlannedResets(plan_of(entry()), [], [("billing", ORDERS._replace(partition=1))])
+    planned = PlannedResets(plan_of(entry()), [], [("billing", ORDERS._replace(partition=1))], ())
     monkeypatch.setattr(kafka_offset_translate.resets, "plan_resets", lambda *_args: planned)
     given = {
         "destination": DESTINATION,

@@ -222,7 +222,7 @@ def test_groups_that_become_one_stay_together_where_it_is_left_out_as_a_whole(cl
 def test_groups_in_use_and_missing_rights_are_refused_before_anything_is_removed(cluster):
     for states, protocols, told in (
         ({"billing": "Stable"}, {}, "group billing: has members"),
-        ({}, {"billing": "connect"}, "belongs to Kafka Connect"),
+        ({}, {"billing": "connect"}, "is the group of Kafka Connect's workers"),
     ):
         cluster.states, cluster.protocols = states, protocols
         with pytest.raises(GroupBusy, match=told):

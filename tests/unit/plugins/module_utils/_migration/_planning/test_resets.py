@@ -181,7 +181,7 @@ def test_a_time_before_the_first_record_is_told_from_its_own_time(state):
         ([{"to": "latest"}], {"groups": ["idle"]}, "group idle: the group has committed nothing"),
         ([{"to": "latest"}], {"groups": ["nobody"]}, "group nobody: the group has committed nothing"),
         ([{"to": "latest"}], {"groups": ["biling"]}, "or correct groups (did you mean billing?)."),
-        ([{"to": "latest"}], {"groups": ["shared"], "topics": ["orders"]}, "this is a share group"),
+        ([{"to": "latest"}], {"groups": ["shared"], "topics": ["orders"]}, "the group is a share group"),
         (
             [{"to": "latest", "topics": ["odrers"]}],
             {"groups": ["billing"]},

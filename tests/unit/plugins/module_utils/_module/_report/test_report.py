@@ -95,7 +95,7 @@ def test_the_totals_are_those_of_the_plan_the_report_and_the_receipt():
 
 
 def test_what_is_blocked_comes_first_with_reason_and_remedy():
-    blocked, safe = told(texts_of(ENTRIES)).exceptions
+    blocked, safe, uncommitted = told(texts_of(ENTRIES)).exceptions
     assert (blocked.verdict, blocked.reason, safe.verdict, safe.repeats) == (
         Verdict.BLOCKED,
         "destination_lags",
@@ -103,6 +103,24 @@ def test_what_is_blocked_comes_first_with_reason_and_remedy():
         66,
     )
     assert "wait_for_replication" in blocked.remedy
+    assert (uncommitted.title, uncommitted.count) == ("uncommitted", 1) and "on_uncommitted" in uncommitted.remedy
+
+
+@pytest.mark.parametrize(("committed", "done"), [(True, "Committed: 3"), (False, "Planned: 3")])
+def test_the_headline_adds_up(committed, done):
+    headline = told(texts_of(ENTRIES, committed=committed)).headline
+    assert headline.startswith(f"{done} of 5 group-partitions of 2 groups")
+    assert headline.endswith(", 1 blocked, 1 uncommitted.")
+
+
+def test_what_was_selected_and_not_taken_is_in_the_report():
+    texts = texts_of(ENTRIES[:2], committed=True)
+    line = "monitor heartbeats-0 to 2 (called like MirrorMaker 2's): excluded by exclude_topic_patterns"
+    texts["snapshot.json"] = texts["snapshot.json"].replace('"entries": [', f'"left_out": ["{line}"], "entries": [', 1)
+    story = told(texts)
+    assert story.level == "warning" and "Not all that was selected is in the snapshot" in story.headline
+    for text in (Reader(html_page(story)).text, markdown(story).replace("\\", "")):
+        assert line in text and "selected, but not taken" in text
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -153,7 +171,7 @@ def test_the_headline_says_how_the_run_ended(texts, occasion, said):
         (texts_of([entry("billing", "orders", 0)]), "None: nothing is blocked, and no consumed record comes again."),
         (
             texts_of([entry("billing", "orders", 0, Verdict.REQUESTED, detail="3 offsets are repeated")]),
-            "Nothing is blocked or safe. 1 offset chosen by options may skip or repeat records: see their details.",
+            "3 offsets are repeated",
         ),
     ],
 )
