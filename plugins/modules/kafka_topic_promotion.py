@@ -429,11 +429,10 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
         after = topic_plan.to_json(plan)
         # A round without news keeps the file: it says what the last round with news has decided.
         is_new = decides and after != before and (not applies or plan.changes or before is None)
-        if not module.check_mode:
-            if is_new:
-                files.write(path, after)
-            if applies:
-                promote.apply_plan(destination, plan, receipt, _saving(params["receipt"]))
+        if is_new:
+            files.write_document(path, after, topic_plan.from_json, check=module.check_mode)
+        if applies and not module.check_mode:
+            promote.apply_plan(destination, plan, receipt, _saving(params["receipt"]))
     return {
         "changed": is_new or (applies and plan.changes),
         "plan": path,
@@ -476,7 +475,7 @@ def _receipt(path: str) -> topic_receipt.PromotionReceipt | None:
 
 
 def _saving(path: str) -> t.Callable[[topic_receipt.PromotionReceipt], None]:
-    return lambda receipt: files.write(path, topic_receipt.to_json(receipt))
+    return lambda receipt: files.write_document(path, topic_receipt.to_json(receipt), topic_receipt.from_json)
 
 
 def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:

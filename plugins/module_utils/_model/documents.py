@@ -18,6 +18,7 @@ import contextlib
 import functools
 import io
 import json
+import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
@@ -202,7 +203,7 @@ def text_of(value: t.Any) -> str:
 
 
 def name_of(value: t.Any) -> str:
-    """The name of a group or a topic: a text that Kafka's protocol can carry, or ValueError."""
+    """The name of a group or a topic: a text of one character or more that Kafka's protocol can carry, or ValueError."""
     return _name_of(value) if isinstance(value, str) else text_of(value)
 
 
@@ -210,6 +211,8 @@ def name_of(value: t.Any) -> str:
 def _name_of(value: str) -> str:
     """The same object for the same name: thousands of entries share it."""
     name = text_of(value)
+    if not name:
+        raise ValueError("a name is empty")
     if len(name.encode()) > LONGEST_TEXT:
         raise ValueError(f"a name is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry")
     return name
@@ -272,6 +275,11 @@ def unix_time_of(value: t.Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 37:
         raise ValueError(f"{_shown(value)} is not a time")
     return float(value)
+
+
+def utc_text(unix_time: float) -> str:
+    """Unix time in seconds as people read it, and as ISO 8601: 2026-11-25T20:15:00Z."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_time))
 
 
 def _shown(value: t.Any) -> str:

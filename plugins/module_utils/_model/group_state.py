@@ -62,6 +62,16 @@ class GroupReading:
         return self.type != "share" and self.protocol_type in ("", "consumer")
 
     @property
+    def has_members(self) -> bool:
+        """Is anybody in it? What is not surely without members has some, states of later brokers included."""
+        return self.exists and self.state not in ("Empty", "Dead")
+
+    @property
+    def had_members(self) -> bool:
+        """Has it members, or had it some since it was made? A group that only had commits made for it has no protocol."""
+        return self.type == "consumer" or self.protocol_type != "" or self.has_members
+
+    @property
     def kind(self) -> str:
         """What a group that keeps none is called, such as share or connect."""
         return "share" if self.type == "share" else self.protocol_type

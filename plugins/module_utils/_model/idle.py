@@ -53,10 +53,7 @@ def _of_kind(reading: GroupReading) -> str | None:
 
 
 def members_problem(reading: GroupReading) -> str | None:
-    """Why a group that exists cannot be taken for one without members, as a clause about it, or None.
-
-    What is not surely without members counts as busy, states of later brokers included.
-    """
-    if reading.state in ("Empty", "Dead"):
+    """Why a group cannot be taken for one without members, as a clause about it, or None."""
+    if not reading.has_members:
         return None
     return f"has members (its state is {reading.state or 'not told'})"

@@ -16,6 +16,7 @@ class NoteKind(enum.StrEnum):
     # what was selected
     EXCLUDED = "excluded"
     WITHOUT_OFFSETS = "without_offsets"
+    GROUP_UNNAMED = "group_unnamed"
     RULE_UNUSED = "rule_unused"
     # before a migration
     TOPIC_BLOCKS = "topic_blocks"
@@ -88,5 +89,14 @@ class Note(t.NamedTuple):
 
 
 def excluded(names: t.Sequence[str]) -> list[Note]:
-    """The note of the groups and topics that match a pattern and an exclude pattern; none without such names."""
-    return [Note(NoteKind.EXCLUDED, f"Left out by an exclude pattern: {', '.join(names)}.")] if names else []
+    """The notes of the groups and topics that match a pattern and an exclude pattern, or have an empty name."""
+    notes = []
+    if named := [name for name in names if name]:
+        notes.append(Note(NoteKind.EXCLUDED, f"Left out by an exclude pattern: {', '.join(named)}."))
+    if len(named) < len(names):
+        text = (
+            "Left out the group with the empty name: brokers do not describe it or remove its committed offsets, so it could "
+            "not be rolled back. Set group.id of its consumers."
+        )
+        notes.append(Note(NoteKind.GROUP_UNNAMED, text))
+    return notes

@@ -34,7 +34,8 @@ class Origin(t.NamedTuple):
 class ReceiptEntry(t.NamedTuple):
     """before: found before the first write, None for no commit. written: None after a rollback. after: read back.
 
-    source: several origins where partitions or topics were merged, none in receipts of releases that did not note them.
+    source: several origins where partitions or topics were merged. time: Unix time in whole seconds of the last write. Receipts
+    of releases that did not note these have none.
     """
 
     group: str
@@ -43,6 +44,7 @@ class ReceiptEntry(t.NamedTuple):
     written: CommittedOffset | None
     after: CommittedOffset | None
     source: tuple[Origin, ...] = ()
+    time: float | None = None
 
     @property
     def key(self) -> Key:
@@ -127,6 +129,7 @@ def _row(entry: ReceiptEntry) -> documents.Json:
         "before": documents.committed_row(entry.before),
         "written": documents.committed_row(entry.written),
         "after": documents.committed_row(entry.after),
+        **({"time": int(entry.time)} if entry.time is not None else {}),
     }
 
 
@@ -140,6 +143,7 @@ def _entry(row: t.Any) -> ReceiptEntry:
         documents.committed_from(row["before"]),
         documents.committed_from(row["written"]),
         documents.committed_from(row["after"]),
+        time=documents.unix_time_of(row["time"]) if "time" in row else None,
     )
     if "source" not in row:
         return entry
@@ -149,7 +153,5 @@ def _entry(row: t.Any) -> ReceiptEntry:
 
 
 def _origin(row: t.Any) -> Origin:
-    group, topic = documents.name_of(row["group"]), documents.name_of(row["topic"])
-    if not group or not topic:
-        raise ValueError(f"the {'topic' if group else 'group'} has no name")
-    return Origin(group, TopicPartition(topic, documents.partition_of(row["partition"])))
+    partition = TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
+    return Origin(documents.name_of(row["group"]), partition)

@@ -105,8 +105,6 @@ def _row(cells: list[str], columns: int, group: str | None) -> CsvRow:
     if columns == 3 and not group:
         raise LookupError
     name, topic, partition, offset = [group or "", *cells] if columns == 3 else cells
-    if not name or not topic:
-        raise ValueError("a name is empty")
     where = TopicPartition(documents.name_of(topic), documents.partition_of(_number(partition)))
     return CsvRow(documents.name_of(name), where, documents.offset_of(_number(offset)))
 

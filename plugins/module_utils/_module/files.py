@@ -17,7 +17,12 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidFile,
+    InvalidInput,
+    Locked,
+    Refused,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
@@ -235,6 +240,25 @@ def write(path: str, text: str, mode: int = 0o600) -> None:
             remedy="free space, or use another directory",
             kind=FailureKind.FILE_UNUSABLE,
         ) from exc
+
+
+def write_document(path: str, text: str, read: t.Callable[[str, str], object], *, check: bool = False) -> None:
+    """As write(), for a file that a later step or run reads. read: its reader, of a text and a path.
+
+    Raises Refused, also with check, which writes nothing, where the reader would call the file damaged: what is there stays.
+    """
+    try:
+        read(text, path)
+    except InvalidFile as exc:
+        raise Refused(
+            f"{path} was not written",
+            why=f"no later run could read it: {exc.why or exc.what}",
+            remedy=f"leave out what is named by {option_name('exclude_group_patterns')} or "
+            f"{option_name('exclude_topic_patterns')}; this is a fault of the collection: report it",
+            kind=FailureKind.FILE_UNUSABLE,
+        ) from exc
+    if not check:
+        write(path, text)
 
 
 def _remove_stale(folder: str, name: str) -> None:

@@ -16,11 +16,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
     conflicts,
     coverage,
+    entry_decision,
     limits,
     rollback,
     writing,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target, Writes
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.entry_decision import Ground
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
@@ -71,8 +73,8 @@ class CommitOutcome:
     earlier migration leaves alone.
     receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
-    active_groups: groups that are left out because they are in use at the destination, and for which the plan has other offsets
-    than they have.
+    kept_groups: groups of which a policy or an earlier migration leaves an offset alone. active_groups: groups that are left
+    out because they are in use at the destination, and for which the plan has other offsets than they have.
     """
 
     before: dict[Key, Target]
@@ -83,6 +85,7 @@ class CommitOutcome:
     notes: list[Note] = dataclasses.field(default_factory=list)
     blocked: list[str] = dataclasses.field(default_factory=list)
     active_groups: list[str] = dataclasses.field(default_factory=list)
+    kept_groups: list[str] = dataclasses.field(default_factory=list)
 
 
 def commit(
@@ -94,6 +97,7 @@ def commit(
     snapshot: Snapshot | None = None,
     source: Connection | None = None,
     objections: t.Mapping[Key, str] | None = None,
+    now: float | None = None,
 ) -> CommitOutcome:
     """Commit the plan's offsets and read them back.
 
@@ -101,6 +105,7 @@ def commit(
     :param snapshot: what the source has committed now; the plan must have been made from exactly this, and cover it.
     :param source: where to look once more, before the first write and after the last, whether the groups are in use.
     :param objections: entries that a verification of the plan objects to, and why; they count as blocked.
+    :param now: Unix time in seconds, for the receipt; None notes none.
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
@@ -113,11 +118,17 @@ def commit(
         conflicts.objected(plan.entries, objections or {}), options.on_blocked, cluster
     )
     entries = [entry for entry in entries if entry.target is not None]
-    decided = _decide(entries, known, destination, options, watch, predicts=save is None)
+    decided = _decide(entries, known, destination, options, watch, now, predicts=save is None)
     left_out = [*missing, *left_out, *decided.left_out]
     outcome = _outcome(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
     notes = decided.source_notes + decided.expiry_notes
-    outcome = dataclasses.replace(outcome, blocked=blocked, active_groups=decided.active_groups, notes=notes)
+    outcome = dataclasses.replace(
+        outcome,
+        blocked=blocked,
+        active_groups=decided.active_groups,
+        kept_groups=sorted(decided.planned.alone),
+        notes=notes,
+    )
     if save is None:
         return outcome
     if not decided.writes.set:
@@ -160,6 +171,7 @@ def _decide(
     destination: Connection,
     options: CommitOptions,
     watch: SourceWatch,
+    now: float | None,
     *,
     predicts: bool,
 ) -> _Decision:
@@ -167,7 +179,6 @@ def _decide(
 
     Raises whatever commit() raises before its first write.
     """
-    cluster = str(destination)
     found = writing.read_named_groups(
         destination, {entry.group for entry in entries} | {each.group for each in known.renewing}
     )
@@ -178,19 +189,26 @@ def _decide(
     concerned = {entry.key for entry in entries}
     busy = groups_with_members(entries, found, options)
     in_busy = [entry for entry in entries if entry.group in busy]
-    waiting = conflicts.entries_to_write(in_busy, current, known, options.on_rewind, options.on_advance) if busy else []
+    ground = ground_of(destination, readings, known, options)
+    waiting = entry_decision.entries_to_write(in_busy, ground)
     entries = [entry for entry in entries if entry.group not in busy]
-    writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
+    try:
+        writes = entry_decision.commit_writes(entries, _with_ends(ground, entries, destination))
+    except Refused:  # members come first: whoever is refused for anything else would have to stop them next
+        to_write = {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
+        writing.check_members(destination, to_write, found, options.on_active_group)
+        raise
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
     _check_bounds(destination, {key: target for key, target in writes.set.items() if key not in absent})
     expiring = renewal.expiring(found, {entry.group for entry in entries})
     renewed = set(expiring) if options.on_expiring == OnExpiring.RENEW else set()
     again = {key: target for key, target in current.items() if key[0] in renewed}
-    limits.check_metadata(destination, {**again, **writes.set})
-    if renewed:
-        writing.check_write_acls(destination, {**again, **writes.set}, "the renewal", renewed)
+    limits.check_targets(destination, {**again, **writes.set})
+    granted = {key: target for key, target in {**again, **writes.set}.items() if key not in absent}
+    writing.check_write_acls(destination, granted, "the renewal" if renewed else "the commit", renewed)
     names = {group for group, _partition in {**lacking, **again, **writes.set}}
-    moving = writing.busy_groups(destination, sorted(names), found, options.on_active_group, options.idle_wait)
+    watched = {name for name in writes.consumed if not found[name].has_members}
+    moving = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait, watched)
     writes = _without(writes, moving)
     allowed, in_use, source_notes = watch.before(writes)
     skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
@@ -201,7 +219,7 @@ def _decide(
         known=known,
         found=found,
         concerned={*concerned, *remade, *allowed.set},
-        receipt_entries=conflicts.receipt_entries(allowed, entries, current, known),
+        receipt_entries=conflicts.receipt_entries(allowed, entries, current, known, now),
         planned=allowed,
         writes=Writes({**remade, **allowed.set}, allowed.kept),
         renewed=renewed - skipped,
@@ -264,13 +282,18 @@ def roll_back(
     lacking = renewal.missing_commits(receipt, found)
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
-    entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
+    try:
+        entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
+    except Refused:  # as a commit does
+        moving = {entry.group for entry in chosen.entries if rollback.is_to_move(entry, current)}
+        writing.check_members(destination, moving, found, options.on_active_group)
+        raise
     wanted = {**lacking, **rollback.targets(entries, readings)}
     put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, put_back) if put_back else {}
     notes = [*chosen.notes, *rollback.check_bounds(wanted, bounds, cluster)]
     writing.check_write_acls(destination, wanted, "the rollback")
-    limits.check_metadata(destination, wanted)
+    limits.check_targets(destination, wanted)
     names = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
     writes = _without(Writes(wanted, kept), busy)
@@ -338,9 +361,24 @@ def groups_with_members(
     }
 
 
+def ground_of(
+    destination: Connection, readings: t.Mapping[str, GroupReading], receipt: Receipt, options: CommitOptions
+) -> Ground:
+    """What decisions rest on, of groups as they were read, without the ends of logs."""
+    joined = {name for name, reading in readings.items() if reading.had_members}
+    return Ground(str(destination), commits_of(readings), receipt, options.on_rewind, options.on_advance, joined)
+
+
+def _with_ends(ground: Ground, entries: list[PlanEntry], destination: Connection) -> Ground:
+    """The same with the ends of the logs of which a refusal says how much would be repeated."""
+    partitions = sorted({entry.partition for entry in entry_decision.vanished(entries, ground.current, ground.receipt)})
+    bounds = positions.partition_bounds(destination, partitions) if partitions else {}
+    return dataclasses.replace(ground, ends={partition: its.high_watermark for partition, its in bounds.items()})
+
+
 def _without(writes: Writes, groups: t.Container[str]) -> Writes:
     """The writes of all other groups."""
-    return Writes({key: target for key, target in writes.set.items() if key[0] not in groups}, writes.kept)
+    return dataclasses.replace(writes, set={key: target for key, target in writes.set.items() if key[0] not in groups})
 
 
 def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> None:

@@ -11,6 +11,7 @@ between. Both looks are requests only; the time between snapshot and commit is w
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
@@ -147,7 +148,7 @@ class SourceWatch:
             if any(group == written for written, _partition in writes.set)
         }
         left = {key: target for key, target in writes.set.items() if key[0] not in lines}
-        return Writes(left, writes.kept), [lines[group] for group in sorted(lines)]
+        return dataclasses.replace(writes, set=left), [lines[group] for group in sorted(lines)]
 
     def _uses(self, keys: t.Iterable[Key]) -> dict[str, Use]:
         """The uses of the source groups that became the destination groups of these keys, by the name at the source."""
@@ -188,6 +189,6 @@ def _notes(when: str, uses: t.Mapping[str, Use]) -> list[Note]:
 def _use(reading: GroupReading, stood: dict[TopicPartition, int | None]) -> Use | None:
     """How a group is in use whose offsets the plan was made from; its commits on other partitions are no matter."""
     stands = {where: commit.offset for where, commit in reading.offsets.items() if where in stood}
-    members = members_problem(reading) if reading.exists else None
+    members = members_problem(reading)
     moved = moves(stood, stands)
     return Use(reading.group, members, moved) if members or moved else None
