@@ -19,6 +19,7 @@ class NoteKind(enum.StrEnum):
     GROUP_UNNAMED = "group_unnamed"
     RULE_UNUSED = "rule_unused"
     # before a migration
+    OPPOSITE_DIRECTION = "opposite_direction"
     TOPIC_BLOCKS = "topic_blocks"
     SETTING_DIFFERS = "setting_differs"
     ROLLBACK_ACL_MISSING = "rollback_acl_missing"

@@ -35,13 +35,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
+_SWAPPED = "at the destination, every group has gone further than the plan: source and destination may be swapped"
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ground:
     """What the decisions on entries rest on.
 
     current: what is committed at the destination. joined: groups that have members there, or had some once. ends: where
-    logs end, for partitions of vanished().
+    logs end, for partitions of vanished(). goes_back: whether every offset of the plan moves its group back.
     """
 
     cluster: str
@@ -51,12 +53,15 @@ class Ground:
     on_advance: OnAdvance
     joined: t.Collection[str] = ()
     ends: t.Mapping[TopicPartition, int] = dataclasses.field(default_factory=dict)
+    goes_back: bool = False
 
 
 def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
     """What to commit so that every entry stands where the plan says: see decided(), which may raise Refused."""
     writes = Writes({}, [])
     receipts = ground.receipt.by_key()
+    entries = list(entries)
+    ground = dataclasses.replace(ground, goes_back=_all_go_back(entries, ground.current))
     for entry in entries:
         match decided(entry, receipts.get(entry.key), ground):
             case CommittedOffset() as target:
@@ -131,7 +136,8 @@ def decided(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground) -> C
             remedy="find out who commits there, then plan again",
             kind=FailureKind.DESTINATION_CHANGED,
         )
-    kept = kept_by_policy(entry.key, found, target, ground.on_rewind, ground.on_advance, ground.cluster)
+    why = _SWAPPED if ground.goes_back else None
+    kept = kept_by_policy(entry.key, found, target, ground.on_rewind, ground.on_advance, ground.cluster, why=why)
     return target if kept is None else Kept(kept)
 
 
@@ -194,6 +200,12 @@ def _moved_back(earlier: ReceiptEntry, found: Target, target: CommittedOffset) -
     if found is None or not earlier.is_confirmed or earlier.written != target:
         return False
     return found.offset < target.offset and not same_commit(found, earlier.before)
+
+
+def _all_go_back(entries: t.Iterable[PlanEntry], current: Commits) -> bool:
+    """Has each group that the plan moves gone further at the destination, on each partition?"""
+    targets = [(entry.target, current.get(entry.key)) for entry in entries if entry.target is not None]
+    return bool(targets) and all(found is not None and found.offset > target.offset for target, found in targets)
 
 
 def _vanished(earlier: ReceiptEntry | None, current: Commits) -> bool:

@@ -501,6 +501,14 @@ def test_a_group_whose_commits_are_gone_is_not_migrated_again_in_silence(cluster
     assert cluster.groups == AFTER
 
 
+def test_a_plan_that_moves_every_group_back_asks_whether_the_clusters_are_swapped(cluster):
+    back = only(entry("billing", P0, 50, CommittedOffset(90)), entry("billing", P1, 3, CommittedOffset(10, "old")))
+    with pytest.raises(Refused, match="move it back to 50: at the destination, .* source and destination may be swapped"):
+        commit(back, None, CLOUD, NOW, cluster.save)
+    with pytest.raises(Refused, match=r"move it back to 50\. Set on_rewind"):
+        commit(PLAN, None, CLOUD, NOW, cluster.save)
+
+
 def test_members_are_named_before_whatever_else_a_run_would_be_refused_for(cluster):
     cluster.states["billing"] = "Stable"
     with pytest.raises(GroupBusy, match="group billing: has members"):
